@@ -16,7 +16,7 @@ const TWICE: u64 = 100;
 
 /// The seeds to run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct BatchOptions {
     /// The first seed.
     pub first: u64,
     /// How many seeds; all there are unless set.
@@ -29,7 +29,7 @@ pub struct Plan {
     pub failures: usize,
 }
 
-impl Default for Plan {
+impl Default for BatchOptions {
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, NonZero::get);
         Self { first: 0, seeds: None, limit: None, jobs, failures: usize::MAX }
@@ -38,7 +38,7 @@ impl Default for Plan {
 
 /// A seed that failed.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct FailedSeed {
     /// The seed.
     pub seed: u64,
     /// Its schedule.
@@ -57,7 +57,7 @@ pub struct Summary {
     /// Which variants of decisions and outcomes were reached, and how often.
     pub coverage: Coverage,
     /// Those that failed, in the order of seeds.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<FailedSeed>,
     /// How long it took.
     pub took: Duration,
 }
@@ -80,25 +80,25 @@ impl Summary {
 }
 
 /// Runs them; `report` gets each failure, and the progress every second.
-pub fn batch(plan: &Plan, report: impl Fn(&Summary, Option<&Failure>) + Sync) -> Summary {
+pub fn batch(options: &BatchOptions, report: impl Fn(&Summary, Option<&FailedSeed>) + Sync) -> Summary {
     let begin = Instant::now();
     let (next, stopped) = (AtomicU64::new(0), AtomicBool::new(false));
     let summary = Mutex::new(Summary::default());
     let reported = Mutex::new(Instant::now());
     std::thread::scope(|scope| {
-        for _ in 0..plan.jobs.max(1) {
+        for _ in 0..options.jobs.max(1) {
             scope.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    let is_over = plan.seeds.is_some_and(|seeds| number >= seeds)
-                        || plan.limit.is_some_and(|limit| begin.elapsed() >= limit)
+                    let is_over = options.seeds.is_some_and(|seeds| number >= seeds)
+                        || options.limit.is_some_and(|limit| begin.elapsed() >= limit)
                         || stopped.load(Ordering::Relaxed);
                     if is_over {
                         return;
                     }
-                    let failure = one(plan.first + number, &summary, begin);
+                    let failure = one(options.first + number, &summary, begin);
                     let summary = summary.lock();
-                    if summary.failures.len() >= plan.failures {
+                    if summary.failures.len() >= options.failures {
                         stopped.store(true, Ordering::Relaxed);
                     }
                     let mut reported = reported.lock();
@@ -116,7 +116,7 @@ pub fn batch(plan: &Plan, report: impl Fn(&Summary, Option<&Failure>) + Sync) ->
     summary
 }
 
-fn one(seed: u64, summary: &Mutex<Summary>, begin: Instant) -> Option<Failure> {
+fn one(seed: u64, summary: &Mutex<Summary>, begin: Instant) -> Option<FailedSeed> {
     let (schedule, mut report, reached) = run::seed(seed);
     if seed.is_multiple_of(TWICE) && report.is_good() {
         report.violations.extend(unequal(&schedule, &report));
@@ -129,7 +129,7 @@ fn one(seed: u64, summary: &Mutex<Summary>, begin: Instant) -> Option<Failure> {
     if report.is_good() {
         return None;
     }
-    let failure = Failure { seed, schedule, report };
+    let failure = FailedSeed { seed, schedule, report };
     summary.failures.push(failure.clone());
     Some(failure)
 }

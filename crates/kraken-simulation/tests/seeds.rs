@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use kraken_simulation::batch::{Plan, batch, unequal};
+use kraken_simulation::batch::{BatchOptions, batch, unequal};
 use kraken_simulation::run;
 use kraken_simulation::schedule::Schedule;
 use kraken_simulation::story;
@@ -44,8 +44,8 @@ fn schedules_that_once_failed_do_not_fail() {
 #[test]
 fn the_first_seeds_do_not_fail() {
     let seeds = std::env::var("KRAKEN_SIMULATION_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
-    let plan = Plan { seeds: Some(seeds), failures: 3, ..Plan::default() };
-    let summary = batch(&plan, |_, _| {});
+    let options = BatchOptions { seeds: Some(seeds), failures: 3, ..BatchOptions::default() };
+    let summary = batch(&options, |_, _| {});
     println!("{}", summary.line());
     let mut failed = String::new();
     for failure in &summary.failures {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use kraken_runtime::mutants::{BUILT_IN, Mutant};
-use kraken_simulation::batch::{Failure, Plan, Summary, batch, unequal};
+use kraken_simulation::batch::{BatchOptions, FailedSeed, Summary, batch, unequal};
 use kraken_simulation::hunt::{self, Hunter};
 use kraken_simulation::run::{self, SHRINKING};
 use kraken_simulation::schedule::Schedule;
@@ -98,7 +98,7 @@ fn mutants(cli: &Cli, names: &[String]) -> Result<bool> {
         anyhow::bail!("no seeded bug is called {name}; there are {}", known.join(", "));
     }
     let is_meant = |mutant: &&Mutant| names.is_empty() || names.iter().any(|name| name == mutant.name());
-    let hunter = Hunter::new(cli.limit, cli.jobs.unwrap_or(Plan::default().jobs));
+    let hunter = Hunter::new(cli.limit, cli.jobs.unwrap_or(BatchOptions::default().jobs));
     let mut hunts = vec![];
     for mutant in Mutant::ALL.iter().filter(is_meant) {
         let begin = Instant::now();
@@ -141,13 +141,13 @@ fn one(cli: &Cli, schedule: &Schedule, title: &str) -> Result<bool> {
 
 /// Many seeds; each class of failure is explained once.
 fn many(cli: &Cli) -> Result<bool> {
-    let mut plan = Plan { first: cli.from, seeds: cli.seeds, ..Plan::default() };
-    plan.limit = cli.minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
-    if plan.seeds.is_none() && plan.limit.is_none() {
-        plan.limit = Some(Duration::from_mins(1));
+    let mut options = BatchOptions { first: cli.from, seeds: cli.seeds, ..BatchOptions::default() };
+    options.limit = cli.minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
+    if options.seeds.is_none() && options.limit.is_none() {
+        options.limit = Some(Duration::from_mins(1));
     }
-    plan.jobs = cli.jobs.unwrap_or(plan.jobs);
-    let summary = batch(&plan, |summary, failure| {
+    options.jobs = cli.jobs.unwrap_or(options.jobs);
+    let summary = batch(&options, |summary, failure| {
         if let Some(failure) = failure {
             let first = failure.report.violations.first().map(ToString::to_string).unwrap_or_default();
             println!("seed {} failed: {first}", failure.seed);
@@ -166,7 +166,7 @@ fn many(cli: &Cli) -> Result<bool> {
         let Some(class) = run::class(&failure.report) else { continue };
         if !explained.contains(&class) {
             explained.push(class);
-            let Failure { seed, schedule, report } = failure;
+            let FailedSeed { seed, schedule, report } = failure;
             explain(cli, schedule, report, &format!("seed {seed}"))?;
         }
     }

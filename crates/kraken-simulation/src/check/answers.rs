@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::judge::is_owned;
 use super::policy::ready;
-use super::{Caller, Checks, Class};
+use super::{CallingProcess, Checks, Class};
 use crate::oracle::requests_all;
 
 /// The reasons that state whether all references have values.
@@ -18,7 +18,7 @@ impl Checks {
     pub(super) fn check_answer(
         &mut self,
         now: Duration,
-        by: &Caller,
+        by: &CallingProcess,
         uid: &str,
         before: Option<&Value>,
         after: &Value,

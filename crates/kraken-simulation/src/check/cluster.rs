@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::history::{Changes, uid_of};
 use super::judge::all;
 use super::policy::{intent, is_held, is_resource, strings};
-use super::{Caller, Checks, Class};
+use super::{CallingProcess, Checks, Class};
 use crate::schedule::Controller;
 
 /// What every forged value has in it.
@@ -64,7 +64,7 @@ impl Checks {
     }
 
     /// After a write of a controller.
-    pub(super) fn after_write(&mut self, now: Duration, by: &Caller, call: &Call, status: u16) {
+    pub(super) fn after_write(&mut self, now: Duration, by: &CallingProcess, call: &Call, status: u16) {
         let changes = self.observe(now);
         if status >= 300 {
             return self.note_outside(now, &changes);
@@ -103,7 +103,7 @@ impl Checks {
     fn check_resource(
         &mut self,
         now: Duration,
-        by: &Caller,
+        by: &CallingProcess,
         uid: &str,
         before: Option<&Value>,
         after: Option<&Value>,
@@ -177,7 +177,7 @@ impl Checks {
     }
 
     /// An intent is valid only if the object was not changed since the decision.
-    fn check_precondition(&mut self, now: Duration, by: &Caller, call: &Call) {
+    fn check_precondition(&mut self, now: Duration, by: &CallingProcess, call: &Call) {
         if !by.controller.is_spoke() || !call.name.starts_with("PATCH") {
             return;
         }
@@ -193,7 +193,7 @@ impl Checks {
     }
 
     /// The writer must hold the lease.
-    pub(super) fn check_leader(&mut self, now: Duration, by: &Caller, call: &Call) {
+    pub(super) fn check_leader(&mut self, now: Duration, by: &CallingProcess, call: &Call) {
         if by.identity.is_empty()
             || call.name.contains("leases")
             || call.name.contains("events")

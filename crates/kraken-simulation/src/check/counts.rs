@@ -7,14 +7,14 @@ use serde_json::Value;
 use super::history::{Record, Version};
 use super::policy::{external_ids, intent, strings};
 use super::remote::{place_of, plain, remote_kind};
-use super::{Caller, Checks, Class};
+use super::{CallingProcess, Checks, Class};
 
 /// The maximum of a count, if its value is unknown.
 const UNKNOWN: usize = 10;
 
 impl Checks {
     /// After something was created for this UID.
-    pub(super) fn check_count(&mut self, now: Duration, by: &Caller, uid: &str) {
+    pub(super) fn check_count(&mut self, now: Duration, by: &CallingProcess, uid: &str) {
         let Some(record) = self.history.records.get(uid) else { return };
         let candidates = self.history.candidates(record, by, now, self.calm);
         let mut live = self.live_of(uid, record, candidates);
@@ -52,7 +52,7 @@ impl Checks {
                     .iter()
                     .all(|version| external_ids(&version.value).any(|known| known == plain(id)))
         };
-        let counts = |(id, remote): &(&String, &super::Remote)| {
+        let counts = |(id, remote): &(&String, &super::RemoteObject)| {
             let is_launched = self.launched.get(*id).is_some_and(|launched| launched == uid);
             let is_tagged = remote.uid() == Some(uid)
                 && (is_launched || !self.tampered.contains_key(*id) || is_known(id));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::policy::Policy;
-use super::{Caller, SLACK};
+use super::{CallingProcess, SLACK};
 use crate::schedule::Controller;
 
 /// A process of a controller, by the number of its start.
@@ -106,12 +106,12 @@ impl Default for History {
 
 impl History {
     /// Notes the first call of a process.
-    pub(super) fn began(&mut self, by: &Caller, now: Duration) {
+    pub(super) fn began(&mut self, by: &CallingProcess, now: Duration) {
         self.began.entry(by.process()).or_insert(now);
     }
 
     /// When a process made its first call.
-    pub(super) fn began_at(&self, by: &Caller) -> Option<Duration> {
+    pub(super) fn began_at(&self, by: &CallingProcess) -> Option<Duration> {
         self.began.get(&by.process()).copied()
     }
 
@@ -120,7 +120,7 @@ impl History {
     pub(super) fn candidates<'a>(
         &self,
         record: &'a Record,
-        by: &Caller,
+        by: &CallingProcess,
         now: Duration,
         calm: Option<Duration>,
     ) -> &'a [Version] {
@@ -170,7 +170,7 @@ impl History {
     }
 
     /// Notes that a write by this process proves that it knew the version before the newest.
-    pub(super) fn proven(&mut self, uid: &str, by: &Caller) {
+    pub(super) fn proven(&mut self, uid: &str, by: &CallingProcess) {
         if let Some(record) = self.records.get_mut(uid) {
             let before = record.versions.len().saturating_sub(2);
             record.known.insert(by.process(), before);

@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::call::{Asked, Verb};
 use super::history::Version;
 use super::policy::{Policy, intent, is_held};
-use super::{Caller, Checks, Class, Cloud, SLACK};
+use super::{CallingProcess, Checks, Class, RemoteObjects, SLACK};
 
 impl Checks {
     /// After a call that may have changed something.
-    pub(super) fn judge(&mut self, now: Duration, by: &Caller, call: &Call, status: u16) {
+    pub(super) fn judge(&mut self, now: Duration, by: &CallingProcess, call: &Call, status: u16) {
         let before = std::mem::replace(&mut self.cloud, (self.view.cloud)());
         let mut asked = Asked::of(call);
         if asked.verb == Verb::Create {
@@ -54,7 +54,7 @@ impl Checks {
         }
     }
 
-    fn judge_creation(&mut self, now: Duration, by: &Caller, asked: &Asked, before: &Cloud) {
+    fn judge_creation(&mut self, now: Duration, by: &CallingProcess, asked: &Asked, before: &RemoteObjects) {
         let is_new = |id: &&String| !before.0.contains_key(*id);
         let made: Vec<String> = self.cloud.0.keys().filter(is_new).cloned().collect();
         if made.is_empty() {
@@ -137,7 +137,7 @@ pub(super) fn is_owned(object: &Value, uid: &str) -> bool {
     owners.into_iter().flatten().any(|owner| owner["uid"] == uid)
 }
 
-fn is_elsewhere(candidates: &[Version], by: &Caller) -> bool {
+fn is_elsewhere(candidates: &[Version], by: &CallingProcess) -> bool {
     let Some((account, region)) = &by.location else { return false };
     let differs = |version: &Version| {
         let recorded = &version.value["status"]["location"];

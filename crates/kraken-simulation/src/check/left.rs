@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::history::{Record, uid_of};
 use super::policy::{external_ids, is_held_by_others, is_resource, ready};
 use super::remote::{plain, remote_kind};
-use super::{Checks, Cloud, Remote};
+use super::{Checks, RemoteObject, RemoteObjects};
 use crate::oracle::Oracle;
 
 impl Checks {
@@ -68,7 +68,7 @@ impl Checks {
     }
 
     /// The UIDs of resources that are being deleted and whose conditions name the cause.
-    fn explained(&self, objects: &[Arc<Value>], cloud: &Cloud) -> BTreeSet<String> {
+    fn explained(&self, objects: &[Arc<Value>], cloud: &RemoteObjects) -> BTreeSet<String> {
         let staying: Vec<(&str, Kind)> = cloud
             .0
             .iter()
@@ -125,7 +125,7 @@ impl Checks {
     }
 
     /// Whether a remote object may remain: no controller must delete it.
-    fn may_stay(&self, id: &str, remote: &Remote) -> bool {
+    fn may_stay(&self, id: &str, remote: &RemoteObject) -> bool {
         let owner = remote.uid().and_then(|uid| Some((uid, self.history.records.get(uid)?)));
         match (self.launched.get(id), owner) {
             // An adopted object belongs to its resource.
@@ -179,7 +179,7 @@ fn text(value: &Value) -> &str {
 }
 
 /// Whether it was created with another object, like the default security group of a VPC.
-fn is_made_along(remote: &Remote) -> bool {
+fn is_made_along(remote: &RemoteObject) -> bool {
     use Kind::{ListenerRule, RouteTable, SecurityGroup, Volume};
     matches!(remote.kind, SecurityGroup | RouteTable | Volume | ListenerRule) && remote.tags.is_empty()
 }

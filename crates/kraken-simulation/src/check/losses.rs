@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::history::Record;
 use super::judge::is_owned;
 use super::policy::{external_ids, ready};
-use super::remote::{Cloud, plain, remote_kind};
-use super::{Caller, Checks, Class};
+use super::remote::{RemoteObjects, plain, remote_kind};
+use super::{CallingProcess, Checks, Class};
 
 /// Losses that are at most this far apart belong together.
 const AT_ONCE: Duration = Duration::from_secs(2);
@@ -30,7 +30,7 @@ pub(super) struct Loss {
 
 impl Checks {
     /// Records the objects that exist in the cloud of before and not in this one.
-    pub(super) fn note_losses(&mut self, now: Duration, cloud: &Cloud) {
+    pub(super) fn note_losses(&mut self, now: Duration, cloud: &RemoteObjects) {
         for (id, before) in &self.cloud.0 {
             let is_lost = before.alive && cloud.0.get(id).is_none_or(|remote| !remote.alive);
             let Some(uid) = before.uid().filter(|_| is_lost) else { continue };
@@ -44,7 +44,7 @@ impl Checks {
     }
 
     /// After an object was launched for this UID.
-    pub(super) fn check_recreation(&mut self, now: Duration, by: &Caller, uid: &str) {
+    pub(super) fn check_recreation(&mut self, now: Duration, by: &CallingProcess, uid: &str) {
         let Some(loss) = self.losses.get_mut(uid) else { return };
         loss.recreated = Some(now);
         let at = loss.at;
@@ -106,7 +106,7 @@ impl Checks {
     }
 
     /// Whether this controller elects a leader: another process may not have observed everything.
-    fn elects(&self, by: &Caller) -> bool {
+    fn elects(&self, by: &CallingProcess) -> bool {
         self.history
             .all_live()
             .any(|(_, record)| record.kind == "Lease" && record.name == by.controller.name())

@@ -9,6 +9,7 @@ mod call;
 mod cluster;
 mod counts;
 mod end;
+mod finding;
 mod full;
 mod history;
 mod judge;
@@ -21,7 +22,6 @@ mod places;
 mod policy;
 mod remote;
 mod subjects;
-mod violation;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -34,11 +34,11 @@ use serde_json::Value;
 
 pub(crate) use call::{subjects, values};
 pub use cluster::FORGED;
+pub use finding::{Class, Finding};
 pub use full::{FullCheck, class_of};
 pub use kraken_testing::canary::MARKER;
-pub use remote::{Cloud, PLACE, Remote};
+pub use remote::{PLACE, RemoteObject, RemoteObjects};
 pub(crate) use remote::{UID, remote_kind};
-pub use violation::{Class, Violation};
 
 use crate::schedule::{Controller, Settings};
 use history::History;
@@ -56,7 +56,7 @@ pub(crate) fn ready_of(object: &Value) -> &Value {
 
 /// One process of a controller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Caller {
+pub struct CallingProcess {
     /// Of which controller.
     pub controller: Controller,
     /// Which of its processes.
@@ -70,37 +70,37 @@ pub struct Caller {
 }
 
 /// The state for the checks.
-pub struct View {
+pub struct LiveState {
     /// Every object that the API server has.
     pub objects: Box<dyn Fn() -> Arc<[Arc<Value>]> + Send>,
     /// The cloud as it really is.
-    pub cloud: Box<dyn Fn() -> Arc<Cloud> + Send>,
+    pub cloud: Box<dyn Fn() -> Arc<RemoteObjects> + Send>,
 }
 
-impl Caller {
+impl CallingProcess {
     /// Which process it is, whatever cloud it calls.
     fn process(&self) -> (Controller, u64) {
         (self.controller, self.incarnation)
     }
 }
 
-impl fmt::Debug for View {
+impl fmt::Debug for LiveState {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("View")
+        formatter.write_str("LiveState")
     }
 }
 
 /// All checks of one simulation.
 #[derive(Debug)]
 pub struct Checks {
-    view: View,
+    view: LiveState,
     /// Whether controllers delete orphans.
     removes_orphans: bool,
     /// From how many losses at once nothing is recreated without a confirmation.
     vanished_minimum: usize,
     history: History,
     /// The cloud after the last observed change.
-    cloud: Arc<Cloud>,
+    cloud: Arc<RemoteObjects>,
     /// The resource whose launch created a remote object.
     launched: BTreeMap<String, String>,
     /// The time of out-of-band creations and tag changes of remote objects.
@@ -123,12 +123,12 @@ pub struct Checks {
     fails_until: Duration,
     rest: end::Rest,
     canary: Canary,
-    violations: Vec<Violation>,
+    violations: Vec<Finding>,
 }
 
 impl Checks {
     /// Of controllers with these settings.
-    pub fn new(view: View, settings: &Settings) -> Self {
+    pub fn new(view: LiveState, settings: &Settings) -> Self {
         let cloud = (view.cloud)();
         Self {
             view,
@@ -169,7 +169,7 @@ impl Checks {
     }
 
     /// To be called after each request to the API server, when it has taken effect and before anything else happens.
-    pub fn after_api(&mut self, now: Duration, by: &Caller, call: &Call, answer: &Answer) {
+    pub fn after_api(&mut self, now: Duration, by: &CallingProcess, call: &Call, answer: &Answer) {
         self.is_at(now);
         self.history.began(by, now);
         if call.writes {
@@ -178,7 +178,7 @@ impl Checks {
     }
 
     /// To be called after each call to the cloud, when it has taken effect and before anything else happens.
-    pub fn after_cloud(&mut self, now: Duration, by: &Caller, call: &Call, answer: &Answer) {
+    pub fn after_cloud(&mut self, now: Duration, by: &CallingProcess, call: &Call, answer: &Answer) {
         self.is_at(now);
         self.history.began(by, now);
         if call.writes {
@@ -216,14 +216,14 @@ impl Checks {
     }
 
     /// The violations so far.
-    pub fn violations(&self) -> &[Violation] {
+    pub fn violations(&self) -> &[Finding] {
         &self.violations
     }
 
     fn violated(&mut self, at: Duration, class: Class, message: String) {
         let is_known = self.violations.iter().any(|known| known.class == class && known.message == message);
         if self.violations.len() < KEPT && !is_known {
-            self.violations.push(Violation { class, message, at });
+            self.violations.push(Finding { class, message, at });
         }
     }
 }

@@ -13,7 +13,7 @@ pub(super) const CLUSTER: &str = "kraken-iac.eoinfennessy.com/cluster";
 
 /// A remote object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remote {
+pub struct RemoteObject {
     /// What it is.
     pub kind: Kind,
     /// All its tags.
@@ -24,7 +24,7 @@ pub struct Remote {
     pub exists: bool,
 }
 
-impl Remote {
+impl RemoteObject {
     /// The UID in its tags, if they contain an owner: a UID and a cluster.
     pub(super) fn uid(&self) -> Option<&str> {
         self.cluster()?;
@@ -39,16 +39,17 @@ impl Remote {
 
 /// All remote objects that are or were, by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cloud(pub BTreeMap<String, Remote>);
+pub struct RemoteObjects(pub BTreeMap<String, RemoteObject>);
 
-impl Cloud {
+impl RemoteObjects {
     /// Adds the actual objects of a simulator. `place` distinguishes its ids from those of others.
     pub fn add(&mut self, simulator: &Simulator, place: &str) {
         let all = &mut self.0;
         let qualified = |id: String| format!("{id}{place}");
         for kind in Kind::ALL {
             for object in simulator.objects(kind) {
-                let remote = Remote { kind, tags: object.tags, alive: object.alive, exists: object.alive };
+                let remote =
+                    RemoteObject { kind, tags: object.tags, alive: object.alive, exists: object.alive };
                 all.insert(qualified(object.id), remote);
             }
         }
@@ -60,7 +61,7 @@ impl Cloud {
     }
 
     /// What carries this UID, with its ids.
-    pub(super) fn of_uid<'a>(&'a self, uid: &'a str) -> impl Iterator<Item = (&'a String, &'a Remote)> {
+    pub(super) fn of_uid<'a>(&'a self, uid: &'a str) -> impl Iterator<Item = (&'a String, &'a RemoteObject)> {
         self.0.iter().filter(move |(_, remote)| remote.uid() == Some(uid))
     }
 }
@@ -70,7 +71,7 @@ pub(super) fn plain(id: &str) -> &str {
     id.split_once(PLACE).map_or(id, |(id, _)| id)
 }
 
-/// The place of an id, as [`super::Caller::place`] has it.
+/// The place of an id, as [`super::CallingProcess::place`] has it.
 pub(super) fn place_of(id: &str) -> &str {
     id.strip_prefix(plain(id)).unwrap_or_default()
 }

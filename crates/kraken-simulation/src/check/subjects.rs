@@ -9,8 +9,8 @@ use super::call::{Asked, Verb};
 use super::history::Version;
 use super::judge::all;
 use super::policy::{Policy, adopted, external_ids, intent};
-use super::remote::{PREFIX, Remote, plain, remote_kind};
-use super::{Caller, Checks, Class};
+use super::remote::{PREFIX, RemoteObject, plain, remote_kind};
+use super::{CallingProcess, Checks, Class};
 use crate::schedule::Controller;
 
 /// The tag of an instance that was stopped to change it.
@@ -21,10 +21,10 @@ impl Checks {
     pub(super) fn judge_subject(
         &mut self,
         now: Duration,
-        by: &Caller,
+        by: &CallingProcess,
         asked: &Asked,
         id: &str,
-        remote: &Remote,
+        remote: &RemoteObject,
     ) {
         let what = format!("{} of {id}", asked.action);
         if remote.cluster().is_some_and(|cluster| !self.is_this_cluster(cluster)) {
@@ -90,10 +90,10 @@ impl Checks {
     fn judge_policies(
         &mut self,
         now: Duration,
-        by: &Caller,
+        by: &CallingProcess,
         asked: &Asked,
         id: &str,
-        remote: &Remote,
+        remote: &RemoteObject,
         uid: &str,
     ) {
         let Some(record) = self.history.records.get(uid) else { return };
@@ -156,7 +156,14 @@ impl Checks {
     }
 
     /// Owner tags may be set on an object without owner if it is adopted or recorded.
-    fn judge_claim(&mut self, now: Duration, by: &Caller, asked: &Asked, id: &str, remote: &Remote) {
+    fn judge_claim(
+        &mut self,
+        now: Duration,
+        by: &CallingProcess,
+        asked: &Asked,
+        id: &str,
+        remote: &RemoteObject,
+    ) {
         let Some(uid) = asked.uid() else { return };
         let what = format!("{} claims {id} for {uid}", asked.action);
         let Some(record) = self.history.records.get(uid) else {
@@ -194,7 +201,7 @@ impl Checks {
     }
 }
 
-fn adopts(object: &Value, id: &str, remote: &Remote) -> bool {
+fn adopts(object: &Value, id: &str, remote: &RemoteObject) -> bool {
     let adopt = &object["spec"]["lifecycle"]["adopt"];
     let has = |(key, value): (&String, &Value)| {
         remote.tags.get(key).map(String::as_str) == value.as_str() && !key.starts_with(PREFIX)

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::mix::Class;
+use super::mix::StepClass;
 use super::people::People;
 use crate::kinds;
 use crate::random::Random;
 use crate::schedule::{CallMatch, Controller, Fault, Moment, ObjectName, Side};
 
 /// A fault of the class.
-pub(crate) fn fault(rng: &mut Random, class: Class, people: &People) -> Fault {
+pub(crate) fn fault(rng: &mut Random, class: StepClass, people: &People) -> Fault {
     let object = people.spoke_object(rng);
     // Faults meet where something happens: the controllers of the stack's kinds, and the hub.
     let controller = if rng.chance(25) { Controller::Hub } else { Controller::of(&object.kind) };
@@ -17,35 +17,35 @@ pub(crate) fn fault(rng: &mut Random, class: Class, people: &People) -> Fault {
     let short = |rng: &mut Random| rng.time(Duration::from_millis(10), Duration::from_secs(30));
     let times = |rng: &mut Random| u32::try_from(rng.one([1_usize, 1, 1, 2, 5, 20])).unwrap_or(1);
     match class {
-        Class::Kill => Fault::Kill { controller, down: short(rng) },
-        Class::Replica => {
+        StepClass::Kill => Fault::Kill { controller, down: short(rng) },
+        StepClass::Replica => {
             Fault::Replica { controller, lasts: rng.time(Duration::from_secs(5), Duration::from_mins(2)) }
         }
-        Class::Suspend => {
+        StepClass::Suspend => {
             Fault::Suspend { controller, lasts: rng.time(Duration::from_secs(1), Duration::from_mins(1)) }
         }
-        Class::Lose => Fault::Lose {
+        StepClass::Lose => Fault::Lose {
             controller,
             call: any_call(rng, controller, &object),
             moment: rng.one([Moment::Before, Moment::After, Moment::After]),
             times: times(rng),
         },
-        Class::Delay => {
+        StepClass::Delay => {
             let by = rng.time(Duration::from_millis(100), Duration::from_secs(40));
             Fault::Delay { controller, call: any_call(rng, controller, &object), by, times: times(rng) }
         }
-        Class::Refuse => Fault::Refuse {
+        StepClass::Refuse => Fault::Refuse {
             controller,
             call: kube_call(rng, controller, &object),
             status: rng.one([409, 409, 409, 410, 429, 500, 503]),
             times: times(rng),
         },
-        Class::Fail => {
+        StepClass::Fail => {
             let (action, code) = refusal(rng, &object.kind);
             let call = CallMatch { side: Side::Cloud, action: action.to_owned(), nth: nth(rng) };
             Fault::Fail { controller: spoke, call, code: code.to_owned(), times: times(rng) }
         }
-        Class::Watches => match rng.below(4) {
+        StepClass::Watches => match rng.below(4) {
             0 => Fault::CutWatches { controller },
             1 => Fault::Compact,
             _ => {
@@ -60,24 +60,24 @@ pub(crate) fn fault(rng: &mut Random, class: Class, people: &People) -> Fault {
                 }
             }
         },
-        Class::Outage if rng.chance(50) => {
+        StepClass::Outage if rng.chance(50) => {
             Fault::ApiOutage { controller: rng.chance(50).then_some(controller), lasts: short(rng) }
         }
-        Class::Outage => {
+        StepClass::Outage => {
             Fault::CloudOutage { controller: rng.chance(50).then_some(spoke), lasts: short(rng) }
         }
-        Class::Throttle => {
+        StepClass::Throttle => {
             Fault::Throttle { burst: u32::try_from(rng.one([0_usize, 1, 3])).unwrap_or(1), lasts: short(rng) }
         }
-        Class::Capacity if rng.chance(50) => {
+        StepClass::Capacity if rng.chance(50) => {
             Fault::Capacity { instances: rng.one([0, 1, 2]), lasts: short(rng) }
         }
-        Class::Capacity => Fault::PartialLaunches { most: rng.one([1, 1, 2]), lasts: short(rng) },
-        Class::Hide if rng.chance(50) => Fault::Stale {
+        StepClass::Capacity => Fault::PartialLaunches { most: rng.one([1, 1, 2]), lasts: short(rng) },
+        StepClass::Hide if rng.chance(50) => Fault::Stale {
             remote: people.remote(rng, None),
             lasts: rng.time(Duration::from_millis(200), Duration::from_secs(8)),
         },
-        Class::Hide => Fault::Hide {
+        StepClass::Hide => Fault::Hide {
             remote: people.remote(rng, None),
             lasts: rng.time(Duration::from_millis(200), Duration::from_secs(8)),
         },

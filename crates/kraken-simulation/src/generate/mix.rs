@@ -5,7 +5,7 @@ use crate::random::Random;
 
 /// A class of operations or faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum StepClass {
     Apply,
     Edit,
     EditSchema,
@@ -45,7 +45,7 @@ pub(crate) enum Class {
     Hide,
 }
 
-use Class::{
+use StepClass::{
     Adopt, Annotate, Apply, Approve, Backup, Capacity, ChangeRemote, Crash, CreateRemote, Data, Delay,
     Delete, DeleteNamespace, DeleteRemote, Edit, EditInvalid, EditSchema, Expire, Fail, ForgeStatus, Hide,
     Internal, Kill, Lose, Outage, Policy, Recreate, Refuse, Replace, Replica, Restart, Scale, Strip, Suspend,
@@ -53,7 +53,7 @@ use Class::{
 };
 
 /// The frequency of each class among operations or faults.
-const OPERATIONS: [(Class, usize); 24] = [
+const OPERATIONS: [(StepClass, usize); 24] = [
     (Apply, 10),
     (Edit, 12),
     (EditSchema, 4),
@@ -79,7 +79,7 @@ const OPERATIONS: [(Class, usize); 24] = [
     (Expire, 1),
     (Backup, 1),
 ];
-const FAULTS: [(Class, usize); 13] = [
+const FAULTS: [(StepClass, usize); 13] = [
     (Crash, 12),
     (Kill, 3),
     (Replica, 3),
@@ -95,7 +95,7 @@ const FAULTS: [(Class, usize); 13] = [
     (Hide, 4),
 ];
 /// What every seed has, so that none is empty.
-const ALWAYS: [Class; 3] = [Apply, Edit, Delete];
+const ALWAYS: [StepClass; 3] = [Apply, Edit, Delete];
 
 /// The policies of `lifecycle` that objects of a seed may have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -119,8 +119,8 @@ pub(crate) struct Policies {
 /// The subset of one seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Mix {
-    operations: Vec<(Class, usize)>,
-    faults: Vec<(Class, usize)>,
+    operations: Vec<(StepClass, usize)>,
+    faults: Vec<(StepClass, usize)>,
     /// How many of a hundred steps are faults.
     fault_share: usize,
     pub(crate) policies: Policies,
@@ -128,7 +128,7 @@ pub(crate) struct Mix {
 
 impl Mix {
     pub(crate) fn of(rng: &mut Random) -> Self {
-        let mut choose = |classes: &[(Class, usize)]| -> Vec<(Class, usize)> {
+        let mut choose = |classes: &[(StepClass, usize)]| -> Vec<(StepClass, usize)> {
             let enabled = rng.one([35, 50, 70]);
             let chosen = classes.iter().filter_map(|(class, weight)| {
                 let in_use = ALWAYS.contains(class) || rng.chance(enabled);
@@ -156,7 +156,7 @@ impl Mix {
     }
 
     /// The class of the next step.
-    pub(crate) fn next(&self, rng: &mut Random) -> Class {
+    pub(crate) fn next(&self, rng: &mut Random) -> StepClass {
         let half = if rng.chance(self.fault_share) { &self.faults } else { &self.operations };
         rng.weighted(half).unwrap_or(Apply)
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::CANARY;
 use super::edits;
-use super::mix::Class;
+use super::mix::StepClass;
 use super::people::People;
 use super::tampering::forge;
 use crate::random::Random;
@@ -14,51 +14,51 @@ use crate::schedule::{Controller, ObjectName, Operation, Propagation, Tamper};
 
 impl People {
     /// An operation of the class; `None` if it is a class of faults.
-    pub(crate) fn operation(&mut self, rng: &mut Random, class: Class) -> Option<Operation> {
+    pub(crate) fn operation(&mut self, rng: &mut Random, class: StepClass) -> Option<Operation> {
         let object = self.object(rng);
         let spoke_object = self.spoke_object(rng);
         let kind = object.kind.clone();
         let operation = match class {
-            Class::Apply => Operation::Apply { object: self.manifest(rng, true) },
-            Class::Replace => Operation::Replace { object: self.manifest(rng, false) },
-            Class::Recreate => Operation::Recreate { object: self.manifest(rng, false) },
-            Class::Edit => edit(object, edits::sensible(rng, &kind)),
-            Class::EditSchema => edit(object, edits::by_schema(rng, &kind)),
-            Class::EditInvalid => edit(object, edits::invalid(rng, &kind)),
-            Class::Policy => {
+            StepClass::Apply => Operation::Apply { object: self.manifest(rng, true) },
+            StepClass::Replace => Operation::Replace { object: self.manifest(rng, false) },
+            StepClass::Recreate => Operation::Recreate { object: self.manifest(rng, false) },
+            StepClass::Edit => edit(object, edits::sensible(rng, &kind)),
+            StepClass::EditSchema => edit(object, edits::by_schema(rng, &kind)),
+            StepClass::EditInvalid => edit(object, edits::invalid(rng, &kind)),
+            StepClass::Policy => {
                 let change = edits::policy(rng, &spoke_object.kind);
                 edit(spoke_object, Some(change))
             }
-            Class::Data => self.data(rng),
-            Class::Scale => self.scale(rng),
-            Class::Delete => Operation::Delete { object, propagation: propagation(rng) },
-            Class::DeleteNamespace if rng.chance(50) => {
+            StepClass::Data => self.data(rng),
+            StepClass::Scale => self.scale(rng),
+            StepClass::Delete => Operation::Delete { object, propagation: propagation(rng) },
+            StepClass::DeleteNamespace if rng.chance(50) => {
                 Operation::DeleteNamespace { name: self.stack.namespace.clone() }
             }
-            Class::DeleteNamespace => Operation::CreateNamespace { name: self.stack.namespace.clone() },
-            Class::Adopt => {
+            StepClass::DeleteNamespace => Operation::CreateNamespace { name: self.stack.namespace.clone() },
+            StepClass::Adopt => {
                 let remote = self.remote(rng, Some(&spoke_object.kind));
                 Operation::Adopt { object: spoke_object, remote, by_id: rng.chance(50) }
             }
-            Class::Approve => {
+            StepClass::Approve => {
                 let object = if rng.chance(80) { self.planned(rng) } else { None };
                 Operation::Approve { object: object.unwrap_or(spoke_object), stale: rng.chance(25) }
             }
-            Class::ForgeStatus if rng.chance(15) => {
+            StepClass::ForgeStatus if rng.chance(15) => {
                 Operation::ForgePlan { object: self.planned(rng).unwrap_or(spoke_object) }
             }
-            Class::Annotate => Operation::Annotate {
+            StepClass::Annotate => Operation::Annotate {
                 object: spoke_object,
                 annotation: rng.one(["reconcile-requested-at", "creation-confirmed-at"]).to_owned(),
             },
-            Class::Strip => self.strip(rng),
-            Class::ForgeStatus => forge(rng, spoke_object),
-            Class::Internal => self.internal(rng),
-            Class::CreateRemote => self.create_remote(rng),
-            Class::DeleteRemote => {
+            StepClass::Strip => self.strip(rng),
+            StepClass::ForgeStatus => forge(rng, spoke_object),
+            StepClass::Internal => self.internal(rng),
+            StepClass::CreateRemote => self.create_remote(rng),
+            StepClass::DeleteRemote => {
                 Operation::TamperRemote { remote: self.remote(rng, None), tamper: Tamper::Delete }
             }
-            Class::TagRemote => {
+            StepClass::TagRemote => {
                 let tamper = match rng.below(5) {
                     0 | 1 => Tamper::StripOwnerTags,
                     2 => Tamper::OwnerTagsOf(spoke_object),
@@ -67,11 +67,11 @@ impl People {
                 };
                 Operation::TamperRemote { remote: self.remote(rng, None), tamper }
             }
-            Class::ChangeRemote => {
+            StepClass::ChangeRemote => {
                 let tamper = Tamper::Change { number: rng.below(60) };
                 Operation::TamperRemote { remote: self.remote(rng, None), tamper }
             }
-            Class::Restart => {
+            StepClass::Restart => {
                 let controller = rng.one([Controller::Ec2Instance, Controller::Vpc, Controller::Elb]);
                 // Back to where it belongs as often as elsewhere.
                 let region = rng.one([Some("eu-west-1"), Some("us-east-1"), None]);
@@ -79,14 +79,14 @@ impl People {
                 let text = |text: Option<&str>| text.map(ToOwned::to_owned);
                 Operation::Restart { controller, region: text(region), account: text(account) }
             }
-            Class::Expire => Operation::ExpireCredentials {
+            StepClass::Expire => Operation::ExpireCredentials {
                 lasts: rng.time(Duration::from_millis(500), Duration::from_mins(1)),
             },
-            Class::Backup if !self.backed_up || rng.chance(30) => {
+            StepClass::Backup if !self.backed_up || rng.chance(30) => {
                 self.backed_up = true;
                 Operation::Backup
             }
-            Class::Backup => Operation::Restore,
+            StepClass::Backup => Operation::Restore,
             _ => return None,
         };
         Some(operation)

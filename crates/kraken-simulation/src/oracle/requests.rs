@@ -22,11 +22,15 @@ fn references(object: &Value) -> BTreeSet<Reference> {
     let mut open = Oracle::of(&[]).sources(object);
     let mut found = BTreeSet::new();
     while let Some(source) = open.pop() {
-        match source {
-            Source::Key(kind, name, key) => drop(found.insert((kind.to_owned(), name, key))),
-            Source::State(kind, name, _) => drop(found.insert((key(&kind), name, String::new()))),
-            Source::Template(template) => open.extend(Source::all_of_template(&template)),
-        }
+        let reference = match source {
+            Source::Key(kind, name, key) => (kind.to_owned(), name, key),
+            Source::State(kind, name, _) => (key(&kind), name, String::new()),
+            Source::Template(template) => {
+                open.extend(Source::all_of_template(&template));
+                continue;
+            }
+        };
+        found.insert(reference);
     }
     found
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kraken_simulator::hook::{Answer, Call};
 
 use super::{FullCheck, suffix, teardown};
-use crate::check::{Caller, Checks};
+use crate::check::{CallingProcess, Checks};
 use crate::engine::{self, Checker, Event, FAULTS_END, View, Violation, What};
 use crate::oracle::Oracle;
 use crate::schedule::{Operation, Remote, Side, Tamper};
@@ -14,9 +14,9 @@ use crate::schedule::{Operation, Remote, Side, Tamper};
 /// made.
 const AFTERMATH: Duration = Duration::from_mins(1);
 
-fn caller(caller: &engine::Caller) -> Caller {
+fn caller(caller: &engine::Caller) -> CallingProcess {
     let process = caller.process;
-    Caller {
+    CallingProcess {
         controller: process.controller,
         incarnation: u64::from(process.replica) << 32 | u64::from(process.incarnation),
         identity: caller.identity.clone(),

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing::subscriber::DefaultGuard;
 
-use super::{Checks, Class, Cloud, PLACE, logs, ready_of};
+use super::{Checks, Class, PLACE, RemoteObjects, logs, ready_of};
 use crate::engine::{Place, View, Violation};
 use crate::schedule::{Action, Operation, Schedule, Settings};
 
@@ -49,7 +49,7 @@ pub struct FullCheck {
 #[derive(Debug)]
 struct Now {
     objects: Arc<[Arc<Value>]>,
-    cloud: Arc<Cloud>,
+    cloud: Arc<RemoteObjects>,
 }
 
 impl Default for Now {
@@ -115,7 +115,7 @@ impl FullCheck {
         let mut now = self.now.lock();
         now.objects = view.api.all_objects().into();
         if with_cloud {
-            let mut cloud = Cloud::default();
+            let mut cloud = RemoteObjects::default();
             for (place, simulator) in view.clouds {
                 cloud.add(simulator, &suffix(place));
             }
@@ -134,7 +134,7 @@ impl FullCheck {
             *leaks = found;
             READING.set(Some(guard));
             let (objects, cloud) = (now.clone(), now.clone());
-            let view = super::View {
+            let view = super::LiveState {
                 objects: Box::new(move || objects.lock().objects.clone()),
                 cloud: Box::new(move || cloud.lock().cloud.clone()),
             };
@@ -167,7 +167,7 @@ impl Drop for FullCheck {
     }
 }
 
-fn as_of_world(violation: &super::Violation) -> Violation {
+fn as_of_world(violation: &super::Finding) -> Violation {
     Violation {
         at: violation.at,
         invariant: format!("{:?}", violation.class),

@@ -105,7 +105,7 @@ fn a_write_without_the_lease_is_detected() {
         let mut scene = up(json!({}));
         scene.set(lease.clone());
         scene.outside();
-        let by = Caller { identity: identity.to_owned(), ..vpc_caller() };
+        let by = CallingProcess { identity: identity.to_owned(), ..vpc_caller() };
         scene.write(&by, &json!({}));
         assert_eq!(scene.classes().is_empty(), is_fine);
     }

@@ -20,20 +20,20 @@ const TAGS: &str = "TagSpecification.1.Tag.1.Key=kraken-iac.eoinfennessy.com/uid
 /// A cluster and a cloud that the test changes directly.
 struct Scene {
     objects: Arc<Mutex<Vec<Arc<Value>>>>,
-    cloud: Arc<Mutex<Cloud>>,
+    cloud: Arc<Mutex<RemoteObjects>>,
     checks: Checks,
     now: Duration,
     version: u64,
 }
 
-fn vpc_caller() -> Caller {
+fn vpc_caller() -> CallingProcess {
     let location = Some(("1".to_owned(), "us-east-1".to_owned()));
     let (identity, place) = (String::new(), String::new());
-    Caller { controller: Controller::Vpc, incarnation: 1, identity, location, place }
+    CallingProcess { controller: Controller::Vpc, incarnation: 1, identity, location, place }
 }
 
-fn hub_caller() -> Caller {
-    Caller { controller: Controller::Hub, location: None, ..vpc_caller() }
+fn hub_caller() -> CallingProcess {
+    CallingProcess { controller: Controller::Hub, location: None, ..vpc_caller() }
 }
 
 fn patch(name: &str, body: &Value) -> Call {
@@ -68,8 +68,9 @@ fn vpc(lifecycle: Value) -> Value {
 
 impl Scene {
     fn of(object: Value) -> Self {
-        let (objects, cloud) = (Arc::<Mutex<Vec<Arc<Value>>>>::default(), Arc::<Mutex<Cloud>>::default());
-        let view = View {
+        let (objects, cloud) =
+            (Arc::<Mutex<Vec<Arc<Value>>>>::default(), Arc::<Mutex<RemoteObjects>>::default());
+        let view = LiveState {
             objects: Box::new({
                 let objects = objects.clone();
                 move || objects.lock().clone().into()
@@ -103,7 +104,7 @@ impl Scene {
 
     fn object(&self, id: &str, tags: &[(&str, &str)]) {
         let tags = tags.iter().map(|(key, value)| (format!("{}{key}", remote::PREFIX), (*value).to_owned()));
-        let remote = Remote { kind: Kind::Vpc, tags: tags.collect(), alive: true, exists: true };
+        let remote = RemoteObject { kind: Kind::Vpc, tags: tags.collect(), alive: true, exists: true };
         self.cloud.lock().0.insert(id.to_owned(), remote);
     }
 
@@ -139,7 +140,7 @@ impl Scene {
         self.cloud_call("ModifyVpcAttribute", "VpcId=vpc-1");
     }
 
-    fn write(&mut self, by: &Caller, body: &Value) {
+    fn write(&mut self, by: &CallingProcess, body: &Value) {
         self.checks.after_api(self.now, by, &patch("", body), &ok());
     }
 

@@ -157,7 +157,7 @@ fn a_new_process_does_not_know_older_versions() {
     scene.set(vpc(json!({"protect": true})));
     scene.outside();
     scene.pass(1);
-    let by = Caller { incarnation: 2, ..vpc_caller() };
+    let by = CallingProcess { incarnation: 2, ..vpc_caller() };
     scene.cloud.lock().0.get_mut("vpc-1").unwrap().alive = false;
     scene.checks.after_cloud(scene.now, &by, &call("DeleteVpc", "VpcId=vpc-1"), &ok());
     scene.is(Class::Protected);

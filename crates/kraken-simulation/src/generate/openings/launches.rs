@@ -96,7 +96,7 @@ pub(super) fn loss_of_a_kind(rng: &mut Random, people: &mut People) -> Opening {
     }
     if are_many {
         pause = seconds(rng, 40, 180);
-        for name in names.into_iter().take(rng.one([1, 3, 9])) {
+        for name in names.into_iter().take(rng.one([1, 3, 5])) {
             let annotation = "creation-confirmed-at".to_owned();
             steps.push((
                 std::mem::replace(&mut pause, Duration::from_millis(500)),

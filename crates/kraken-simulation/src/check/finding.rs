@@ -71,7 +71,7 @@ pub enum Class {
 
 /// Something that must not be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Violation {
+pub struct Finding {
     /// Its class.
     pub class: Class,
     /// What happened, in words.
@@ -80,7 +80,7 @@ pub struct Violation {
     pub at: Duration,
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for Finding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{:.3} s: {:?}: {}", self.at.as_secs_f64(), self.class, self.message)
     }
