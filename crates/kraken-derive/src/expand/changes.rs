@@ -100,14 +100,16 @@ pub(super) fn without_ignored(kind: &Kind) -> Result<TokenStream> {
         }
         let names: Vec<_> = fields.iter().map(|field| &field.keys.name).collect();
         let idents = fields.iter().map(|field| &field.ident);
+        let groups: Vec<_> = fields.iter().filter(|field| field.keys.group.is_some()).collect();
+        let group_names = groups.iter().map(|field| &field.keys.name);
+        let groups = groups.iter().map(|field| &field.ident);
         quote! {
             let _ = observed;
-            if ![#(#names),*].into_iter().any(|path| ignored.covers(path)) {
-                return None;
-            }
             let mut kept = desired.clone();
+            let is_any = [#(#names),*].into_iter().any(|path| ignored.covers(path));
+            #(let is_any = is_any | kept.#groups.as_mut().is_some_and(|group| group.leave_ignored(#group_names, ignored));)*
             #(kept.#idents.take_if(|_| ignored.covers(#names));)*
-            Some(kept)
+            is_any.then_some(kept)
         }
     };
     Ok(quote! {
@@ -127,10 +129,11 @@ fn sent_together(kind: &Kind) -> Result<Vec<&Field>> {
     for variant in kind.desired().filter_map(Field::change) {
         *uses.entry(variant.ident.to_string()).or_default() += 1;
     }
+    // A call sends all fields of a group.
     let is_shared = |field: &&Field| {
-        field
-            .change()
-            .is_some_and(|variant| uses.get(&variant.ident.to_string()).is_some_and(|uses| *uses > 1))
+        field.change().is_some_and(|variant| {
+            field.keys.group.is_some() || uses.get(&variant.ident.to_string()).is_some_and(|uses| *uses > 1)
+        })
     };
     let shared: Vec<_> =
         kind.desired().filter(is_shared).filter(|field| field.keys.always_sent.is_none()).collect();

@@ -41,7 +41,8 @@ pub(super) fn expand(kind: &Kind) -> TokenStream {
     }
 }
 
-fn field(field: &Field) -> TokenStream {
+/// A field as it is written, with the attributes of serde and schemars.
+pub(super) fn field(field: &Field) -> TokenStream {
     let Field { ident, vis, ty, attrs, keys, .. } = field;
     let name = &keys.name;
     let skip = field.shape.is_optional.then(|| quote! { , skip_serializing_if = "Option::is_none" });
@@ -50,9 +51,14 @@ fn field(field: &Field) -> TokenStream {
         quote! { #[schemars(transform = ::kraken_aws::bounds::literal(&#rule) #(#items)*)] }
     });
     let vis = vis.to_token_stream();
+    let serde = if name.value().is_empty() {
+        quote! { flatten }
+    } else {
+        quote! { rename = #name #skip }
+    };
     quote! {
         #(#attrs)*
-        #[serde(rename = #name #skip)]
+        #[serde(#serde)]
         #bound
         #vis #ident: #ty
     }
