@@ -1,7 +1,7 @@
 //! Listener, the API type.
 
-use kraken_aws::{TagOptions, aws_kind, resolved::Joined};
-use kraken_spoke::{Lifecycle, Opt, options::Public};
+use kraken_aws::{aws_kind, resolved::Joined};
+use kraken_spoke::{Opt, options::Public};
 
 use crate::{
     action::{Action, ActionSpec},
@@ -83,14 +83,6 @@ pub(crate) struct ListenerSpec {
     /// Example: `{value: ELBSecurityPolicy-TLS13-1-2-2021-06}`
     #[field("sslPolicy", rule = rules::SSL_POLICY, change = SslPolicy)]
     pub(crate) ssl_policy: Option<Opt<String>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a
-    /// reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
 
 #[cfg(test)]

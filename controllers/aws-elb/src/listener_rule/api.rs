@@ -1,12 +1,12 @@
 //! ListenerRule, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{Pattern, literal},
     resolved::Joined,
 };
 use kraken_spoke::{
-    Lifecycle, Opt,
+    Opt,
     options::{ListOpt, Public},
 };
 use schemars::{JsonSchema, Schema};
@@ -72,14 +72,6 @@ pub(crate) struct ListenerRuleSpec {
         published("Actions")
     )]
     pub(crate) action: ActionSpec,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a
-    /// reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
 
 /// The maximum number of values in all conditions of a rule.

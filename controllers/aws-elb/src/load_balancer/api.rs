@@ -1,11 +1,11 @@
 //! LoadBalancer, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{SECURITY_GROUP_ID, SUBNET_ID},
 };
 use kraken_spoke::{
-    Lifecycle, Opt,
+    Opt,
     options::{ListOpt, Public},
 };
 
@@ -105,14 +105,6 @@ pub(crate) struct LoadBalancerSpec {
         published()
     )]
     pub(crate) idle_timeout_seconds: Option<Opt<i32>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a
-    /// reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! TargetGroup, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{VPC_ID, literal},
 };
 use kraken_spoke::{
-    Lifecycle, Opt, Resolved,
+    Opt, Resolved,
     options::{ListOpt, Public, Text},
 };
 use schemars::JsonSchema;
@@ -117,14 +117,6 @@ pub(crate) struct TargetGroupSpec {
         published("TargetHealthDescriptions")
     )]
     pub(crate) targets: Option<ListOpt<String>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a
-    /// reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
 
 /// The health check of the targets.

@@ -33,10 +33,8 @@ impl AwsResource for InternetGateways {
             .set_internet_gateway_ids(query.ids)
             .set_filters(query.filters);
         let pages = call.into_paginator().send();
-        let pages =
-            aws.pages("DescribeInternetGateways", "failed to describe internet gateways", pages).await?;
-        let found = pages.into_iter().flat_map(|page| page.internet_gateways.unwrap_or_default());
-        Ok(found.map(InternetGateway::from).collect())
+        let action = "failed to describe internet gateways";
+        aws.items("DescribeInternetGateways", action, pages, |page| page.internet_gateways).await
     }
 
     async fn create(aws: &Aws, _: &Desired, creation: &Creation<'_>) -> Result<InternetGateway, Failure> {

@@ -1,11 +1,11 @@
 //! KeyPair, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{KEY_NAME, Pattern},
 };
 use kraken_spoke::{
-    Lifecycle, Opt, Resolved,
+    Opt, Resolved,
     options::{NAME_PATTERN, Public},
 };
 use schemars::JsonSchema;
@@ -26,6 +26,7 @@ pub(super) static PUBLIC_KEY: Pattern = Pattern::new(
     doc = "A key for SSH, of which AWS has the public half, for instances to be launched with. Its main id is its KeyName.",
     noun = "key pair",
     state = "keyPair",
+    tag_name = "ops",
     observed = super::observed::KeyPair,
     summary("Type" = "KeyType", "Fingerprint" = "KeyFingerprint")
 )]
@@ -64,14 +65,6 @@ pub(crate) struct KeyPairSpec {
     /// duplicates. Example: `{value: ops}`
     #[field("keyName", rule = KEY_NAME, fixed, observed = &key_name)]
     pub(crate) key_name: Option<Public<Opt<String>>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: ops, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
 
 /// The destination of a generated key.

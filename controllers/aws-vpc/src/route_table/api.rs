@@ -1,11 +1,11 @@
 //! RouteTable, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{ANY_V4, CidrV6, INSTANCE_ID, Id, NETWORK_INTERFACE_ID, Pattern, SUBNET_ID, VPC_ID, literal},
     resolved::Joined,
 };
-use kraken_spoke::{Lifecycle, Opt, options::ListOpt};
+use kraken_spoke::{Opt, options::ListOpt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,7 @@ static GATEWAY_ID: Pattern = Pattern::new(
     doc = "Where the traffic of subnets goes. Its main id is its RouteTableId.",
     noun = "route table",
     state = "routeTable",
+    tag_name = "public",
     observed = super::observed::RouteTable,
     summary("VPC" = "VpcId"),
     change = Change,
@@ -61,14 +62,6 @@ pub(crate) struct RouteTableSpec {
         published("Associations")
     )]
     pub(crate) subnet_ids: Option<ListOpt<String>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: public, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
 
 /// A change in place. Subnets are associated after the routes were changed, so that they have their routes at once.

@@ -4,9 +4,10 @@ use kraken_aws::{
     Aws, AwsResource,
     ec2::types::{self, ResourceType},
     from_sdk,
+    items::sorted,
     missing::unless_done,
     release::filter,
-    resource::{Creation, DescribeQuery, FromSdk as _},
+    resource::{Creation, DescribeQuery},
     tags,
 };
 use kraken_spoke::{Failure, FailureClass};
@@ -22,8 +23,8 @@ pub(crate) struct RouteTables;
 
 from_sdk!(types::RouteTable as table => RouteTable {
     route_table_id, vpc_id, owner_id, tags;
-    routes: sorted(Vec::of(table.routes)),
-    associations: sorted(Vec::of(table.associations)),
+    routes: sorted(table.routes),
+    associations: sorted(table.associations),
 });
 
 from_sdk!(types::Route => Route {
@@ -38,11 +39,6 @@ from_sdk!(types::RouteTableAssociation as association => Association {
         matches!(state.as_str(), "disassociating" | "disassociated" | "failed")
     }),
 });
-
-fn sorted<T: Ord>(mut items: Vec<T>) -> Vec<T> {
-    items.sort();
-    items
-}
 
 /// Sets the destination of a route on a call. The builders of three calls have these setters in common.
 macro_rules! with_destination {
@@ -81,12 +77,8 @@ impl AwsResource for RouteTables {
         let call =
             aws.ec2().describe_route_tables().set_route_table_ids(query.ids).set_filters(query.filters);
         let pages = call.into_paginator().send();
-        let pages = aws.pages("DescribeRouteTables", "failed to describe route tables", pages).await?;
-        Ok(pages
-            .into_iter()
-            .flat_map(|page| page.route_tables.unwrap_or_default())
-            .map(RouteTable::from)
-            .collect())
+        aws.items("DescribeRouteTables", "failed to describe route tables", pages, |page| page.route_tables)
+            .await
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<RouteTable, Failure> {

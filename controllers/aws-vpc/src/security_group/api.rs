@@ -1,12 +1,12 @@
 //! SecurityGroup, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{ANY_V4, CidrV6, Id, Pattern, Range, VPC_ID, literal},
     resolved::Joined,
 };
 use kraken_spoke::{
-    Lifecycle, Opt,
+    Opt,
     options::{ListOpt, Public, Text},
 };
 use schemars::JsonSchema;
@@ -46,6 +46,7 @@ pub(super) const PREFIX_LIST_ID: Id = Id("pl-");
     doc = "Who may talk to whom: rules of what may reach and leave those that are in the group. Its main id is its GroupId.",
     noun = "security group",
     state = "securityGroup",
+    tag_name = "web",
     observed = super::observed::SecurityGroup,
     summary("Group Name" = "GroupName", "VPC" = "VpcId"),
     drift("ingress.description", "egress.description"),
@@ -93,14 +94,6 @@ pub(crate) struct SecurityGroupSpec {
         published("IpPermissionsEgress")
     )]
     pub(crate) egress: Option<Vec<Rule>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: web, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
 
 /// A rule: the allowed protocol and ports, and the allowed peers.

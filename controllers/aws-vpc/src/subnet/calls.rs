@@ -31,8 +31,7 @@ impl AwsResource for Subnets {
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Subnet>, Failure> {
         let call = aws.ec2().describe_subnets().set_subnet_ids(query.ids).set_filters(query.filters);
         let pages = call.into_paginator().send();
-        let pages = aws.pages("DescribeSubnets", "failed to describe subnets", pages).await?;
-        Ok(pages.into_iter().flat_map(|page| page.subnets.unwrap_or_default()).map(Subnet::from).collect())
+        aws.items("DescribeSubnets", "failed to describe subnets", pages, |page| page.subnets).await
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Subnet, Failure> {

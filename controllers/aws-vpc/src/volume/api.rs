@@ -1,10 +1,10 @@
 //! Volume, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{INSTANCE_ID, Id, KMS_KEY, Pattern, Range, Words, ZONE},
 };
-use kraken_spoke::{Lifecycle, Opt};
+use kraken_spoke::Opt;
 
 const SIZE_GIB: Range = Range(1, 65_536);
 const TYPE: Words = Words(&["gp2", "gp3", "io1", "io2", "st1", "sc1", "standard"]);
@@ -21,6 +21,7 @@ static DEVICE: Pattern = Pattern::new("^[!-~]+$", 32, "must be the name of a dev
     doc = "A disk of EBS, which can be attached to an instance. Its main id is its VolumeId.",
     noun = "volume",
     state = "volume",
+    tag_name = "data",
     observed = super::observed::Volume,
     summary(
         "Size" = "Size",
@@ -123,12 +124,4 @@ pub(crate) struct VolumeSpec {
         published("Attachments.Device")
     )]
     pub(crate) device: Option<Opt<String>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: data, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }

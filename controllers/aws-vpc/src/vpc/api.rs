@@ -1,10 +1,10 @@
 //! VPC, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{CidrV4, Words},
 };
-use kraken_spoke::{Lifecycle, Opt, options::ListOpt};
+use kraken_spoke::{Opt, options::ListOpt};
 
 pub(super) const CIDR_BLOCK: CidrV4 = CidrV4(16, 28);
 const TENANCY: Words = Words(&["default", "dedicated"]);
@@ -16,6 +16,7 @@ const TENANCY: Words = Words(&["default", "dedicated"]);
     doc = "A virtual private cloud: a network of its own. Its main id is its VpcId.",
     noun = "VPC",
     state = "vpc",
+    tag_name = "main",
     observed = super::observed::Vpc,
     summary("CIDR" = "CidrBlock", "State" = "State"),
     rules = Self::between_fields,
@@ -59,12 +60,4 @@ pub(crate) struct VPCSpec {
     /// Default: AWS's default (`default`). Example: `{value: default}`
     #[field("instanceTenancy", rule = TENANCY, fixed)]
     pub(crate) instance_tenancy: Option<Opt<String>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: main, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
