@@ -105,7 +105,7 @@ pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {
 /// - `rules = Self::f`: validates rules between fields, with `&self`, the path, `&PartialHealthCheck` and the validator.
 /// - `one_of(field, field)`: exactly one of these fields is given, in the schema and in the validation.
 /// - `choice`: exactly one of all fields is given. The desired form is an enum with a variant for each field, and `value()` if
-///   all have the same type. With `problem = Self::f`, which gets the names of the fields that are given, the message is the
+///   all have the same type. With `problem = Self::f`, which gets the names of the fields that are given and of all, the message is the
 ///   group's own, and so is the rule in the schema.
 /// - `observed = Type, state = "key"`: the values are fields of the observed object. `DesiredHealthCheck` has `differences`,
 ///   one for each field, and `leave_ignored`, because a call sends all fields of a group; the group has the paths
@@ -114,7 +114,7 @@ pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {
 ///   `default = "text"` of each field that is absent.
 ///
 /// # Keys of a field
-/// The name, or `""` for a group whose fields are among those of this one, and `rule`, `check`, `items`, `group`, `observed` and
+/// The name, and `rule`, `check`, `items`, `group`, `observed` and
 /// `published` as in [`macro@aws_kind`]. A `check` may use the fields before it, as far as they are known. What an edit does is
 /// said at the field with the group.
 #[proc_macro_attribute]

@@ -15,7 +15,7 @@ use kraken_spoke::{Failure, FailureClass};
 use super::{
     api::{self, Change, Desired},
     observed::{Association, Route, RouteTable},
-    route::{Destination, Target, Wanted},
+    route::{DesiredTarget, Destination, Wanted},
 };
 
 /// The kind RouteTable.
@@ -55,16 +55,18 @@ macro_rules! with_destination {
 /// Sets the destination and the target of a route on a call. The builders of two calls have these setters in common.
 macro_rules! with_route {
     ($call:expr, $route:expr) => {{
-        let Wanted { destination, target, id } = $route;
+        let Wanted { destination, target } = $route;
         let call = with_destination!($call, destination);
         match target {
-            Target::Gateway => call.gateway_id(id),
-            Target::NatGateway => call.nat_gateway_id(id),
-            Target::Instance => call.instance_id(id),
-            Target::NetworkInterface => call.network_interface_id(id),
-            Target::VpcPeeringConnection => call.vpc_peering_connection_id(id),
-            Target::TransitGateway => call.transit_gateway_id(id),
-            Target::EgressOnlyInternetGateway => call.egress_only_internet_gateway_id(id),
+            DesiredTarget::GatewayId(id) => call.gateway_id(id.expose()),
+            DesiredTarget::NatGatewayId(id) => call.nat_gateway_id(id.expose()),
+            DesiredTarget::InstanceId(id) => call.instance_id(id.expose()),
+            DesiredTarget::NetworkInterfaceId(id) => call.network_interface_id(id.expose()),
+            DesiredTarget::VpcPeeringConnectionId(id) => call.vpc_peering_connection_id(id.expose()),
+            DesiredTarget::TransitGatewayId(id) => call.transit_gateway_id(id.expose()),
+            DesiredTarget::EgressOnlyInternetGatewayId(id) => {
+                call.egress_only_internet_gateway_id(id.expose())
+            }
         }
     }};
 }

@@ -51,14 +51,9 @@ pub(super) fn field(field: &Field) -> TokenStream {
         quote! { #[schemars(transform = ::kraken_aws::bounds::literal(&#rule) #(#items)*)] }
     });
     let vis = vis.to_token_stream();
-    let serde = if name.value().is_empty() {
-        quote! { flatten }
-    } else {
-        quote! { rename = #name #skip }
-    };
     quote! {
         #(#attrs)*
-        #[serde(#serde)]
+        #[serde(rename = #name #skip)]
         #bound
         #vis #ident: #ty
     }

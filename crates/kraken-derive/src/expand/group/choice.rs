@@ -26,11 +26,12 @@ pub(super) fn expand(group: &Group) -> TokenStream {
     let values = fields.iter().map(value);
     let secrets = fields.iter().map(is_secret_value);
     let problem = match &args.problem {
-        Some(problem) => {
-            quote! { #problem(&given.iter().map(|(name, _)| *name).collect::<Vec<_>>()) }
-        }
+        Some(problem) => quote! { #problem(&given, &[#(#names),*]) },
         None => quote! { ::kraken_aws::group::exactly_one(&[#(#names),*]) },
     };
+    let given = args.problem.iter().map(|_| {
+        quote! { let given: Vec<&str> = given.into_iter().map(|(name, _)| name).collect(); }
+    });
     let doc = format!("The desired form of [`{ident}`]: the field that is given.");
     let value_of = value_of(&types, &variants);
     quote! {
@@ -60,6 +61,7 @@ pub(super) fn expand(group: &Group) -> TokenStream {
                 if given.len() == 1 {
                     return given.pop()?.1;
                 }
+                #(#given)*
                 validator.problem(field, #problem);
                 None
             }

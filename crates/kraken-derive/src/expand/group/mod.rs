@@ -130,15 +130,9 @@ fn value(field: &Field) -> TokenStream {
     resolved(field, field.shape.is_optional, &option, &place(field))
 }
 
-/// An empty name is that of a group whose fields are among those of this one.
 fn place(field: &Field) -> Place {
     let name = &field.keys.name;
-    let path = if name.value().is_empty() {
-        quote! { field }
-    } else {
-        quote! { &at(#name) }
-    };
-    Place { path, validator: quote! { validator } }
+    Place { path: quote! { &at(#name) }, validator: quote! { validator } }
 }
 
 fn is_secret(field: &Field) -> TokenStream {
