@@ -7,11 +7,12 @@ use syn::{
 };
 
 use crate::{
+    cel::CelRule,
     field::Field,
     keys::{self, set, value, values},
 };
 
-const KNOWN: &str = "rules, one_of, choice, problem, observed, state, published, texts";
+const KNOWN: &str = "cel, rules, one_of, choice, problem, observed, state, published, texts";
 
 /// A group: the keys of its attribute and its fields.
 pub(crate) struct Group {
@@ -24,6 +25,7 @@ pub(crate) struct Group {
 
 /// The keys of a group, as described at [`crate::aws_group`].
 pub(crate) struct Args {
+    pub(crate) cel: Vec<CelRule>,
     pub(crate) rules: Option<Path>,
     pub(crate) one_of: Vec<Ident>,
     pub(crate) choice: Option<()>,
@@ -37,8 +39,9 @@ pub(crate) struct Args {
 impl Parse for Args {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let (mut rules, mut one_of, mut choice, mut problem) = (None, None, None, None);
-        let (mut observed, mut state, mut published, mut texts) = (None, None, None, None);
+        let (mut observed, mut state, mut published, mut texts, mut cel) = (None, None, None, None, None);
         keys::each(input, |key, input| match key.to_string().as_str() {
+            "cel" => set(&mut cel, key, values(input)?),
             "rules" => set(&mut rules, key, value(input)?),
             "one_of" => set(&mut one_of, key, values(input)?),
             "choice" => set(&mut choice, key, ()),
@@ -50,6 +53,7 @@ impl Parse for Args {
             _ => Err(keys::unknown(key, KNOWN)),
         })?;
         Ok(Self {
+            cel: cel.unwrap_or_default(),
             rules,
             one_of: one_of.unwrap_or_default(),
             choice,

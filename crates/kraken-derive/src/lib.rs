@@ -6,6 +6,7 @@
 //! file for each part of it.
 
 mod args;
+mod cel;
 mod expand;
 mod field;
 mod group;
@@ -44,6 +45,8 @@ use proc_macro::TokenStream;
 /// - `summary("Header" = "Path", ...)`: columns of `kubectl get`; the paths begin below `state`.
 /// - `drift("state")`: paths of differences that are no fields. `whole("path")`: paths that are compared as a whole, in
 ///   addition to lists with `change`.
+/// - `cel("rule" else "message" at "field", ...)`: rules between fields in the schema, so that the API server rejects literals;
+///   `at` is omitted for a message about the object.
 /// - `tag_name = "main"`: the tag `Name` in the example of the tags.
 /// - `rules = Self::f`: validates rules between fields, with `&self`, `&PartialDesired` and the validator.
 /// - `order = Self::f`: sorts the differences, with `&Desired` and `&mut Vec<Difference<Change>>`. Without it, fields that
@@ -102,6 +105,7 @@ pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {
 /// - `AwsGroup`: resolution and validation with the paths of the fields, and whether any value is secret.
 ///
 /// # Keys of the group
+/// - `cel(...)`: as in [`macro@aws_kind`].
 /// - `rules = Self::f`: validates rules between fields, with `&self`, the path, `&PartialHealthCheck` and the validator.
 /// - `one_of(field, field)`: exactly one of these fields is given, in the schema and in the validation.
 /// - `choice`: exactly one of all fields is given. The desired form is an enum with a variant for each field, and `value()` if

@@ -59,11 +59,13 @@ pub(crate) struct WeightedTargetGroup {
 }
 
 /// The URL of a redirect. Parts that are not set are taken from the request; at least one part must differ.
-#[aws_group(observed = RedirectState, texts)]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "has(self.protocol) || has(self.port) || has(self.host) || has(self.path)",
-    "message": "must change at least one of protocol, port, host and path, or it would redirect to itself",
-}]))]
+#[aws_group(
+    observed = RedirectState, texts,
+    cel(
+        "has(self.protocol) || has(self.port) || has(self.host) || has(self.path)"
+            else "must change at least one of protocol, port, host and path, or it would redirect to itself",
+    )
+)]
 pub(crate) struct Redirect {
     /// The protocol: `HTTP`, `HTTPS` or `#{protocol}`. Default: `#{protocol}`. Example: `{value: HTTPS}`
     #[field("protocol", rule = rules::REDIRECT_PROTOCOL, default = "#{protocol}")]
@@ -93,12 +95,13 @@ pub(crate) struct Redirect {
 }
 
 /// A response of the load balancer.
-#[aws_group(observed = FixedResponseState, texts)]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "!has(self.statusCode.value) || self.statusCode.value <= 299 || self.statusCode.value >= 400",
-    "message": "must be 200 to 299 or 400 to 599",
-    "fieldPath": ".statusCode",
-}]))]
+#[aws_group(
+    observed = FixedResponseState, texts,
+    cel(
+        "!has(self.statusCode.value) || self.statusCode.value <= 299 || self.statusCode.value >= 400"
+            else "must be 200 to 299 or 400 to 599" at "statusCode",
+    )
+)]
 pub(crate) struct FixedResponse {
     /// The HTTP status code, 200 to 299 or 400 to 599. Example: `{value: 503}`
     #[field("statusCode", rule = rules::RESPONSE_STATUS, check = rules::response_status)]

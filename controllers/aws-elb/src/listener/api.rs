@@ -22,25 +22,18 @@ use crate::{
     whole("defaultAction.forward.targetGroups"),
     rules = Self::between_fields,
     order = Self::order,
-    without_ignored = Self::without_ignored_action
+    without_ignored = Self::without_ignored_action,
+    cel(
+        "has(self.certificateARN) || !has(self.protocol.value) || !(self.protocol.value in ['HTTPS', 'TLS'])"
+            else "is required for HTTPS and TLS" at "certificateARN",
+        "!has(self.certificateARN) || !has(self.protocol.value) || self.protocol.value in ['HTTPS', 'TLS']"
+            else "is only supported for HTTPS and TLS; remove it or change the protocol" at "certificateARN",
+        "!has(self.sslPolicy) || !has(self.protocol.value) || self.protocol.value in ['HTTPS', 'TLS']"
+            else "is only supported for HTTPS and TLS; remove it or change the protocol" at "sslPolicy",
+        "has(self.defaultAction.forward) || !has(self.protocol.value) || self.protocol.value in ['HTTP', 'HTTPS']"
+            else "must be forward unless the protocol is HTTP or HTTPS" at "defaultAction",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "has(self.certificateARN) || !has(self.protocol.value) || !(self.protocol.value in ['HTTPS', 'TLS'])",
-    "message": "is required for HTTPS and TLS",
-    "fieldPath": ".certificateARN",
-}, {
-    "rule": "!has(self.certificateARN) || !has(self.protocol.value) || self.protocol.value in ['HTTPS', 'TLS']",
-    "message": "is only supported for HTTPS and TLS; remove it or change the protocol",
-    "fieldPath": ".certificateARN",
-}, {
-    "rule": "!has(self.sslPolicy) || !has(self.protocol.value) || self.protocol.value in ['HTTPS', 'TLS']",
-    "message": "is only supported for HTTPS and TLS; remove it or change the protocol",
-    "fieldPath": ".sslPolicy",
-}, {
-    "rule": "has(self.defaultAction.forward) || !has(self.protocol.value) || self.protocol.value in ['HTTP', 'HTTPS']",
-    "message": "must be forward unless the protocol is HTTP or HTTPS",
-    "fieldPath": ".defaultAction",
-}]))]
 pub(crate) struct ListenerSpec {
     /// The load balancer of the listener. Immutable. Example:
     /// `{valueFrom: {krakenResource: {kind: loadbalancer, name: web}}}`

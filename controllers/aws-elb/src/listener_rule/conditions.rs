@@ -27,42 +27,40 @@ pub(crate) enum Type {
 }
 
 impl Type {
+    const ALL: [Self; 6] = [
+        Self::HostHeader,
+        Self::PathPattern,
+        Self::HttpHeader,
+        Self::Method,
+        Self::QueryString,
+        Self::SourceIp,
+    ];
+
+    /// The value in the AWS API, and the field in the spec.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::HostHeader => ("host-header", "hostHeaders"),
+            Self::PathPattern => ("path-pattern", "pathPatterns"),
+            Self::HttpHeader => ("http-header", "httpHeaders"),
+            Self::Method => ("http-request-method", "methods"),
+            Self::QueryString => ("query-string", "queryStrings"),
+            Self::SourceIp => ("source-ip", "sourceIPs"),
+        }
+    }
+
     /// The value in the AWS API.
     pub(super) fn field(self) -> &'static str {
-        match self {
-            Self::HostHeader => "host-header",
-            Self::PathPattern => "path-pattern",
-            Self::HttpHeader => "http-header",
-            Self::Method => "http-request-method",
-            Self::QueryString => "query-string",
-            Self::SourceIp => "source-ip",
-        }
+        self.names().0
     }
 
     /// The type for a value in the AWS API.
     pub(super) fn of(field: &str) -> Option<Self> {
-        let all = [
-            Self::HostHeader,
-            Self::PathPattern,
-            Self::HttpHeader,
-            Self::Method,
-            Self::QueryString,
-            Self::SourceIp,
-        ];
-        all.into_iter().find(|kind| kind.field() == field)
+        Self::ALL.into_iter().find(|kind| kind.field() == field)
     }
 
     /// The path of the field in the spec.
-    pub(super) fn path(self) -> String {
-        let name = match self {
-            Self::HostHeader => "hostHeaders",
-            Self::PathPattern => "pathPatterns",
-            Self::HttpHeader => "httpHeaders",
-            Self::Method => "methods",
-            Self::QueryString => "queryStrings",
-            Self::SourceIp => "sourceIPs",
-        };
-        format!("{FIELD}.{name}")
+    fn path(self) -> String {
+        format!("{FIELD}.{}", self.names().1)
     }
 }
 

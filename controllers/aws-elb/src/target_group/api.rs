@@ -24,33 +24,22 @@ use crate::{
     summary("Protocol" = "Protocol", "Port" = "Port", "Type" = "TargetType"),
     whole("targets"),
     change = Change,
-    rules = Self::between_fields
+    rules = Self::between_fields,
+    cel(
+        "has(self.protocol) || (has(self.targetType) && (!has(self.targetType.value) || self.targetType.value == 'lambda'))"
+            else "is required unless targetType is lambda" at "protocol",
+        "!has(self.protocol) || !has(self.targetType) || !has(self.targetType.value) || self.targetType.value != 'lambda'"
+            else "is not supported for targets of type lambda; remove it or change targetType" at "protocol",
+        "has(self.port) || (has(self.targetType) && (!has(self.targetType.value) || self.targetType.value == 'lambda'))"
+            else "is required unless targetType is lambda" at "port",
+        "!has(self.port) || !has(self.targetType) || !has(self.targetType.value) || self.targetType.value != 'lambda'"
+            else "is not supported for targets of type lambda; remove it or change targetType" at "port",
+        "has(self.vpcID) || (has(self.targetType) && (!has(self.targetType.value) || self.targetType.value == 'lambda'))"
+            else "is required unless targetType is lambda" at "vpcID",
+        "!has(self.vpcID) || !has(self.targetType) || !has(self.targetType.value) || self.targetType.value != 'lambda'"
+            else "is not supported for targets of type lambda; remove it or change targetType" at "vpcID",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "has(self.protocol) || (has(self.targetType) && (!has(self.targetType.value) || self.targetType.value == 'lambda'))",
-    "message": "is required unless targetType is lambda",
-    "fieldPath": ".protocol",
-}, {
-    "rule": "!has(self.protocol) || !has(self.targetType) || !has(self.targetType.value) || self.targetType.value != 'lambda'",
-    "message": "is not supported for targets of type lambda; remove it or change targetType",
-    "fieldPath": ".protocol",
-}, {
-    "rule": "has(self.port) || (has(self.targetType) && (!has(self.targetType.value) || self.targetType.value == 'lambda'))",
-    "message": "is required unless targetType is lambda",
-    "fieldPath": ".port",
-}, {
-    "rule": "!has(self.port) || !has(self.targetType) || !has(self.targetType.value) || self.targetType.value != 'lambda'",
-    "message": "is not supported for targets of type lambda; remove it or change targetType",
-    "fieldPath": ".port",
-}, {
-    "rule": "has(self.vpcID) || (has(self.targetType) && (!has(self.targetType.value) || self.targetType.value == 'lambda'))",
-    "message": "is required unless targetType is lambda",
-    "fieldPath": ".vpcID",
-}, {
-    "rule": "!has(self.vpcID) || !has(self.targetType) || !has(self.targetType.value) || self.targetType.value != 'lambda'",
-    "message": "is not supported for targets of type lambda; remove it or change targetType",
-    "fieldPath": ".vpcID",
-}]))]
 pub(crate) struct TargetGroupSpec {
     /// The name, unique in the account and region: 1 to 32 letters, digits and hyphens. Immutable. Default: generated
     /// by Kraken. Example: `{value: web}`
@@ -103,13 +92,12 @@ pub(crate) struct TargetGroupSpec {
     observed = Group,
     state = "targetGroup",
     published("HealthCheckEnabled"),
-    rules = Self::between_fields
+    rules = Self::between_fields,
+    cel(
+        "!has(self.timeoutSeconds) || !has(self.timeoutSeconds.value) || !has(self.intervalSeconds) || !has(self.intervalSeconds.value) || self.timeoutSeconds.value <= self.intervalSeconds.value"
+            else "must not be greater than intervalSeconds" at "timeoutSeconds",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "!has(self.timeoutSeconds) || !has(self.timeoutSeconds.value) || !has(self.intervalSeconds) || !has(self.intervalSeconds.value) || self.timeoutSeconds.value <= self.intervalSeconds.value",
-    "message": "must not be greater than intervalSeconds",
-    "fieldPath": ".timeoutSeconds",
-}]))]
 pub(crate) struct HealthCheck {
     /// The protocol: `HTTP`, `HTTPS` or `TCP`. Default: AWS's default. Example: `{value: HTTP}`
     #[field("protocol", observed = health_check_protocol)]

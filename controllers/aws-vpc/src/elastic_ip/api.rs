@@ -17,13 +17,12 @@ use kraken_spoke::Opt;
     tag_name = "web",
     observed = super::observed::Address,
     summary("Public IP" = "PublicIp", "Instance" = "InstanceId"),
-    rules = Self::between_fields
+    rules = Self::between_fields,
+    cel(
+        "!has(self.instanceID) || !has(self.networkInterfaceID)"
+            else "cannot be combined with instanceID; remove one of them" at "networkInterfaceID",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "!has(self.instanceID) || !has(self.networkInterfaceID)",
-    "message": "cannot be combined with instanceID; remove one of them",
-    "fieldPath": ".networkInterfaceID",
-}]))]
 pub(crate) struct ElasticIPSpec {
     /// The instance that the address is associated with. At most one of this and `networkInterfaceID`. Changed in
     /// place. Default: none; an existing association, such as that of a NAT gateway, is not managed. Example:

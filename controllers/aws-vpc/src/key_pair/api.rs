@@ -28,21 +28,16 @@ pub(super) static PUBLIC_KEY: Pattern = Pattern::new(
     state = "keyPair",
     tag_name = "ops",
     observed = super::observed::KeyPair,
-    summary("Type" = "KeyType", "Fingerprint" = "KeyFingerprint")
+    summary("Type" = "KeyType", "Fingerprint" = "KeyFingerprint"),
+    cel(
+        "has(self.publicKey) || has(self.generate)"
+            else "is required unless generate is set" at "publicKey",
+        "!has(self.publicKey) || !has(self.generate)"
+            else "cannot be combined with publicKey; remove one of them" at "generate",
+        "!has(self.generate) || !has(self.lifecycle) || !has(self.lifecycle.adopt)"
+            else "cannot be combined with lifecycle.adopt: an adopted key pair has its own key" at "generate",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "has(self.publicKey) || has(self.generate)",
-    "message": "is required unless generate is set",
-    "fieldPath": ".publicKey",
-}, {
-    "rule": "!has(self.publicKey) || !has(self.generate)",
-    "message": "cannot be combined with publicKey; remove one of them",
-    "fieldPath": ".generate",
-}, {
-    "rule": "!has(self.generate) || !has(self.lifecycle) || !has(self.lifecycle.adopt)",
-    "message": "cannot be combined with lifecycle.adopt: an adopted key pair has its own key",
-    "fieldPath": ".generate",
-}]))]
 pub(crate) struct KeyPairSpec {
     /// The public key in OpenSSH format, RSA or Ed25519. Exactly one of this and `generate`. Immutable. Default: none.
     /// Example: `{value: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBnF ops}`

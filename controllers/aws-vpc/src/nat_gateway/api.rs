@@ -21,17 +21,14 @@ const CONNECTIVITY_TYPE: Words = Words(&["public", "private"]);
     observed = super::observed::NatGateway,
     summary("Public IP" = "NatGatewayAddresses.0.PublicIp", "Subnet" = "SubnetId", "State" = "State"),
     drift("state"),
-    rules = Self::between_fields
+    rules = Self::between_fields,
+    cel(
+        "has(self.allocationID) || (has(self.connectivityType) && (!has(self.connectivityType.value) || self.connectivityType.value != 'public'))"
+            else "is required for a public gateway" at "allocationID",
+        "!has(self.allocationID) || !has(self.connectivityType) || !has(self.connectivityType.value) || self.connectivityType.value != 'private'"
+            else "is only allowed for a public gateway; remove it or the connectivityType private" at "allocationID",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "has(self.allocationID) || (has(self.connectivityType) && (!has(self.connectivityType.value) || self.connectivityType.value != 'public'))",
-    "message": "is required for a public gateway",
-    "fieldPath": ".allocationID",
-}, {
-    "rule": "!has(self.allocationID) || !has(self.connectivityType) || !has(self.connectivityType.value) || self.connectivityType.value != 'private'",
-    "message": "is only allowed for a public gateway; remove it or the connectivityType private",
-    "fieldPath": ".allocationID",
-}]))]
 pub(crate) struct NATGatewaySpec {
     /// The subnet of the gateway. A public NAT gateway requires a subnet with a route to an internet gateway.
     /// Immutable. Example: `{valueFrom: {krakenResource: {kind: subnet, name: public-a}}}`

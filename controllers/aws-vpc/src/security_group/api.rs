@@ -47,13 +47,12 @@ static PEER_ID: Pattern =
     observed = super::observed::SecurityGroup,
     summary("Group Name" = "GroupName", "VPC" = "VpcId"),
     drift("ingress.description", "egress.description"),
-    change = Change
+    change = Change,
+    cel(
+        "!has(self.groupName) || !has(self.groupName.value) || !self.groupName.value.startsWith('sg-')"
+            else "must not start with sg-, which is reserved for ids" at "groupName",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "!has(self.groupName) || !has(self.groupName.value) || !self.groupName.value.startsWith('sg-')",
-    "message": "must not start with sg-, which is reserved for ids",
-    "fieldPath": ".groupName",
-}]))]
 pub(crate) struct SecurityGroupSpec {
     /// The VPC of the security group. Immutable. Example: `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
     #[field("vpcID", rule = VPC_ID, fixed)]
@@ -94,35 +93,25 @@ pub(crate) struct SecurityGroupSpec {
 }
 
 /// A rule: the allowed protocol and ports, and the allowed peers.
-#[aws_group(rules = Self::between_fields)]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "has(self.cidrBlocks) || has(self.ipv6CIDRBlocks) || has(self.securityGroupIDs) || has(self.prefixListIDs)",
-    "message": "no peer specified: set cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs",
-}, {
-    "rule": "has(self.fromPort) || !has(self.protocol.value) || !(string(self.protocol.value) in ['tcp', 'udp', '6', '17'])",
-    "message": "is required for tcp and udp",
-    "fieldPath": ".fromPort",
-}, {
-    "rule": "!has(self.fromPort) || !has(self.protocol.value) || string(self.protocol.value) in ['tcp', 'udp', '6', '17', 'icmp', 'icmpv6', '1', '58']",
-    "message": "is only allowed for tcp, udp and icmp: remove it or change the protocol",
-    "fieldPath": ".fromPort",
-}, {
-    "rule": "!has(self.toPort) || !has(self.protocol.value) || string(self.protocol.value) in ['tcp', 'udp', '6', '17', 'icmp', 'icmpv6', '1', '58']",
-    "message": "is only allowed for tcp, udp and icmp: remove it or change the protocol",
-    "fieldPath": ".toPort",
-}, {
-    "rule": "!has(self.fromPort) || !has(self.fromPort.value) || !has(self.toPort) || !has(self.toPort.value) || !has(self.protocol.value) || !(string(self.protocol.value) in ['tcp', 'udp', '6', '17']) || self.fromPort.value <= self.toPort.value",
-    "message": "must not be greater than toPort",
-    "fieldPath": ".fromPort",
-}, {
-    "rule": "!has(self.fromPort) || !has(self.fromPort.value) || !has(self.protocol.value) || (self.fromPort.value >= 0 && !(string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])) || (self.fromPort.value <= 255 && string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])",
-    "message": "must be 0 to 65535, or for ICMP -1 to 255",
-    "fieldPath": ".fromPort",
-}, {
-    "rule": "!has(self.toPort) || !has(self.toPort.value) || !has(self.protocol.value) || (self.toPort.value >= 0 && !(string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])) || (self.toPort.value <= 255 && string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])",
-    "message": "must be 0 to 65535, or for ICMP -1 to 255",
-    "fieldPath": ".toPort",
-}]))]
+#[aws_group(
+    rules = Self::between_fields,
+    cel(
+        "has(self.cidrBlocks) || has(self.ipv6CIDRBlocks) || has(self.securityGroupIDs) || has(self.prefixListIDs)"
+            else "no peer specified: set cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs",
+        "has(self.fromPort) || !has(self.protocol.value) || !(string(self.protocol.value) in ['tcp', 'udp', '6', '17'])"
+            else "is required for tcp and udp" at "fromPort",
+        "!has(self.fromPort) || !has(self.protocol.value) || string(self.protocol.value) in ['tcp', 'udp', '6', '17', 'icmp', 'icmpv6', '1', '58']"
+            else "is only allowed for tcp, udp and icmp: remove it or change the protocol" at "fromPort",
+        "!has(self.toPort) || !has(self.protocol.value) || string(self.protocol.value) in ['tcp', 'udp', '6', '17', 'icmp', 'icmpv6', '1', '58']"
+            else "is only allowed for tcp, udp and icmp: remove it or change the protocol" at "toPort",
+        "!has(self.fromPort) || !has(self.fromPort.value) || !has(self.toPort) || !has(self.toPort.value) || !has(self.protocol.value) || !(string(self.protocol.value) in ['tcp', 'udp', '6', '17']) || self.fromPort.value <= self.toPort.value"
+            else "must not be greater than toPort" at "fromPort",
+        "!has(self.fromPort) || !has(self.fromPort.value) || !has(self.protocol.value) || (self.fromPort.value >= 0 && !(string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])) || (self.fromPort.value <= 255 && string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])"
+            else "must be 0 to 65535, or for ICMP -1 to 255" at "fromPort",
+        "!has(self.toPort) || !has(self.toPort.value) || !has(self.protocol.value) || (self.toPort.value >= 0 && !(string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])) || (self.toPort.value <= 255 && string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])"
+            else "must be 0 to 65535, or for ICMP -1 to 255" at "toPort",
+    )
+)]
 pub(crate) struct Rule {
     /// The protocol: `tcp`, `udp`, `icmp`, `icmpv6`, a number of 0 to 255, or `-1` for all. Example: `{value: tcp}`
     #[field("protocol", rule = PROTOCOL)]

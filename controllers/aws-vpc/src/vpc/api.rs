@@ -20,13 +20,12 @@ const TENANCY: Words = Words(&["default", "dedicated"]);
     observed = super::observed::Vpc,
     summary("CIDR" = "CidrBlock", "State" = "State"),
     rules = Self::between_fields,
-    order = Self::order
+    order = Self::order,
+    cel(
+        "!has(self.enableDNSHostnames) || !has(self.enableDNSHostnames.value) || self.enableDNSHostnames.value == false || !has(self.enableDNSSupport) || !has(self.enableDNSSupport.value) || self.enableDNSSupport.value == true"
+            else "requires enableDNSSupport: {value: true}, or none" at "enableDNSHostnames",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "!has(self.enableDNSHostnames) || !has(self.enableDNSHostnames.value) || self.enableDNSHostnames.value == false || !has(self.enableDNSSupport) || !has(self.enableDNSSupport.value) || self.enableDNSSupport.value == true",
-    "message": "requires enableDNSSupport: {value: true}, or none",
-    "fieldPath": ".enableDNSHostnames",
-}]))]
 pub(crate) struct VPCSpec {
     /// The primary IPv4 CIDR block, /16 to /28. Immutable; to add addresses, see `secondaryCIDRBlocks`. Example:
     /// `{value: 10.0.0.0/16}`

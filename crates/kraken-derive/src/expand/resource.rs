@@ -4,13 +4,14 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 
 use super::Kind;
-use crate::field::Field;
+use crate::{cel, field::Field};
 
 pub(super) fn expand(kind: &Kind) -> TokenStream {
     let Kind { args, attrs, vis, ident, fields, tags, lifecycle } = kind;
     let (name, plural, doc) = (&args.kind, &args.plural, &args.doc);
     let shortname = args.shortname.iter();
     let fields = fields.iter().map(field);
+    let cel = cel::attribute(&args.cel);
     quote! {
         #[derive(
             ::kube::CustomResource, Clone, Debug, PartialEq, ::serde::Serialize, ::serde::Deserialize,
@@ -21,6 +22,7 @@ pub(super) fn expand(kind: &Kind) -> TokenStream {
             #(shortname = #shortname,)* category = "kraken", namespaced, status = "::kraken_spoke::ResourceStatus",
             doc = #doc
         )]
+        #cel
         #(#attrs)*
         #vis struct #ident {
             #(#fields,)*

@@ -268,3 +268,21 @@ fn a_group_is_compared_by_its_fields_and_sent_without_ignored_ones() {
     );
     contains(&code, &quote! { ("check", <CheckSpec>::PUBLISHED) });
 }
+
+#[test]
+fn rules_between_fields_are_in_the_schema() {
+    let fields = quote! { #[field("size", fixed)] size: Opt<i32>, };
+    let keys = quote! { cel("has(self.size)" else "is required" at "size", "false" else "never") };
+    let code = expanded(keys, fields.clone()).unwrap();
+    contains(
+        &code,
+        &quote! {
+            #[schemars(extend("x-kubernetes-validations" = [
+                { "rule": "has(self.size)", "message": "is required", "fieldPath": ".size" },
+                { "rule": "false", "message": "never" }
+            ]))]
+        },
+    );
+    let error = expanded(quote! { cel("false" else "never" on "size") }, fields).unwrap_err().to_string();
+    assert_eq!(error, "expected `at \"field\"`");
+}

@@ -13,6 +13,7 @@ use super::{
     resource,
 };
 use crate::{
+    cel,
     field::Field,
     group::{Args, Group},
 };
@@ -44,9 +45,11 @@ fn spec(group: &Group) -> TokenStream {
         quote! { #[schemars(transform = ::kraken_aws::group::one_of(&[#(#names),*]))] }
     });
     let fields = fields.iter().map(resource::field);
+    let cel = cel::attribute(&args.cel);
     quote! {
         #[derive(Clone, Debug, #default PartialEq, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
         #one_of
+        #cel
         #(#attrs)*
         #vis struct #ident {
             #(#fields,)*
