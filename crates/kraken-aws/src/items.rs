@@ -1,10 +1,13 @@
-//! Lists in responses of AWS, as observed objects.
+//! Queries, and lists in responses of AWS as observed objects.
 
 use aws_sdk_ec2::error::{ProvideErrorMetadata, SdkError};
 use aws_smithy_async::future::pagination_stream::PaginationStream;
 use kraken_spoke::Failure;
 
-use crate::{Aws, resource::FromSdk as _};
+use crate::{
+    Aws, release,
+    resource::{DescribeQuery, FromSdk as _},
+};
 
 impl Aws {
     /// Reads all pages of a paginator, and converts the items of each.
@@ -24,6 +27,19 @@ impl Aws {
     {
         let pages = self.pages(operation, action, pages).await?;
         Ok(pages.into_iter().flat_map(|page| Vec::of(items(page))).collect())
+    }
+}
+
+impl DescribeQuery {
+    /// The objects that have this value of an EC2 filter, such as `vpc-id`.
+    pub fn with(filter: &str, value: &str) -> Self {
+        let filter = release::filter(filter, vec![value.to_owned()]);
+        Self { ids: None, filters: Some(vec![filter]) }
+    }
+
+    /// The object with this id.
+    pub fn of(id: &str) -> Self {
+        Self { ids: Some(vec![id.to_owned()]), filters: None }
     }
 }
 

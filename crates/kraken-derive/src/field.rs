@@ -11,7 +11,7 @@ use crate::{
     shape::Shape,
 };
 
-const KNOWN: &str = "rule, check, items, resolve, group, default, observed, published, fixed, change, add, remove, compare, \
+const KNOWN: &str = "rule, check, items, resolve, group, parts, default, observed, published, fixed, change, add, remove, compare, \
                      launch_only, kraken_only, deep, always_sent";
 
 /// A field with a `#[field(...)]`.
@@ -62,6 +62,7 @@ pub(crate) struct Keys {
     pub(crate) items: Option<Vec<Expr>>,
     pub(crate) resolve: Option<Resolve>,
     pub(crate) group: Option<()>,
+    pub(crate) parts: Option<Path>,
     pub(crate) default: Option<Expr>,
     pub(crate) observed: Option<Observed>,
     pub(crate) published: Option<Vec<LitStr>>,
@@ -124,6 +125,7 @@ impl Parse for Keys {
             items: None,
             resolve: None,
             group: None,
+            parts: None,
             default: None,
             observed: None,
             published: None,
@@ -146,6 +148,7 @@ impl Parse for Keys {
             "items" => set(&mut keys.items, key, values(input)?),
             "resolve" => set(&mut keys.resolve, key, value(input)?),
             "group" => set(&mut keys.group, key, ()),
+            "parts" => set(&mut keys.parts, key, value(input)?),
             "default" => set(&mut keys.default, key, value(input)?),
             "observed" => set(&mut keys.observed, key, value(input)?),
             "published" => set(&mut keys.published, key, values(input)?),
@@ -207,12 +210,18 @@ impl Field {
         let keys = &self.keys;
         let is_other = self.shape.group().is_some();
         // A group knows the paths of its values.
-        let has_value_elsewhere = keys.compare.is_some() && keys.group.is_none()
+        let has_value_elsewhere = keys.parts.is_some()
+            || keys.compare.is_some() && keys.group.is_none()
             || keys.observed.as_ref().is_some_and(|observed| observed.is_method);
         let problems = [
             (
                 is_other && self.is_desired() && keys.resolve.is_none() && keys.group.is_none(),
                 "is no Opt<T> or ListOpt<T>: say `group`, or how it is resolved with `resolve = Self::f => Type`",
+            ),
+            (
+                keys.parts.is_some()
+                    && (self.change().is_none() || keys.resolve.is_none() || self.shape.is_optional),
+                "has parts, and is a required field with `resolve = Self::f => Joined<Type>` and `change = Variant`",
             ),
             (keys.group.is_some() && !is_other, "is no group of fields"),
             (

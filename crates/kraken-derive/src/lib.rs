@@ -72,6 +72,8 @@ use proc_macro::TokenStream;
 /// - `resolve = Self::f => Type`: resolves a field of another type, with `&self` and the validator.
 /// - `group`: the field is a group, or a list of groups ([`macro@aws_group`]). With `change` its fields are compared and sent
 ///   together.
+/// - `parts = Self::f`: the value, which a call sends as a whole, is compared and ignored part by part; `f` returns the observed
+///   one, if it has the form of the desired one, which implements `kraken_aws::group::Parts`.
 /// - `observed = field` of the observed object, if it has another name; `observed = &field`, if it has always a value;
 ///   `observed = method()`, which returns an optional reference or a list.
 /// - `compare = Self::f` in addition to `fixed` or `change`: compares instead of the generated code, with `&Desired` and the

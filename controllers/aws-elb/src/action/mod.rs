@@ -8,7 +8,6 @@ mod state;
 
 pub(crate) use api::ActionSpec;
 pub(crate) use desired::desired;
-pub(crate) use parts::{differences, without_ignored};
 pub(crate) use state::ActionState;
 #[cfg(test)]
 pub(crate) use state::{FixedResponseState, ForwardState, RedirectState, WeightedState};

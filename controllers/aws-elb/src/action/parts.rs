@@ -1,18 +1,19 @@
 //! The parts of an action: each is compared separately, so that each can be ignored separately. A call always sends the
 //! whole action. Pure.
 
-use kraken_aws::{diff::difference, fields::NOT_SHOWN, resolved::Joined};
-use kraken_spoke::Difference;
+use kraken_aws::group::Parts;
 
 use super::Action;
 
 /// The name of a field; `None` is the whole action, if the desired type differs from the observed one.
-type Part = Option<&'static str>;
+pub(crate) type Part = Option<&'static str>;
 
 const STICKINESS: &str = "stickinessSeconds";
 
-impl Action {
-    /// The path of a part in the spec; `field` is that of the action.
+impl Parts for Action {
+    type Part = Part;
+    const UNSUPPORTED: &'static str = "unsupported actions";
+
     fn path(&self, field: &str, part: Part) -> String {
         let of_type = match self {
             Self::Forward(_) => "forward",
@@ -22,7 +23,6 @@ impl Action {
         part.map_or_else(|| field.to_owned(), |name| format!("{field}.{of_type}.{name}"))
     }
 
-    /// The parts of this desired action that differ from the observed one.
     fn differing(&self, observed: &Self) -> Vec<Part> {
         match (self, observed) {
             (Self::Forward(desired), Self::Forward(observed)) => {
@@ -47,7 +47,6 @@ impl Action {
         }
     }
 
-    /// Replaces a part with that of the observed action.
     fn keep(&mut self, part: Part, observed: &Self) {
         match (self, observed, part) {
             (Self::Forward(desired), Self::Forward(observed), Some(STICKINESS)) => {
@@ -63,7 +62,9 @@ impl Action {
             _ => {}
         }
     }
+}
 
+impl Action {
     /// The action in a call: fields that the spec does not set have the observed values.
     pub(crate) fn sent(&self, observed: Option<&Self>) -> Self {
         match (self.clone(), observed) {
@@ -74,41 +75,4 @@ impl Action {
             (desired, _) => desired,
         }
     }
-}
-
-/// The differences of two actions, one for each part; `field` is the path of the action in the spec.
-pub(crate) fn differences<C>(
-    field: &str,
-    desired: &Joined<Action>,
-    observed: Option<&Action>,
-    change: impl Fn() -> C,
-) -> Vec<Difference<C>> {
-    let wanted = desired.expose();
-    let one = |part: Part, have: String| {
-        let (want, have) = if desired.is_secret() {
-            (desired.shown(), NOT_SHOWN.to_owned())
-        } else {
-            (wanted.text(part), have)
-        };
-        difference(&wanted.path(field, part), want, have, change())
-    };
-    let Some(observed) = observed else { return vec![one(None, "unsupported actions".to_owned())] };
-    wanted.differing(observed).into_iter().map(|part| one(part, observed.text(part))).collect()
-}
-
-/// The desired action with the observed values of differing ignored parts; `None` if there are none.
-pub(crate) fn without_ignored(
-    field: &str,
-    desired: &Joined<Action>,
-    observed: Option<&Action>,
-    is_ignored: impl Fn(&str) -> bool,
-) -> Option<Joined<Action>> {
-    let (observed, wanted) = (observed?, desired.expose());
-    let mut ignored = wanted.differing(observed);
-    ignored.retain(|part| is_ignored(&wanted.path(field, *part)));
-    let mut kept = wanted.clone();
-    for part in &ignored {
-        kept.keep(*part, observed);
-    }
-    (!ignored.is_empty()).then(|| Joined::new(kept, desired.is_secret()))
 }

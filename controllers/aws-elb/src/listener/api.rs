@@ -22,7 +22,6 @@ use crate::{
     whole("defaultAction.forward.targetGroups"),
     rules = Self::between_fields,
     order = Self::order,
-    without_ignored = Self::without_ignored_action,
     cel(
         "has(self.certificateARN) || !has(self.protocol.value) || !(self.protocol.value in ['HTTPS', 'TLS'])"
             else "is required for HTTPS and TLS" at "certificateARN",
@@ -56,7 +55,7 @@ pub(crate) struct ListenerSpec {
         "defaultAction",
         resolve = Self::action => Joined<Action>,
         change = Action,
-        compare = Self::compare_action,
+        parts = Self::observed_action,
         published("DefaultActions")
     )]
     pub(crate) default_action: ActionSpec,

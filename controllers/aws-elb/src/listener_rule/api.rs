@@ -14,7 +14,7 @@ use kraken_spoke::{
 };
 use serde_json::Value;
 
-use super::conditions::Conditions;
+use super::{conditions::Conditions, observed::Rule};
 use crate::{
     action::{Action, ActionSpec},
     rules,
@@ -28,7 +28,7 @@ use crate::{
     doc = "A rule of a listener of an application load balancer: what is done with the requests that fit all of its conditions. Kraken creates, heals and deletes it.",
     noun = "rule",
     state = "rule",
-    observed = super::observed::Rule,
+    observed = Rule,
     summary("Priority" = "Priority"),
     whole(
         "conditions.hostHeaders",
@@ -38,8 +38,7 @@ use crate::{
         "conditions.queryStrings",
         "conditions.sourceIPs",
         "action.forward.targetGroups",
-    ),
-    without_ignored = Self::without_ignored_parts
+    )
 )]
 pub(crate) struct ListenerRuleSpec {
     /// The listener of the rule. Immutable. Example: `{valueFrom: {krakenResource: {kind: listener, name: web}}}`
@@ -57,7 +56,7 @@ pub(crate) struct ListenerRuleSpec {
         "conditions",
         resolve = Self::conditions => Joined<Conditions>,
         change = Conditions,
-        compare = Self::compare_conditions,
+        parts = Rule::known_conditions,
         published("Conditions")
     )]
     pub(crate) conditions: ConditionsSpec,
@@ -69,7 +68,7 @@ pub(crate) struct ListenerRuleSpec {
         "action",
         resolve = Self::action => Joined<Action>,
         change = Action,
-        compare = Self::compare_action,
+        parts = Self::observed_action,
         published("Actions")
     )]
     pub(crate) action: ActionSpec,

@@ -6,14 +6,14 @@ use kraken_aws::{
     resolved::{Joined, exposed, given},
     validator::SpecValidator,
 };
-use kraken_spoke::{Difference, Ignored, Resolved};
+use kraken_spoke::{Difference, Resolved};
 
 use super::{
     api::{
         Change, ConditionsSpec, Desired, DesiredConditions, DesiredQueryString, HttpHeader, ListenerRuleSpec,
         MAX_VALUES, PartialConditions, PartialHttpHeader,
     },
-    conditions::{self, Condition, Conditions, FIELD, Type},
+    conditions::{Condition, Conditions, FIELD, Type},
     observed::Rule,
 };
 use crate::action::{self, Action};
@@ -45,34 +45,8 @@ impl ListenerRuleSpec {
         changed("priority", Some(&wanted), rule.priority.as_ref(), Change::Priority)
     }
 
-    pub(super) fn compare_conditions(desired: &Desired, rule: &Rule) -> Vec<Difference<Change>> {
-        let observed = rule.known_conditions();
-        conditions::differences(&desired.conditions, observed.as_ref(), || Change::Conditions)
-    }
-
-    pub(super) fn compare_action(desired: &Desired, rule: &Rule) -> Vec<Difference<Change>> {
-        let observed = Action::of(&rule.actions);
-        action::differences(ACTION, &desired.action, observed.as_ref(), || Change::Action)
-    }
-
-    /// With the ignored conditions and parts of the action as they are observed: a call sends all conditions or the whole action.
-    pub(super) fn without_ignored_parts(
-        desired: &Desired,
-        rule: &Rule,
-        ignored: &Ignored,
-    ) -> Option<Desired> {
-        let covers = |path: &str| ignored.covers(path);
-        let conditions =
-            conditions::without_ignored(&desired.conditions, rule.known_conditions().as_ref(), covers);
-        let observed = Action::of(&rule.actions);
-        let action = action::without_ignored(ACTION, &desired.action, observed.as_ref(), covers);
-        if conditions.is_none() && action.is_none() {
-            return None;
-        }
-        let mut kept = desired.clone();
-        kept.conditions = conditions.unwrap_or(kept.conditions);
-        kept.action = action.unwrap_or(kept.action);
-        Some(kept)
+    pub(super) fn observed_action(rule: &Rule) -> Option<Action> {
+        Action::of(&rule.actions)
     }
 }
 

@@ -5,7 +5,6 @@ use kraken_aws::{
     ec2::types::{self, ResourceType},
     from_sdk,
     missing::unless_done,
-    release::filter,
     resource::{Creation, DescribeQuery},
     tags,
 };
@@ -74,12 +73,11 @@ async fn attach(aws: &Aws, id: &str, vpc_id: &str) -> Result<(), Failure> {
         }
         Err(failure) => return Err(failure),
     };
-    let filters = Some(vec![filter("attachment.vpc-id", vec![vpc_id.to_owned()])]);
-    let attached = InternetGateways::read(aws, DescribeQuery { ids: None, filters }).await?;
+    let attached = InternetGateways::read(aws, DescribeQuery::with("attachment.vpc-id", vpc_id)).await?;
     match attached.first() {
         Some(gateway) if gateway.internet_gateway_id == id => Ok(()),
         Some(other) => {
-            let of = tags::owner(&other.tags).map(|owner| format!(" of {}", owner.owner)).unwrap_or_default();
+            let of = tags::of_owner(&other.tags);
             let other = &other.internet_gateway_id;
             let message =
                 format!("{vpc_id} has the internet gateway {other}{of} already, and can have only one");

@@ -6,7 +6,6 @@ use kraken_aws::{
     from_sdk,
     items::sorted,
     missing::unless_done,
-    release::filter,
     resource::{Creation, DescribeQuery},
     tags,
 };
@@ -159,12 +158,11 @@ async fn unless_associated(
     table_id: &str,
     subnet_id: &String,
 ) -> Result<(), Failure> {
-    let filters = Some(vec![filter("association.subnet-id", vec![subnet_id.clone()])]);
-    let found = RouteTables::read(aws, DescribeQuery { ids: None, filters }).await?;
+    let found = RouteTables::read(aws, DescribeQuery::with("association.subnet-id", subnet_id)).await?;
     match found.iter().find(|table| table.subnet_ids().contains(subnet_id)) {
         Some(table) if table.route_table_id == table_id => Ok(()),
         Some(other) => {
-            let of = tags::owner(&other.tags).map(|owner| format!(" of {}", owner.owner)).unwrap_or_default();
+            let of = tags::of_owner(&other.tags);
             let other = &other.route_table_id;
             let message =
                 format!("{subnet_id} has the route table {other}{of} already: disassociate it there first");

@@ -5,7 +5,6 @@ use kraken_aws::{
     ec2::types::{self, AttributeBooleanValue, ResourceType},
     fields::shown,
     from_sdk,
-    release::filter,
     resolved::exposed,
     resource::{Creation, DescribeQuery},
 };
@@ -47,8 +46,7 @@ impl AwsResource for Subnets {
         match aws.call("CreateSubnet", "failed to create the subnet", call.send()).await {
             Ok(made) => Ok(made.subnet.map(Subnet::from).unwrap_or_default()),
             Err(failure) if failure.code == "InvalidSubnet.Conflict" => {
-                let filters = Some(vec![filter("vpc-id", vec![vpc_id.expose().clone()])]);
-                let mut others = Self::read(aws, DescribeQuery { ids: None, filters }).await?;
+                let mut others = Self::read(aws, DescribeQuery::with("vpc-id", vpc_id.expose())).await?;
                 others.retain(|other| {
                     let block = other.cidr_block.as_deref().unwrap_or_default();
                     cidr::overlap(block, cidr_block.expose())

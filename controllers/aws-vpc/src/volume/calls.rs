@@ -116,8 +116,7 @@ async fn unless_attached(
 ) -> Result<(), Failure> {
     match result {
         Err(failure) if failure.code == "VolumeInUse" => {
-            let ids = Some(vec![id.to_owned()]);
-            let found = Volumes::read(aws, DescribeQuery { ids, filters: None }).await?;
+            let found = Volumes::read(aws, DescribeQuery::of(id)).await?;
             let attached = found.iter().find_map(|volume| volume.attachment(Some(instance_id)));
             if attached.is_some_and(|attached| attached.instance_id == *instance_id) {
                 Ok(())

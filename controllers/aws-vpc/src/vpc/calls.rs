@@ -107,8 +107,7 @@ async fn succeeded_if_associated(
 ) -> Result<(), Failure> {
     match result {
         Err(failure) if failure.code == "CidrConflict" => {
-            let ids = Some(vec![id.to_owned()]);
-            let found = Vpcs::read(aws, DescribeQuery { ids, filters: None }).await?;
+            let found = Vpcs::read(aws, DescribeQuery::of(id)).await?;
             let is_there = found.iter().any(|vpc| vpc.secondary_cidr_blocks().contains(block));
             if is_there { Ok(()) } else { Err(failure) }
         }

@@ -1,8 +1,10 @@
 //! Groups of fields inside of one field of a spec, such as the health check of a target group. [`crate::aws_group`] implements
 //! them.
 
+mod parts;
 mod texts;
 
+pub use parts::{Parts, differences, leave_ignored};
 pub use texts::Texts;
 
 use schemars::Schema;

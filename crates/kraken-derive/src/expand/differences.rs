@@ -41,6 +41,12 @@ fn one(kind: &Kind, field: &Field) -> Option<TokenStream> {
     } else {
         quote! { Some(&desired.#ident) }
     };
+    if let (Some(parts), Decision::Change(variant)) = (&field.keys.parts, &field.decision) {
+        let change = changes::variant(kind, variant);
+        return Some(quote! {
+            ::kraken_aws::group::differences(#name, &desired.#ident, #parts(observed).as_ref(), || #change)
+        });
+    }
     if let (Some(_), Decision::Change(variant)) = (&field.keys.group, &field.decision) {
         let change = changes::variant(kind, variant);
         return Some(quote! {

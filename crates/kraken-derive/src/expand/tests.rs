@@ -286,3 +286,31 @@ fn rules_between_fields_are_in_the_schema() {
     let error = expanded(quote! { cel("false" else "never" on "size") }, fields).unwrap_err().to_string();
     assert_eq!(error, "expected `at \"field\"`");
 }
+
+#[test]
+fn the_parts_of_a_value_are_compared_and_ignored_one_by_one() {
+    let code = code(quote! {
+        #[field(
+            "action", resolve = Self::action => Joined<Action>, change = Act, parts = Self::observed, published("Actions")
+        )]
+        action: ActionSpec,
+    });
+    contains(
+        &code,
+        &quote! {
+            ::kraken_aws::group::differences(
+                "action", &desired.action, Self::observed(observed).as_ref(), || Change::Act
+            )
+        },
+    );
+    contains(
+        &code,
+        &quote! {
+            is_any |= ::kraken_aws::group::leave_ignored(
+                "action", &mut kept.action, Self::observed(observed).as_ref(), ignored
+            );
+        },
+    );
+    let found = error(quote! { #[field("a", fixed, parts = Self::f, published())] a: Opt<String>, });
+    assert!(found.contains("`a` has parts, and is a required field"), "{found}");
+}
