@@ -105,7 +105,7 @@ pub(crate) fn name(desired: Option<&Resolved<String>>, creation: &Creation<'_>) 
     exposed(desired).unwrap_or_else(|| creation.name())
 }
 
-/// Creates an object with [`name`], unless this launch created it before.
+/// Creates an object with [`name`], unless this launch created it before. The call is boxed, because its future is large.
 pub(crate) async fn create<T: Named>(
     aws: &Aws,
     desired: Option<&Resolved<String>>,

@@ -100,10 +100,10 @@ impl AwsResource for Balancers {
             .set_security_groups(exposed(desired.security_group_ids.as_ref()))
             .set_ip_address_type(exposed(desired.ip_address_type.as_ref()).map(|kind| kind.as_str().into()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
-        let made = async {
+        let made = Box::pin(async {
             let answer = aws.call("CreateLoadBalancer", CREATE, call.send()).await?;
             Ok(Vec::of(answer.load_balancers))
-        };
+        });
         once::create(aws, desired.name.as_ref(), creation, CREATE, made).await
     }
 

@@ -120,10 +120,10 @@ impl AwsResource for Groups {
             .set_vpc_id(exposed(desired.vpc_id.as_ref()))
             .set_target_type(exposed(desired.target_type.as_ref()).map(|kind| kind.as_str().into()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
-        let made = async {
+        let made = Box::pin(async {
             let answer = aws.call("CreateTargetGroup", CREATE, call.send()).await?;
             Ok(Vec::of(answer.target_groups))
-        };
+        });
         once::create(aws, desired.name.as_ref(), creation, CREATE, made).await
     }
 

@@ -47,7 +47,7 @@ fn one(kind: &Kind, field: &Field) -> Option<TokenStream> {
             ::kraken_aws::group::differences(#name, &desired.#ident, #parts(observed).as_ref(), || #change)
         });
     }
-    if let (Some(_), Decision::Change(variant)) = (&field.keys.group, &field.decision) {
+    if let (Some(()), Decision::Change(variant)) = (&field.keys.group, &field.decision) {
         let change = changes::variant(kind, variant);
         return Some(quote! {
             #desired.into_iter().flat_map(|group| group.differences(#name, observed, || #change))

@@ -90,14 +90,12 @@ fn parse(args: Args, item: ItemStruct) -> Result<Kind> {
             },
         }
     }
-    match problems {
-        Some(problems) => Err(problems),
-        None => {
-            let tags = tags.map_or_else(|| common::tags(args.tag_name.as_ref()), Ok)?;
-            let lifecycle = lifecycle.map_or_else(common::lifecycle, Ok)?;
-            Ok(Kind { args, attrs, vis, ident, fields: own, tags, lifecycle })
-        }
+    if let Some(problems) = problems {
+        return Err(problems);
     }
+    let tags = tags.map_or_else(|| common::tags(args.tag_name.as_ref()), Ok)?;
+    let lifecycle = lifecycle.map_or_else(common::lifecycle, Ok)?;
+    Ok(Kind { args, attrs, vis, ident, fields: own, tags, lifecycle })
 }
 
 #[cfg(test)]

@@ -37,7 +37,8 @@ pub(super) fn secret_field_paths(kind: &Kind) -> TokenStream {
     let state = &kind.args.state;
     let secrets = kind.desired().filter(|field| !field.shape.is_public).map(|field| {
         let name = &field.keys.name;
-        if let (None, Some(_), Some(group)) = (&field.keys.published, field.keys.group, field.shape.group()) {
+        if let (None, Some(()), Some(group)) = (&field.keys.published, field.keys.group, field.shape.group())
+        {
             return quote! { (#name, <#group>::PUBLISHED) };
         }
         let paths = published(field);

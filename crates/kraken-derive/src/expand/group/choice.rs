@@ -25,9 +25,10 @@ pub(super) fn expand(group: &Group) -> TokenStream {
     let idents = fields.iter().map(|field| &field.ident);
     let values = fields.iter().map(value);
     let secrets = fields.iter().map(is_secret_value);
-    let problem = match &args.problem {
-        Some(problem) => quote! { #problem(&given, &[#(#names),*]) },
-        None => quote! { ::kraken_aws::group::exactly_one(&[#(#names),*]) },
+    let problem = if let Some(own) = &args.problem {
+        quote! { #own(&given, &[#(#names),*]) }
+    } else {
+        quote! { ::kraken_aws::group::exactly_one(&[#(#names),*]) }
     };
     let given = args.problem.iter().map(|_| {
         quote! { let given: Vec<&str> = given.into_iter().map(|(name, _)| name).collect(); }
