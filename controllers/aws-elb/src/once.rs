@@ -3,13 +3,15 @@
 
 use kraken_aws::{
     Aws, Tags,
+    fields::shown,
     lookup::Tagged,
+    resolved::exposed,
     resource::Creation,
     tags::{self, CLUSTER, EPOCH, OWNER, UID},
 };
-use kraken_spoke::{Failure, FailureClass};
+use kraken_spoke::{Failure, FailureClass, Resolved};
 
-use crate::tagged::{self, Listed};
+use crate::tagged::{self, Listed, or_nothing};
 
 /// The object, if this launch created it. `what` is the unique value: "the name web".
 pub(crate) fn ours<T: Tagged>(
@@ -85,6 +87,51 @@ pub(crate) async fn made_by_us<T: Listed>(
         Some(made) => ours(made, creation, action, what).map_err(undecided),
         None => Ok(made),
     }
+}
+
+/// An object with a name that is unique in the account and region.
+pub(crate) trait Named: Listed + Default {
+    /// The object with this name; fails if it does not exist.
+    fn by_name(aws: &Aws, name: &str) -> impl Future<Output = Result<Vec<Self>, Failure>> + Send;
+}
+
+async fn named<T: Named>(aws: &Aws, name: &str) -> Result<Option<T>, Failure> {
+    let found = or_nothing(T::by_name(aws, name).await)?;
+    Ok(tagged::with_tags(aws, found).await?.pop())
+}
+
+/// The name in a create call: the desired one, or a generated one.
+pub(crate) fn name(desired: Option<&Resolved<String>>, creation: &Creation<'_>) -> String {
+    exposed(desired).unwrap_or_else(|| creation.name())
+}
+
+/// Creates an object with [`name`], unless this launch created it before. The call is boxed, because its future is large.
+pub(crate) async fn create<T: Named>(
+    aws: &Aws,
+    desired: Option<&Resolved<String>>,
+    creation: &Creation<'_>,
+    action: &str,
+    call: impl Future<Output = Result<Vec<T>, Failure>> + Send,
+) -> Result<T, Failure> {
+    let Some(name) = desired else {
+        return match call.await {
+            // Only this launch can have used such a name, even if settings and tags changed since.
+            Err(failure) if failure.class == FailureClass::TokenUsed => {
+                named(aws, &creation.name()).await.ok().flatten().ok_or(failure)
+            }
+            made => Ok(first(made?).with_tags(creation.tags.clone())),
+        };
+    };
+    let what = format!("the name {}", shown(name));
+    match named(aws, name.expose()).await? {
+        Some(object) => ours(object, creation, action, &what),
+        None => made_by_us(aws, first(call.await?), creation, action, &what).await,
+    }
+}
+
+/// The object in the response of a create call.
+pub(crate) fn first<T: Default>(made: Vec<T>) -> T {
+    made.into_iter().next().unwrap_or_default()
 }
 
 /// After a call that may have created an object, no failure may report that no object was created.

@@ -115,6 +115,35 @@ pub(crate) fn to_sdk(tags: &Tags) -> Vec<Tag> {
     tags.iter().map(|(key, value)| Tag::builder().key(key).value(value).build()).collect()
 }
 
+/// The methods of [`kraken_aws::AwsResource`] that are the same for all kinds: reads, and changes of tags.
+macro_rules! calls {
+    ($observed:ty) => {
+        async fn read(
+            aws: &kraken_aws::Aws,
+            query: kraken_aws::resource::DescribeQuery,
+        ) -> Result<Vec<$observed>, kraken_spoke::Failure> {
+            crate::tagged::read(aws, query).await
+        }
+
+        async fn set_tags(
+            aws: &kraken_aws::Aws,
+            id: &str,
+            tags: &kraken_aws::Tags,
+        ) -> Result<(), kraken_spoke::Failure> {
+            crate::tagged::set(aws, id, tags).await
+        }
+
+        async fn remove_tags(
+            aws: &kraken_aws::Aws,
+            id: &str,
+            keys: &[&str],
+        ) -> Result<(), kraken_spoke::Failure> {
+            crate::tagged::remove(aws, id, keys).await
+        }
+    };
+}
+pub(crate) use calls;
+
 /// For [`kraken_aws::AwsResource::set_tags`].
 pub(crate) async fn set(aws: &Aws, arn: &str, tags: &Tags) -> Result<(), Failure> {
     let call = aws.elb().add_tags().resource_arns(arn).set_tags(Some(to_sdk(tags)));

@@ -72,6 +72,11 @@ pub fn owner(tags: &Tags) -> Option<Identity> {
     Some(Identity { cluster: tag(CLUSTER)?, uid: tag(UID)?, owner: tag(OWNER).unwrap_or_default() })
 }
 
+/// The owner of an object in a message, after its id: ` of Subnet/ns/a`; nothing if Kraken does not manage it.
+pub fn of_owner(tags: &Tags) -> String {
+    owner(tags).map(|owner| format!(" of {}", owner.owner)).unwrap_or_default()
+}
+
 /// Whether the tags contain no owner: at least one of them was removed or emptied.
 pub fn is_untagged(tags: &Tags) -> bool {
     owner(tags).is_none()

@@ -6,10 +6,13 @@ use syn::{
     parse::{Parse, ParseStream},
 };
 
-use crate::keys::{self, set, value, values};
+use crate::{
+    cel::CelRule,
+    keys::{self, set, value, values},
+};
 
-const KNOWN: &str = "kind, plural, shortname, doc, noun, state, observed, summary, drift, whole, several, change, rules, order, \
-                     without_ignored, at_creation";
+const KNOWN: &str = "kind, plural, shortname, doc, noun, state, observed, summary, drift, whole, several, tag_name, cel, change, \
+                     rules, order, without_ignored, at_creation";
 
 /// The keys of a kind, as described at [`crate::aws_kind`].
 pub(crate) struct Args {
@@ -24,6 +27,8 @@ pub(crate) struct Args {
     pub(crate) drift: Vec<LitStr>,
     pub(crate) whole: Vec<LitStr>,
     pub(crate) several: Option<()>,
+    pub(crate) tag_name: Option<LitStr>,
+    pub(crate) cel: Vec<CelRule>,
     pub(crate) hooks: Hooks,
 }
 
@@ -56,6 +61,7 @@ impl Parse for Args {
         let (mut kind, mut plural, mut shortname, mut doc) = (None, None, None, None);
         let (mut noun, mut state, mut observed) = (None, None, None);
         let (mut summary, mut drift, mut whole, mut several) = (None, None, None, None);
+        let (mut tag_name, mut cel) = (None, None);
         let mut hooks = Hooks::default();
         keys::each(input, |key, input| match key.to_string().as_str() {
             "kind" => set(&mut kind, key, value(input)?),
@@ -69,6 +75,8 @@ impl Parse for Args {
             "drift" => set(&mut drift, key, values(input)?),
             "whole" => set(&mut whole, key, values(input)?),
             "several" => set(&mut several, key, ()),
+            "tag_name" => set(&mut tag_name, key, value(input)?),
+            "cel" => set(&mut cel, key, values(input)?),
             "change" => set(&mut hooks.change, key, value(input)?),
             "rules" => set(&mut hooks.rules, key, value(input)?),
             "order" => set(&mut hooks.order, key, value(input)?),
@@ -88,6 +96,8 @@ impl Parse for Args {
             drift: drift.unwrap_or_default(),
             whole: whole.unwrap_or_default(),
             several,
+            tag_name,
+            cel: cel.unwrap_or_default(),
             hooks,
         })
     }

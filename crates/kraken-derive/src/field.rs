@@ -8,11 +8,11 @@ use syn::{
 
 use crate::{
     keys::{self, set, value, values},
-    shape::{Content, Shape},
+    shape::Shape,
 };
 
-const KNOWN: &str = "rule, check, items, resolve, observed, published, fixed, change, add, remove, compare, launch_only, \
-                     kraken_only, deep, always_sent";
+const KNOWN: &str = "rule, check, items, resolve, group, parts, default, observed, published, fixed, change, add, remove, compare, \
+                     launch_only, kraken_only, deep, always_sent";
 
 /// A field with a `#[field(...)]`.
 pub(crate) struct Field {
@@ -33,7 +33,7 @@ pub(crate) enum Decision {
     Change(Variant),
     /// Items of a list are added and removed.
     Items(Variant, Variant),
-    /// Only the kind's own comparison.
+    /// Only the kind's own comparison, or that of the field with the group.
     Own,
     LaunchOnly,
     KrakenOnly,
@@ -61,6 +61,9 @@ pub(crate) struct Keys {
     pub(crate) check: Option<Expr>,
     pub(crate) items: Option<Vec<Expr>>,
     pub(crate) resolve: Option<Resolve>,
+    pub(crate) group: Option<()>,
+    pub(crate) parts: Option<Path>,
+    pub(crate) default: Option<Expr>,
     pub(crate) observed: Option<Observed>,
     pub(crate) published: Option<Vec<LitStr>>,
     pub(crate) compare: Option<Path>,
@@ -121,6 +124,9 @@ impl Parse for Keys {
             check: None,
             items: None,
             resolve: None,
+            group: None,
+            parts: None,
+            default: None,
             observed: None,
             published: None,
             compare: None,
@@ -141,6 +147,9 @@ impl Parse for Keys {
             "check" => set(&mut keys.check, key, value(input)?),
             "items" => set(&mut keys.items, key, values(input)?),
             "resolve" => set(&mut keys.resolve, key, value(input)?),
+            "group" => set(&mut keys.group, key, ()),
+            "parts" => set(&mut keys.parts, key, value(input)?),
+            "default" => set(&mut keys.default, key, value(input)?),
             "observed" => set(&mut keys.observed, key, value(input)?),
             "published" => set(&mut keys.published, key, values(input)?),
             "compare" => set(&mut keys.compare, key, value(input)?),
@@ -159,8 +168,17 @@ impl Parse for Keys {
 }
 
 impl Field {
-    /// Parses the attribute of a field, and checks that its keys fit its type and each other.
+    /// Parses the attribute of a field of a kind, and checks that its keys fit its type and each other.
     pub(crate) fn of(field: SynField) -> Result<Self> {
+        Self::with(field, decision)
+    }
+
+    /// The same for a field of a group, whose edits are decided by the field with the group.
+    pub(crate) fn of_group(field: SynField) -> Result<Self> {
+        Self::with(field, no_decision)
+    }
+
+    fn with(field: SynField, decision: fn(&Ident, &mut Keys) -> Result<Decision>) -> Result<Self> {
         let ident = field.ident.ok_or_else(|| Error::new(Span::call_site(), "a spec has named fields"))?;
         let (own, attrs): (Vec<_>, Vec<_>) =
             field.attrs.into_iter().partition(|attribute| attribute.path().is_ident("field"));
@@ -190,14 +208,22 @@ impl Field {
 
     fn checked(self) -> Result<Self> {
         let keys = &self.keys;
-        let is_other = matches!(self.shape.content, Content::Other);
-        let has_value_elsewhere =
-            keys.compare.is_some() || keys.observed.as_ref().is_some_and(|observed| observed.is_method);
+        let is_other = self.shape.group().is_some();
+        // A group knows the paths of its values.
+        let has_value_elsewhere = keys.parts.is_some()
+            || keys.compare.is_some() && keys.group.is_none()
+            || keys.observed.as_ref().is_some_and(|observed| observed.is_method);
         let problems = [
             (
-                is_other && self.is_desired() && keys.resolve.is_none(),
-                "is no Opt<T> or ListOpt<T>: say how it is resolved with `resolve = Self::f => Type`",
+                is_other && self.is_desired() && keys.resolve.is_none() && keys.group.is_none(),
+                "is no Opt<T> or ListOpt<T>: say `group`, or how it is resolved with `resolve = Self::f => Type`",
             ),
+            (
+                keys.parts.is_some()
+                    && (self.change().is_none() || keys.resolve.is_none() || self.shape.is_optional),
+                "has parts, and is a required field with `resolve = Self::f => Joined<Type>` and `change = Variant`",
+            ),
+            (keys.group.is_some() && !is_other, "is no group of fields"),
             (
                 self.shape.is_public && keys.resolve.is_none() && keys.rule.is_none() && keys.check.is_none(),
                 "is public, and needs a `rule` or a `check`",
@@ -225,6 +251,18 @@ impl Field {
             None => Ok(self),
         }
     }
+}
+
+/// Fields of groups have none of the keys about edits.
+fn no_decision(ident: &Ident, keys: &mut Keys) -> Result<Decision> {
+    let is_decided =
+        keys.change.is_some() || keys.add.is_some() || keys.remove.is_some() || keys.compare.is_some();
+    let flags = [keys.fixed, keys.launch_only, keys.kraken_only, keys.deep, keys.always_sent];
+    if is_decided || flags.iter().any(Option::is_some) {
+        let why = format!("`{ident}` is in a group: what an edit does is said at the field with the group");
+        return Err(Error::new(ident.span(), why));
+    }
+    Ok(Decision::Own)
 }
 
 /// The only decision of a field.

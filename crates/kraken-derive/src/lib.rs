@@ -1,12 +1,15 @@
-//! The attribute macro that makes a kind of AWS from its spec, so that each field is written once: its name, its rule, its
-//! observed value, and what an edit of it does. Kinds use it as `kraken_aws::aws_kind`, where it is described.
+//! The attribute macros that make a kind of AWS from its spec, so that each field is written once: its name, its rule, its
+//! observed value, and what an edit of it does. Kinds use them as `kraken_aws::aws_kind`, and `kraken_aws::aws_group` for
+//! fields inside of a field; they are described there.
 //!
-//! `args.rs` and `field.rs` parse the attributes, `shape.rs` parses the types of fields, and `expand/` writes the code: one
+//! `args.rs`, `group.rs` and `field.rs` parse the attributes, `shape.rs` parses the types of fields, and `expand/` writes the code: one
 //! file for each part of it.
 
 mod args;
+mod cel;
 mod expand;
 mod field;
+mod group;
 mod keys;
 mod shape;
 
@@ -25,12 +28,11 @@ use proc_macro::TokenStream;
 ///     #[field("vpcID", rule = VPC_ID, fixed)]
 ///     pub(crate) vpc_id: Opt<String>,
 ///     ...
-///     pub(crate) tags: TagOptions,
-///     pub(crate) lifecycle: Lifecycle,
 /// }
 /// ```
 ///
 /// # Generated code
+/// - The fields `tags` and `lifecycle`, unless the spec has them with other descriptions.
 /// - The derives and attributes of the custom resource, and `HasLifecycle`.
 /// - `Desired`, the desired state: for each field a `Resolved` value, or an `Option` of it.
 /// - `PartialDesired`, the same as far as it is known; `None` is a field with a problem.
@@ -43,6 +45,9 @@ use proc_macro::TokenStream;
 /// - `summary("Header" = "Path", ...)`: columns of `kubectl get`; the paths begin below `state`.
 /// - `drift("state")`: paths of differences that are no fields. `whole("path")`: paths that are compared as a whole, in
 ///   addition to lists with `change`.
+/// - `cel("rule" else "message" at "field", ...)`: rules between fields in the schema, so that the API server rejects literals;
+///   `at` is omitted for a message about the object.
+/// - `tag_name = "main"`: the tag `Name` in the example of the tags.
 /// - `rules = Self::f`: validates rules between fields, with `&self`, `&PartialDesired` and the validator.
 /// - `order = Self::f`: sorts the differences, with `&Desired` and `&mut Vec<Difference<Change>>`. Without it, fields that
 ///   are fixed come first, then changes; both in the order of the fields.
@@ -65,6 +70,10 @@ use proc_macro::TokenStream;
 /// - `rule = BOUND`: a bound of `kraken_aws::bounds`, for the schema and for the validation. `check = f` validates instead
 ///   of the bound, for rules that a schema cannot express. `items(min, max)`: the number of items of a list.
 /// - `resolve = Self::f => Type`: resolves a field of another type, with `&self` and the validator.
+/// - `group`: the field is a group, or a list of groups ([`macro@aws_group`]). With `change` its fields are compared and sent
+///   together.
+/// - `parts = Self::f`: the value, which a call sends as a whole, is compared and ignored part by part; `f` returns the observed
+///   one, if it has the form of the desired one, which implements `kraken_aws::group::Parts`.
 /// - `observed = field` of the observed object, if it has another name; `observed = &field`, if it has always a value;
 ///   `observed = method()`, which returns an optional reference or a list.
 /// - `compare = Self::f` in addition to `fixed` or `change`: compares instead of the generated code, with `&Desired` and the
@@ -76,4 +85,45 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::kind(args.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes a group of fields inside of one field of a spec, such as a health check or a route.
+///
+/// ```ignore
+/// #[aws_group(observed = Group, state = "targetGroup", rules = Self::between_fields)]
+/// pub(crate) struct HealthCheck {
+///     /// The path of an HTTP health check, which begins with `/`. Example: `{value: /healthz}`
+///     #[field("path", rule = HEALTH_CHECK_PATH, observed = health_check_path)]
+///     pub(crate) path: Option<Opt<String>>,
+///     ...
+/// }
+/// ```
+///
+/// # Generated code
+/// - The derives and attributes of serde and schemars.
+/// - `DesiredHealthCheck`, the desired form: for each field a `Resolved` value, or an `Option` of it; for a group in this one
+///   its desired form, or a list of them. A suffix `Spec` is not part of the name.
+/// - `PartialHealthCheck`, the same as far as it is known; `None` is a field with a problem.
+/// - `AwsGroup`: resolution and validation with the paths of the fields, and whether any value is secret.
+///
+/// # Keys of the group
+/// - `cel(...)`: as in [`macro@aws_kind`].
+/// - `rules = Self::f`: validates rules between fields, with `&self`, the path, `&PartialHealthCheck` and the validator.
+/// - `one_of(field, field)`: exactly one of these fields is given, in the schema and in the validation.
+/// - `choice`: exactly one of all fields is given. The desired form is an enum with a variant for each field, and `value()` if
+///   all have the same type. With `problem = Self::f`, which gets the names of the fields that are given and of all, the message is the
+///   group's own, and so is the rule in the schema.
+/// - `observed = Type, state = "key"`: the values are fields of the observed object. `DesiredHealthCheck` has `differences`,
+///   one for each field, and `leave_ignored`, because a call sends all fields of a group; the group has the paths
+///   `PUBLISHED`, and `published("Path")` adds some that belong to none of the fields.
+/// - `observed = Type, texts`: the observed values are texts. `texts()` and `From<&Type>` make `Texts` of both forms, with the
+///   `default = "text"` of each field that is absent.
+///
+/// # Keys of a field
+/// The name, and `rule`, `check`, `items`, `group`, `observed` and
+/// `published` as in [`macro@aws_kind`]. A `check` may use the fields before it, as far as they are known. What an edit does is
+/// said at the field with the group.
+#[proc_macro_attribute]
+pub fn aws_group(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand::group(args.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -15,8 +15,10 @@ pub(crate) enum Content {
     One(Type),
     /// `ListOpt<T>`.
     List(Type),
-    /// Any other type.
-    Other,
+    /// `Vec<T>`, such as a list of groups.
+    Groups(Type),
+    /// Any other type, such as a group.
+    Other(Type),
 }
 
 impl Shape {
@@ -24,12 +26,25 @@ impl Shape {
     pub(crate) fn of(ty: &Type) -> Self {
         let (is_optional, ty) = unwrapped(ty, "Option");
         let (is_public, ty) = unwrapped(ty, "Public");
-        let content = match (argument(ty, "Opt"), argument(ty, "ListOpt")) {
-            (Some(one), _) => Content::One(one.clone()),
-            (_, Some(item)) => Content::List(item.clone()),
-            _ => Content::Other,
+        let content = match (argument(ty, "Opt"), argument(ty, "ListOpt"), argument(ty, "Vec")) {
+            (Some(one), ..) => Content::One(one.clone()),
+            (_, Some(item), _) => Content::List(item.clone()),
+            (.., Some(group)) => Content::Groups(group.clone()),
+            _ => Content::Other(ty.clone()),
         };
         Self { is_optional, is_public, content }
+    }
+
+    /// The type of a group, or of the groups of a list.
+    pub(crate) fn group(&self) -> Option<&Type> {
+        match &self.content {
+            Content::Groups(group) | Content::Other(group) => Some(group),
+            Content::One(_) | Content::List(_) => None,
+        }
+    }
+
+    pub(crate) fn is_groups(&self) -> bool {
+        matches!(self.content, Content::Groups(_))
     }
 
     pub(crate) fn is_list(&self) -> bool {

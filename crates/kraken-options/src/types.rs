@@ -1,5 +1,6 @@
 //! The types of fields: their JSON type, and how their memory is wiped.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -219,6 +220,26 @@ impl<'de> Deserialize<'de> for Text {
             Value::String(text) => text,
             other => other.to_string(),
         }))
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// So that rules for texts validate it.
+impl Borrow<str> for Text {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The text that a provider returns.
+impl PartialEq<String> for Text {
+    fn eq(&self, text: &String) -> bool {
+        self.0 == *text
     }
 }
 

@@ -8,14 +8,13 @@ mod state;
 
 pub(crate) use api::ActionSpec;
 pub(crate) use desired::desired;
-pub(crate) use parts::{differences, without_ignored};
 pub(crate) use state::ActionState;
 #[cfg(test)]
 pub(crate) use state::{FixedResponseState, ForwardState, RedirectState, WeightedState};
 
 use std::{collections::BTreeMap, fmt};
 
-use parts::Part;
+use kraken_aws::group::Texts;
 
 /// An action, with AWS's defaults for absent fields.
 #[derive(Clone, Debug)]
@@ -25,9 +24,6 @@ pub(crate) enum Action {
     FixedResponse(Texts),
 }
 
-/// The parts of a redirect or a fixed response: every part of its type, with a value.
-pub(crate) type Texts = BTreeMap<Part, String>;
-
 /// Target groups with their weights.
 #[derive(Clone, Debug)]
 pub(crate) struct Forwarding {
@@ -35,7 +31,7 @@ pub(crate) struct Forwarding {
     /// The duration of stickiness in seconds, 0 if disabled; `None` if the spec does not set it.
     stickiness: Option<i32>,
     /// The field of the spec that contains the groups.
-    field: Part,
+    field: &'static str,
 }
 
 impl Action {
@@ -53,7 +49,7 @@ impl Action {
 
 impl Forwarding {
     /// A single group receives all requests regardless of its weight, or none if its weight is 0.
-    fn new(mut groups: BTreeMap<String, i32>, stickiness: Option<i32>, field: Part) -> Self {
+    fn new(mut groups: BTreeMap<String, i32>, stickiness: Option<i32>, field: &'static str) -> Self {
         if groups.len() == 1 {
             for weight in groups.values_mut() {
                 *weight = (*weight).min(1);
@@ -82,16 +78,13 @@ impl fmt::Display for Action {
                 }
             }
             Self::Redirect(to) => {
-                let text = |part| to.get(&part).map_or("", String::as_str);
-                let (protocol, host, port) = (text(Part::Protocol), text(Part::Host), text(Part::Port));
-                let (path, query) = (text(Part::Path), text(Part::Query));
-                let status = text(Part::RedirectStatus);
+                let (protocol, host, port) = (to.get("protocol"), to.get("host"), to.get("port"));
+                let (path, query, status) = (to.get("path"), to.get("query"), to.get("statusCode"));
                 write!(f, "redirect to {protocol}://{host}:{port}{path}?{query} with {status}")
             }
             Self::FixedResponse(answer) => {
-                let text = |part| answer.get(&part).map_or("", String::as_str);
-                let (status, content) = (text(Part::ResponseStatus), text(Part::ContentType));
-                write!(f, "respond with {status} {content} {:?}", text(Part::MessageBody))
+                let (status, content) = (answer.get("statusCode"), answer.get("contentType"));
+                write!(f, "respond with {status} {content} {:?}", answer.get("messageBody"))
             }
         }
     }

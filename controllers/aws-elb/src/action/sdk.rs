@@ -10,7 +10,7 @@ use kraken_aws::{
 };
 
 use super::{
-    Action, Forwarding, Part,
+    Action, Forwarding,
     state::{ActionState, FixedResponseState, ForwardState, RedirectState, StickinessState, WeightedState},
 };
 
@@ -49,26 +49,25 @@ impl From<&Action> for Sdk {
                 None => builder.r#type(ActionTypeEnum::Forward).forward_config(to.into()),
             },
             Action::Redirect(to) => {
-                let text = |part| to.get(&part).cloned();
-                let status = text(Part::RedirectStatus).map(|status| status.as_str().into());
+                let text = |name| Some(to.get(name).to_owned());
                 builder.r#type(ActionTypeEnum::Redirect).redirect_config(
                     RedirectActionConfig::builder()
-                        .set_protocol(text(Part::Protocol))
-                        .set_port(text(Part::Port))
-                        .set_host(text(Part::Host))
-                        .set_path(text(Part::Path))
-                        .set_query(text(Part::Query))
-                        .set_status_code(status)
+                        .set_protocol(text("protocol"))
+                        .set_port(text("port"))
+                        .set_host(text("host"))
+                        .set_path(text("path"))
+                        .set_query(text("query"))
+                        .status_code(to.get("statusCode").into())
                         .build(),
                 )
             }
             Action::FixedResponse(answer) => {
-                let text = |part| answer.get(&part).cloned().filter(|text| !text.is_empty());
+                let text = |name| Some(answer.get(name).to_owned()).filter(|text| !text.is_empty());
                 builder.r#type(ActionTypeEnum::FixedResponse).fixed_response_config(
                     FixedResponseActionConfig::builder()
-                        .set_status_code(text(Part::ResponseStatus))
-                        .set_content_type(text(Part::ContentType))
-                        .set_message_body(text(Part::MessageBody))
+                        .set_status_code(text("statusCode"))
+                        .set_content_type(text("contentType"))
+                        .set_message_body(text("messageBody"))
                         .build(),
                 )
             }

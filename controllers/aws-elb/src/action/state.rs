@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Action, Forwarding, Part, Texts};
-use crate::words::{ContentType, RedirectStatus};
+use super::{Action, Forwarding};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
@@ -73,7 +72,7 @@ impl ActionState {
         let sticky = config.and_then(|config| config.stickiness.as_ref());
         let sticky = sticky.filter(|sticky| sticky.enabled == Some(true));
         let seconds = sticky.map_or(0, |sticky| sticky.duration_seconds.unwrap_or_default());
-        Some(Forwarding::new(groups, Some(seconds), Part::TargetGroups))
+        Some(Forwarding::new(groups, Some(seconds), "targetGroups"))
     }
 }
 
@@ -87,36 +86,5 @@ impl Action {
             ("fixed-response", _, Some(response)) => Some(Self::FixedResponse(response.into())),
             _ => None,
         }
-    }
-}
-
-/// Absent fields have AWS's defaults.
-fn texts<const N: usize>(all: [(Part, &Option<String>, &str); N]) -> Texts {
-    let text = |(part, text, default): (Part, &Option<String>, &str)| {
-        (part, text.clone().unwrap_or_else(|| default.to_owned()))
-    };
-    all.map(text).into()
-}
-
-impl From<&RedirectState> for Texts {
-    fn from(state: &RedirectState) -> Self {
-        texts([
-            (Part::Protocol, &state.protocol, "#{protocol}"),
-            (Part::Port, &state.port, "#{port}"),
-            (Part::Host, &state.host, "#{host}"),
-            (Part::Path, &state.path, "/#{path}"),
-            (Part::Query, &state.query, "#{query}"),
-            (Part::RedirectStatus, &state.status_code, RedirectStatus::Permanent.as_str()),
-        ])
-    }
-}
-
-impl From<&FixedResponseState> for Texts {
-    fn from(state: &FixedResponseState) -> Self {
-        texts([
-            (Part::ResponseStatus, &state.status_code, ""),
-            (Part::ContentType, &state.content_type, ContentType::Plain.as_str()),
-            (Part::MessageBody, &state.message_body, ""),
-        ])
     }
 }

@@ -1,7 +1,7 @@
 //! Listener, the API type.
 
-use kraken_aws::{TagOptions, aws_kind, resolved::Joined};
-use kraken_spoke::{Lifecycle, Opt, options::Public};
+use kraken_aws::{aws_kind, resolved::Joined};
+use kraken_spoke::{Opt, options::Public};
 
 use crate::{
     action::{Action, ActionSpec},
@@ -22,25 +22,17 @@ use crate::{
     whole("defaultAction.forward.targetGroups"),
     rules = Self::between_fields,
     order = Self::order,
-    without_ignored = Self::without_ignored_action
+    cel(
+        "has(self.certificateARN) || !has(self.protocol.value) || !(self.protocol.value in ['HTTPS', 'TLS'])"
+            else "is required for HTTPS and TLS" at "certificateARN",
+        "!has(self.certificateARN) || !has(self.protocol.value) || self.protocol.value in ['HTTPS', 'TLS']"
+            else "is only supported for HTTPS and TLS; remove it or change the protocol" at "certificateARN",
+        "!has(self.sslPolicy) || !has(self.protocol.value) || self.protocol.value in ['HTTPS', 'TLS']"
+            else "is only supported for HTTPS and TLS; remove it or change the protocol" at "sslPolicy",
+        "has(self.defaultAction.forward) || !has(self.protocol.value) || self.protocol.value in ['HTTP', 'HTTPS']"
+            else "must be forward unless the protocol is HTTP or HTTPS" at "defaultAction",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "has(self.certificateARN) || !has(self.protocol.value) || !(self.protocol.value in ['HTTPS', 'TLS'])",
-    "message": "is required for HTTPS and TLS",
-    "fieldPath": ".certificateARN",
-}, {
-    "rule": "!has(self.certificateARN) || !has(self.protocol.value) || self.protocol.value in ['HTTPS', 'TLS']",
-    "message": "is only supported for HTTPS and TLS; remove it or change the protocol",
-    "fieldPath": ".certificateARN",
-}, {
-    "rule": "!has(self.sslPolicy) || !has(self.protocol.value) || self.protocol.value in ['HTTPS', 'TLS']",
-    "message": "is only supported for HTTPS and TLS; remove it or change the protocol",
-    "fieldPath": ".sslPolicy",
-}, {
-    "rule": "has(self.defaultAction.forward) || !has(self.protocol.value) || self.protocol.value in ['HTTP', 'HTTPS']",
-    "message": "must be forward unless the protocol is HTTP or HTTPS",
-    "fieldPath": ".defaultAction",
-}]))]
 pub(crate) struct ListenerSpec {
     /// The load balancer of the listener. Immutable. Example:
     /// `{valueFrom: {krakenResource: {kind: loadbalancer, name: web}}}`
@@ -63,7 +55,7 @@ pub(crate) struct ListenerSpec {
         "defaultAction",
         resolve = Self::action => Joined<Action>,
         change = Action,
-        compare = Self::compare_action,
+        parts = Self::observed_action,
         published("DefaultActions")
     )]
     pub(crate) default_action: ActionSpec,
@@ -83,14 +75,6 @@ pub(crate) struct ListenerSpec {
     /// Example: `{value: ELBSecurityPolicy-TLS13-1-2-2021-06}`
     #[field("sslPolicy", rule = rules::SSL_POLICY, change = SslPolicy)]
     pub(crate) ssl_policy: Option<Opt<String>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a
-    /// reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
 
 #[cfg(test)]

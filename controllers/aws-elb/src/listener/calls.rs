@@ -10,7 +10,7 @@ use kraken_aws::{
     fields::shown,
     from_sdk,
     resolved::exposed,
-    resource::{Creation, DescribeQuery, FromSdk as _},
+    resource::{Creation, FromSdk as _},
 };
 use kraken_spoke::{Failure, FailureClass};
 
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     action::Action,
-    once::{holder, made_by_us, ours},
+    once::{first, holder, made_by_us, ours},
     tagged::{self, Listed, PAGE, or_nothing},
 };
 
@@ -82,9 +82,7 @@ impl AwsResource for Listeners {
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
 
-    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<ObservedListener>, Failure> {
-        tagged::read(aws, query).await
-    }
+    tagged::calls!(ObservedListener);
 
     async fn create(
         aws: &Aws,
@@ -109,7 +107,7 @@ impl AwsResource for Listeners {
             .set_ssl_policy(exposed(desired.ssl_policy.as_ref()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
         let answer = aws.call("CreateListener", CREATE, call.send()).await?;
-        let made = Vec::of(answer.listeners).into_iter().next().unwrap_or_default();
+        let made = first(Vec::of(answer.listeners));
         made_by_us(aws, made, creation, CREATE, &what).await
     }
 
@@ -150,14 +148,6 @@ impl AwsResource for Listeners {
     async fn delete(aws: &Aws, listener: &ObservedListener) -> Result<(), Failure> {
         let call = aws.elb().delete_listener().listener_arn(&listener.listener_arn);
         aws.call("DeleteListener", "failed to delete the listener", call.send()).await.map(drop)
-    }
-
-    async fn set_tags(aws: &Aws, id: &str, tags: &Tags) -> Result<(), Failure> {
-        tagged::set(aws, id, tags).await
-    }
-
-    async fn remove_tags(aws: &Aws, id: &str, keys: &[&str]) -> Result<(), Failure> {
-        tagged::remove(aws, id, keys).await
     }
 }
 

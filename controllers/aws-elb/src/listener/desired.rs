@@ -1,7 +1,7 @@
 //! The rules between the fields of a listener, and its action. Pure.
 
 use kraken_aws::{resolved::Joined, validator::SpecValidator};
-use kraken_spoke::{Difference, Ignored, Remedy};
+use kraken_spoke::{Difference, Remedy};
 
 use super::{
     api::{Change, Desired, ListenerSpec, PartialDesired},
@@ -49,21 +49,7 @@ impl ListenerSpec {
         action::desired(ACTION, &self.default_action, validator)
     }
 
-    pub(super) fn compare_action(desired: &Desired, listener: &ObservedListener) -> Vec<Difference<Change>> {
-        let observed = Action::of(&listener.default_actions);
-        action::differences(ACTION, &desired.default_action, observed.as_ref(), || Change::Action)
-    }
-
-    /// With the ignored parts of the action as they are observed: a call sends the whole action.
-    pub(super) fn without_ignored_action(
-        desired: &Desired,
-        listener: &ObservedListener,
-        ignored: &Ignored,
-    ) -> Option<Desired> {
-        let observed = Action::of(&listener.default_actions);
-        let covers = |path: &str| ignored.covers(path);
-        let default_action =
-            action::without_ignored(ACTION, &desired.default_action, observed.as_ref(), covers)?;
-        Some(Desired { default_action, ..desired.clone() })
+    pub(super) fn observed_action(listener: &ObservedListener) -> Option<Action> {
+        Action::of(&listener.default_actions)
     }
 }

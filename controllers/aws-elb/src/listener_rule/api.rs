@@ -1,19 +1,20 @@
 //! ListenerRule, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
-    bounds::{Pattern, literal},
+    aws_group, aws_kind,
+    bounds::{Bound, Pattern},
+    cidr,
     resolved::Joined,
+    rules::{Verdict, ensure},
+    validator::ValidationError,
 };
 use kraken_spoke::{
-    Lifecycle, Opt,
+    Opt,
     options::{ListOpt, Public},
 };
-use schemars::{JsonSchema, Schema};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::Value;
 
-use super::conditions::Conditions;
+use super::{conditions::Conditions, observed::Rule};
 use crate::{
     action::{Action, ActionSpec},
     rules,
@@ -27,7 +28,7 @@ use crate::{
     doc = "A rule of a listener of an application load balancer: what is done with the requests that fit all of its conditions. Kraken creates, heals and deletes it.",
     noun = "rule",
     state = "rule",
-    observed = super::observed::Rule,
+    observed = Rule,
     summary("Priority" = "Priority"),
     whole(
         "conditions.hostHeaders",
@@ -37,8 +38,7 @@ use crate::{
         "conditions.queryStrings",
         "conditions.sourceIPs",
         "action.forward.targetGroups",
-    ),
-    without_ignored = Self::without_ignored_parts
+    )
 )]
 pub(crate) struct ListenerRuleSpec {
     /// The listener of the rule. Immutable. Example: `{valueFrom: {krakenResource: {kind: listener, name: web}}}`
@@ -56,7 +56,7 @@ pub(crate) struct ListenerRuleSpec {
         "conditions",
         resolve = Self::conditions => Joined<Conditions>,
         change = Conditions,
-        compare = Self::compare_conditions,
+        parts = Rule::known_conditions,
         published("Conditions")
     )]
     pub(crate) conditions: ConditionsSpec,
@@ -68,121 +68,122 @@ pub(crate) struct ListenerRuleSpec {
         "action",
         resolve = Self::action => Joined<Action>,
         change = Action,
-        compare = Self::compare_action,
+        parts = Self::observed_action,
         published("Actions")
     )]
     pub(crate) action: ActionSpec,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a
-    /// reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
 
 /// The maximum number of values in all conditions of a rule.
 pub(super) const MAX_VALUES: usize = 5;
 /// A value of a condition.
-pub(super) static VALUE: Pattern = Pattern::new(
+static VALUE: Pattern = Pattern::new(
     "^[ -~]*[!-~][ -~]*$",
     128,
     "must have 1 to 128 printable ASCII characters, not only spaces",
 );
-pub(super) static HOST: Pattern = Pattern::new(
+static HOST: Pattern = Pattern::new(
     r"^[a-zA-Z0-9.*?-]*\.[a-zA-Z0-9.*?-]*$",
     128,
     "must be a host name of up to 128 characters, such as *.example.com",
 );
-pub(super) static METHOD: Pattern =
-    Pattern::new("^[A-Z_-]+$", 40, "must be a method in capital letters, such as GET");
+static METHOD: Pattern = Pattern::new("^[A-Z_-]+$", 40, "must be a method in capital letters, such as GET");
 /// The name of a header. That it is not `Host` is validated separately.
-pub(super) static HEADER: Pattern = Pattern::new(
+static HEADER: Pattern = Pattern::new(
     r"^[a-zA-Z0-9!#$%&'+.^_`|~*?-]+$",
     40,
     "must be the name of a header, of up to 40 characters",
 );
-/// An IPv4 or IPv6 block, which are validated separately.
 static BLOCK: Pattern = Pattern::new(r"^[0-9A-Fa-f:.]+/[0-9]{1,3}$", 49, "must be a CIDR block");
 
+/// An IPv4 or IPv6 block.
+struct Block;
+
+impl Bound for Block {
+    type Of = str;
+
+    fn schema(&self) -> Value {
+        BLOCK.schema()
+    }
+
+    fn validate(&self, block: &str) -> Verdict<ValidationError> {
+        if block.contains(':') { cidr::v6(block) } else { cidr::v4(block) }
+    }
+}
+
+fn a_header(name: &str) -> Verdict {
+    HEADER.check(name)?;
+    ensure(!name.eq_ignore_ascii_case("host"), || "must not be Host: use hostHeaders".to_owned())
+}
+
 /// The conditions that a request must match. One matching value per list is sufficient, except in `httpHeaders`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(transform = at_least_one)]
+#[aws_group(rules = Self::have_values)]
+#[schemars(extend("minProperties" = 1))]
 pub(crate) struct ConditionsSpec {
     /// Host names, case-insensitive, up to 128 characters each; `*` matches any number of characters and `?` matches one.
     /// Default: any host. Example: `{value: [shop.example.com, "*.shop.example.com"]}`
-    #[serde(rename = "hostHeaders", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&HOST).items(1, MAX_VALUES))]
+    #[field("hostHeaders", rule = HOST, items(1, MAX_VALUES))]
     pub(crate) host_headers: Option<ListOpt<String>>,
 
     /// Paths, case-sensitive, up to 128 characters each; `*` and `?` are wildcards as in host names. Default: any path.
     /// Example: `{value: [/api/*]}`
-    #[serde(rename = "pathPatterns", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&VALUE).items(1, MAX_VALUES))]
+    #[field("pathPatterns", rule = VALUE, items(1, MAX_VALUES))]
     pub(crate) path_patterns: Option<ListOpt<String>>,
+
+    /// Request methods, in upper case, up to 40 characters each. Default: any method. Example: `{value: [GET, HEAD]}`
+    #[field("methods", rule = METHOD, items(1, MAX_VALUES))]
+    pub(crate) methods: Option<ListOpt<String>>,
+
+    /// Source addresses, as IPv4 or IPv6 CIDR blocks. Default: any address. Example: `{value: [10.0.0.0/8]}`
+    #[field("sourceIPs", rule = Block, items(1, MAX_VALUES))]
+    pub(crate) source_ips: Option<ListOpt<String>>,
 
     /// Headers that a request must have, all of them. Default: any headers. Example:
     /// `[{name: {value: X-Stage}, values: {value: [beta]}}]`
-    #[serde(rename = "httpHeaders", skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 5))]
+    #[field("httpHeaders", group)]
     pub(crate) http_headers: Option<Vec<HttpHeader>>,
-
-    /// Request methods, in upper case, up to 40 characters each. Default: any method. Example: `{value: [GET, HEAD]}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&METHOD).items(1, MAX_VALUES))]
-    pub(crate) methods: Option<ListOpt<String>>,
 
     /// Query parameters. One matching parameter is sufficient. Default: any query. Example:
     /// `[{key: {value: version}, value: {value: v2}}]`
-    #[serde(rename = "queryStrings", skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 5))]
+    #[field("queryStrings", group)]
     pub(crate) query_strings: Option<Vec<QueryString>>,
-
-    /// Source addresses, as IPv4 or IPv6 CIDR blocks. Default: any address. Example: `{value: [10.0.0.0/8]}`
-    #[serde(rename = "sourceIPs", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&BLOCK).items(1, MAX_VALUES))]
-    pub(crate) source_ips: Option<ListOpt<String>>,
 }
 
 /// A header that a request must have.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[aws_group(rules = Self::has_values)]
 pub(crate) struct HttpHeader {
     /// The header name, case-insensitive, up to 40 characters. For `Host`, use `hostHeaders`. Example:
     /// `{value: X-Stage}`
-    #[schemars(transform = literal(&HEADER))]
+    #[field("name", rule = HEADER, check = a_header)]
     pub(crate) name: Opt<String>,
 
     /// The header values, case-insensitive, up to 128 characters each; `*` and `?` are wildcards as in host names. One
     /// matching value is sufficient. Example: `{value: [beta]}`
-    #[schemars(transform = literal(&VALUE).items(1, MAX_VALUES))]
+    #[field("values", rule = VALUE, items(1, MAX_VALUES))]
     pub(crate) values: ListOpt<String>,
 }
 
 /// A query parameter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[aws_group]
 pub(crate) struct QueryString {
     /// The key, case-insensitive, up to 128 characters; `*` and `?` are wildcards as in host names. Default: any key.
     /// Example: `{value: version}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&VALUE))]
+    #[field("key", rule = VALUE)]
     pub(crate) key: Option<Opt<String>>,
 
     /// The value, case-insensitive, up to 128 characters; `*` and `?` are wildcards as in host names. Example:
     /// `{value: v2}`
-    #[schemars(transform = literal(&VALUE))]
+    #[field("value", rule = VALUE)]
     pub(crate) value: Opt<String>,
-}
-
-/// Makes the API server reject an object without a condition.
-fn at_least_one(schema: &mut Schema) {
-    schema.insert("minProperties".to_owned(), json!(1));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use kraken_aws::testing::assert_round_trips;
+    use serde_json::json;
 
     #[test]
     fn field_names_follow_kubernetes_and_values_follow_aws() {

@@ -5,7 +5,7 @@ use kraken_aws::{
     Aws, AwsResource, Tags,
     elb::types::{Action as SdkAction, RulePriorityPair},
     fields::shown,
-    resource::{Creation, DescribeQuery, FromSdk as _},
+    resource::{Creation, FromSdk as _},
 };
 use kraken_spoke::{Failure, FailureClass};
 
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     action::Action,
     listener::ObservedListener,
-    once::{holder, made_by_us, ours},
+    once::{first, holder, made_by_us, ours},
     tagged::{self, Listed, PAGE, or_nothing},
 };
 
@@ -73,9 +73,7 @@ impl AwsResource for ListenerRules {
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
 
-    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Rule>, Failure> {
-        tagged::read(aws, query).await
-    }
+    tagged::calls!(Rule);
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Rule, Failure> {
         let listener = desired.listener_arn.expose();
@@ -91,7 +89,7 @@ impl AwsResource for ListenerRules {
             .actions(SdkAction::from(desired.action.expose()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
         let answer = aws.call("CreateRule", CREATE, call.send()).await?;
-        let made = Vec::of(answer.rules).into_iter().next().unwrap_or_default();
+        let made = first(Vec::of(answer.rules));
         made_by_us(aws, made, creation, CREATE, &what(desired)).await
     }
 
@@ -111,14 +109,6 @@ impl AwsResource for ListenerRules {
     async fn delete(aws: &Aws, rule: &Rule) -> Result<(), Failure> {
         let call = aws.elb().delete_rule().rule_arn(&rule.rule_arn);
         aws.call("DeleteRule", "failed to delete the rule", call.send()).await.map(drop)
-    }
-
-    async fn set_tags(aws: &Aws, id: &str, tags: &Tags) -> Result<(), Failure> {
-        tagged::set(aws, id, tags).await
-    }
-
-    async fn remove_tags(aws: &Aws, id: &str, keys: &[&str]) -> Result<(), Failure> {
-        tagged::remove(aws, id, keys).await
     }
 }
 

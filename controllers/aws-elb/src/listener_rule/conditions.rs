@@ -5,12 +5,7 @@ use std::{
     fmt,
 };
 
-use kraken_aws::{
-    diff::difference,
-    fields::{ABSENT, NOT_SHOWN},
-    resolved::Joined,
-};
-use kraken_spoke::Difference;
+use kraken_aws::{fields::ABSENT, group::Parts};
 
 /// The path of the conditions in the spec.
 pub(super) const FIELD: &str = "conditions";
@@ -27,42 +22,35 @@ pub(crate) enum Type {
 }
 
 impl Type {
+    const ALL: [Self; 6] = [
+        Self::HostHeader,
+        Self::PathPattern,
+        Self::HttpHeader,
+        Self::Method,
+        Self::QueryString,
+        Self::SourceIp,
+    ];
+
+    /// The value in the AWS API, and the field in the spec.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::HostHeader => ("host-header", "hostHeaders"),
+            Self::PathPattern => ("path-pattern", "pathPatterns"),
+            Self::HttpHeader => ("http-header", "httpHeaders"),
+            Self::Method => ("http-request-method", "methods"),
+            Self::QueryString => ("query-string", "queryStrings"),
+            Self::SourceIp => ("source-ip", "sourceIPs"),
+        }
+    }
+
     /// The value in the AWS API.
     pub(super) fn field(self) -> &'static str {
-        match self {
-            Self::HostHeader => "host-header",
-            Self::PathPattern => "path-pattern",
-            Self::HttpHeader => "http-header",
-            Self::Method => "http-request-method",
-            Self::QueryString => "query-string",
-            Self::SourceIp => "source-ip",
-        }
+        self.names().0
     }
 
     /// The type for a value in the AWS API.
     pub(super) fn of(field: &str) -> Option<Self> {
-        let all = [
-            Self::HostHeader,
-            Self::PathPattern,
-            Self::HttpHeader,
-            Self::Method,
-            Self::QueryString,
-            Self::SourceIp,
-        ];
-        all.into_iter().find(|kind| kind.field() == field)
-    }
-
-    /// The path of the field in the spec.
-    pub(super) fn path(self) -> String {
-        let name = match self {
-            Self::HostHeader => "hostHeaders",
-            Self::PathPattern => "pathPatterns",
-            Self::HttpHeader => "httpHeaders",
-            Self::Method => "methods",
-            Self::QueryString => "queryStrings",
-            Self::SourceIp => "sourceIPs",
-        };
-        format!("{FIELD}.{name}")
+        Self::ALL.into_iter().find(|kind| kind.field() == field)
     }
 }
 
@@ -96,11 +84,6 @@ impl Conditions {
         }
         self.0.entry(kind).or_default().insert(condition);
     }
-
-    fn text(&self, kind: Type) -> String {
-        let conditions = self.0.get(&kind).map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>());
-        conditions.map_or_else(|| ABSENT.to_owned(), |all| all.join(" and "))
-    }
 }
 
 impl fmt::Display for Condition {
@@ -123,48 +106,29 @@ impl fmt::Display for Conditions {
     }
 }
 
-/// The differences of two sets of conditions, one for each type of condition.
-pub(super) fn differences<C>(
-    desired: &Joined<Conditions>,
-    observed: Option<&Conditions>,
-    change: impl Fn() -> C,
-) -> Vec<Difference<C>> {
-    let one = |path: &str, want: String, have: String| {
-        if desired.is_secret() {
-            return difference(path, desired.shown(), NOT_SHOWN, change());
-        }
-        difference(path, want, have, change())
-    };
-    let wanted = desired.expose();
-    let Some(observed) = observed else {
-        return vec![one(FIELD, wanted.to_string(), "unsupported conditions".to_owned())];
-    };
-    differing(wanted, observed)
-        .into_iter()
-        .map(|kind| one(&kind.path(), wanted.text(kind), observed.text(kind)))
-        .collect()
-}
+/// The conditions of a type are a part.
+impl Parts for Conditions {
+    type Part = Type;
+    const UNSUPPORTED: &'static str = "unsupported conditions";
 
-fn differing(desired: &Conditions, observed: &Conditions) -> Vec<Type> {
-    let kinds: BTreeSet<Type> = desired.0.keys().chain(observed.0.keys()).copied().collect();
-    kinds.into_iter().filter(|kind| desired.0.get(kind) != observed.0.get(kind)).collect()
-}
+    fn path(&self, field: &str, kind: Type) -> String {
+        format!("{field}.{}", kind.names().1)
+    }
 
-/// The desired conditions with the observed values of differing ignored types; `None` if there are none.
-pub(super) fn without_ignored(
-    desired: &Joined<Conditions>,
-    observed: Option<&Conditions>,
-    is_ignored: impl Fn(&str) -> bool,
-) -> Option<Joined<Conditions>> {
-    let observed = observed?;
-    let differing = differing(desired.expose(), observed).into_iter();
-    let ignored: Vec<Type> = differing.filter(|kind| is_ignored(&kind.path())).collect();
-    let mut kept = desired.expose().clone();
-    for kind in &ignored {
-        match observed.0.get(kind) {
-            Some(conditions) => drop(kept.0.insert(*kind, conditions.clone())),
-            None => drop(kept.0.remove(kind)),
+    fn differing(&self, observed: &Self) -> Vec<Type> {
+        let kinds: BTreeSet<Type> = self.0.keys().chain(observed.0.keys()).copied().collect();
+        kinds.into_iter().filter(|kind| self.0.get(kind) != observed.0.get(kind)).collect()
+    }
+
+    fn text(&self, kind: Type) -> String {
+        let conditions = self.0.get(&kind).map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>());
+        conditions.map_or_else(|| ABSENT.to_owned(), |all| all.join(" and "))
+    }
+
+    fn keep(&mut self, kind: Type, observed: &Self) {
+        match observed.0.get(&kind) {
+            Some(conditions) => drop(self.0.insert(kind, conditions.clone())),
+            None => drop(self.0.remove(&kind)),
         }
     }
-    (!ignored.is_empty()).then(|| Joined::new(kept, desired.is_secret()))
 }

@@ -3,10 +3,10 @@
 use kraken_aws::{
     Aws, AwsResource, Tags,
     elb::types::{self, LoadBalancerAttribute},
-    fields::shown,
     from_sdk,
+    items::sorted,
     resolved::exposed,
-    resource::{Creation, DescribeQuery, FromSdk as _},
+    resource::{Creation, FromSdk as _},
 };
 use kraken_spoke::{Failure, FailureClass, Opt};
 
@@ -15,7 +15,7 @@ use super::{
     observed::{Balancer, DELETION_PROTECTION, IDLE_TIMEOUT, State, Zone},
 };
 use crate::{
-    once::{made_by_us, ours},
+    once::{self, Named},
     tagged::{self, Listed, PAGE, or_nothing},
 };
 
@@ -37,12 +37,6 @@ from_sdk!(types::LoadBalancer as balancer => Balancer {
 from_sdk!(types::LoadBalancerState => State { code, reason });
 from_sdk!(types::AvailabilityZone => Zone { zone_name, subnet_id });
 
-fn sorted(zones: Option<Vec<types::AvailabilityZone>>) -> Vec<Zone> {
-    let mut zones = Vec::of(zones);
-    zones.sort();
-    zones
-}
-
 impl Listed for Balancer {
     const ARN_PART: &'static str = ":loadbalancer/";
     const LISTS_CHEAPLY: bool = true;
@@ -55,8 +49,7 @@ impl Listed for Balancer {
 
     async fn all(aws: &Aws) -> Result<Vec<Self>, Failure> {
         let pages = aws.elb().describe_load_balancers().page_size(PAGE).into_paginator().send();
-        let pages = aws.pages("DescribeLoadBalancers", READ, pages).await?;
-        Ok(pages.into_iter().flat_map(|page| Vec::of(page.load_balancers)).collect())
+        aws.items("DescribeLoadBalancers", READ, pages, |page| page.load_balancers).await
     }
 
     fn with_tags(self, tags: Tags) -> Self {
@@ -64,12 +57,13 @@ impl Listed for Balancer {
     }
 }
 
-/// The load balancer with this name.
-async fn named(aws: &Aws, name: &str) -> Result<Option<Balancer>, Failure> {
-    let call = aws.elb().describe_load_balancers().names(name);
-    let found = aws.call("DescribeLoadBalancers", READ, call.send()).await;
-    let found = or_nothing(found.map(|answer| Vec::of(answer.load_balancers)))?;
-    Ok(tagged::with_tags(aws, found).await?.pop())
+impl Named for Balancer {
+    async fn by_name(aws: &Aws, name: &str) -> Result<Vec<Self>, Failure> {
+        let call = aws.elb().describe_load_balancers().names(name);
+        aws.call("DescribeLoadBalancers", READ, call.send())
+            .await
+            .map(|answer| Vec::of(answer.load_balancers))
+    }
 }
 
 impl AwsResource for Balancers {
@@ -78,9 +72,7 @@ impl AwsResource for Balancers {
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
 
-    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Balancer>, Failure> {
-        tagged::read(aws, query).await
-    }
+    tagged::calls!(Balancer);
 
     async fn complete(aws: &Aws, balancer: &mut Balancer, deep: bool) -> Result<(), Failure> {
         if !deep {
@@ -98,36 +90,21 @@ impl AwsResource for Balancers {
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Balancer, Failure> {
-        let what = desired.name.as_ref().map(|name| (name, format!("the name {}", shown(name))));
-        if let Some((name, what)) = &what
-            && let Some(balancer) = named(aws, name.expose()).await?
-        {
-            return ours(balancer, creation, CREATE, what);
-        }
-        let made_up = creation.name();
-        let name = exposed(desired.name.as_ref()).unwrap_or_else(|| made_up.clone());
         let call = aws
             .elb_once()
             .create_load_balancer()
-            .name(name)
+            .name(once::name(desired.name.as_ref(), creation))
             .set_subnets(Some(desired.subnet_ids.expose().clone()))
             .set_type(exposed(desired.balancer_type.as_ref()).map(|kind| kind.as_str().into()))
             .set_scheme(exposed(desired.scheme.as_ref()).map(|scheme| scheme.as_str().into()))
             .set_security_groups(exposed(desired.security_group_ids.as_ref()))
             .set_ip_address_type(exposed(desired.ip_address_type.as_ref()).map(|kind| kind.as_str().into()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
-        let answer = match aws.call("CreateLoadBalancer", CREATE, call.send()).await {
-            // Only this launch can have used such a name, even if settings and tags changed since.
-            Err(failure) if failure.class == FailureClass::TokenUsed && what.is_none() => {
-                return named(aws, &made_up).await.ok().flatten().ok_or(failure);
-            }
-            answer => answer?,
-        };
-        let made = Vec::of(answer.load_balancers).into_iter().next().unwrap_or_default();
-        match &what {
-            Some((_, what)) => made_by_us(aws, made, creation, CREATE, what).await,
-            None => Ok(made.with_tags(creation.tags.clone())),
-        }
+        let made = Box::pin(async {
+            let answer = aws.call("CreateLoadBalancer", CREATE, call.send()).await?;
+            Ok(Vec::of(answer.load_balancers))
+        });
+        once::create(aws, desired.name.as_ref(), creation, CREATE, made).await
     }
 
     async fn update(
@@ -178,14 +155,6 @@ impl AwsResource for Balancers {
         let call = aws.elb().delete_load_balancer().load_balancer_arn(&balancer.load_balancer_arn);
         let action = "failed to delete the load balancer";
         aws.call("DeleteLoadBalancer", action, call.send()).await.map(drop).map_err(protected)
-    }
-
-    async fn set_tags(aws: &Aws, id: &str, tags: &Tags) -> Result<(), Failure> {
-        tagged::set(aws, id, tags).await
-    }
-
-    async fn remove_tags(aws: &Aws, id: &str, keys: &[&str]) -> Result<(), Failure> {
-        tagged::remove(aws, id, keys).await
     }
 }
 

@@ -1,17 +1,12 @@
 //! TargetGroup, the API type.
 
-use kraken_aws::{
-    TagOptions, aws_kind,
-    bounds::{VPC_ID, literal},
-};
+use kraken_aws::{aws_group, aws_kind, bounds::VPC_ID};
 use kraken_spoke::{
-    Lifecycle, Opt, Resolved,
+    Opt,
     options::{ListOpt, Public, Text},
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::observed::Target;
+use super::observed::{Group, Target};
 use crate::{
     rules,
     words::{HealthCheckProtocol, Protocol, TargetType},
@@ -25,38 +20,26 @@ use crate::{
     doc = "A target group of Elastic Load Balancing, with its targets. Kraken creates, heals and deletes it.",
     noun = "target group",
     state = "targetGroup",
-    observed = super::observed::Group,
+    observed = Group,
     summary("Protocol" = "Protocol", "Port" = "Port", "Type" = "TargetType"),
     whole("targets"),
     change = Change,
     rules = Self::between_fields,
-    without_ignored = Self::without_ignored_health
+    cel(
+        "has(self.protocol) || (has(self.targetType) && (!has(self.targetType.value) || self.targetType.value == 'lambda'))"
+            else "is required unless targetType is lambda" at "protocol",
+        "!has(self.protocol) || !has(self.targetType) || !has(self.targetType.value) || self.targetType.value != 'lambda'"
+            else "is not supported for targets of type lambda; remove it or change targetType" at "protocol",
+        "has(self.port) || (has(self.targetType) && (!has(self.targetType.value) || self.targetType.value == 'lambda'))"
+            else "is required unless targetType is lambda" at "port",
+        "!has(self.port) || !has(self.targetType) || !has(self.targetType.value) || self.targetType.value != 'lambda'"
+            else "is not supported for targets of type lambda; remove it or change targetType" at "port",
+        "has(self.vpcID) || (has(self.targetType) && (!has(self.targetType.value) || self.targetType.value == 'lambda'))"
+            else "is required unless targetType is lambda" at "vpcID",
+        "!has(self.vpcID) || !has(self.targetType) || !has(self.targetType.value) || self.targetType.value != 'lambda'"
+            else "is not supported for targets of type lambda; remove it or change targetType" at "vpcID",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "has(self.protocol) || (has(self.targetType) && (!has(self.targetType.value) || self.targetType.value == 'lambda'))",
-    "message": "is required unless targetType is lambda",
-    "fieldPath": ".protocol",
-}, {
-    "rule": "!has(self.protocol) || !has(self.targetType) || !has(self.targetType.value) || self.targetType.value != 'lambda'",
-    "message": "is not supported for targets of type lambda; remove it or change targetType",
-    "fieldPath": ".protocol",
-}, {
-    "rule": "has(self.port) || (has(self.targetType) && (!has(self.targetType.value) || self.targetType.value == 'lambda'))",
-    "message": "is required unless targetType is lambda",
-    "fieldPath": ".port",
-}, {
-    "rule": "!has(self.port) || !has(self.targetType) || !has(self.targetType.value) || self.targetType.value != 'lambda'",
-    "message": "is not supported for targets of type lambda; remove it or change targetType",
-    "fieldPath": ".port",
-}, {
-    "rule": "has(self.vpcID) || (has(self.targetType) && (!has(self.targetType.value) || self.targetType.value == 'lambda'))",
-    "message": "is required unless targetType is lambda",
-    "fieldPath": ".vpcID",
-}, {
-    "rule": "!has(self.vpcID) || !has(self.targetType) || !has(self.targetType.value) || self.targetType.value != 'lambda'",
-    "message": "is not supported for targets of type lambda; remove it or change targetType",
-    "fieldPath": ".vpcID",
-}]))]
 pub(crate) struct TargetGroupSpec {
     /// The name, unique in the account and region: 1 to 32 letters, digits and hyphens. Immutable. Default: generated
     /// by Kraken. Example: `{value: web}`
@@ -87,22 +70,7 @@ pub(crate) struct TargetGroupSpec {
     /// The health check of the targets. Changed in place. Fields that are not set are not managed. If set, the health check is enabled; for
     /// targets of type `lambda` it is disabled by default. Default: AWS's default. Example:
     /// `{path: {value: /healthz}, intervalSeconds: {value: 10}}`
-    #[field(
-        "healthCheck",
-        resolve = Self::health => Health,
-        compare = Self::compare_health,
-        published(
-            "HealthCheckEnabled",
-            "HealthCheckProtocol",
-            "HealthCheckPort",
-            "HealthCheckPath",
-            "HealthCheckIntervalSeconds",
-            "HealthCheckTimeoutSeconds",
-            "HealthyThresholdCount",
-            "UnhealthyThresholdCount",
-            "Matcher",
-        )
-    )]
+    #[field("healthCheck", group, change = HealthCheck, compare = Self::compare_health)]
     pub(crate) health_check: Option<HealthCheck>,
 
     /// The targets, at most 1000: instance ids, IP addresses, or the ARN of one Lambda function or one application load
@@ -117,85 +85,58 @@ pub(crate) struct TargetGroupSpec {
         published("TargetHealthDescriptions")
     )]
     pub(crate) targets: Option<ListOpt<String>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a
-    /// reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
 
 /// The health check of the targets.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "!has(self.timeoutSeconds) || !has(self.timeoutSeconds.value) || !has(self.intervalSeconds) || !has(self.intervalSeconds.value) || self.timeoutSeconds.value <= self.intervalSeconds.value",
-    "message": "must not be greater than intervalSeconds",
-    "fieldPath": ".timeoutSeconds",
-}]))]
+#[aws_group(
+    observed = Group,
+    state = "targetGroup",
+    published("HealthCheckEnabled"),
+    rules = Self::between_fields,
+    cel(
+        "!has(self.timeoutSeconds) || !has(self.timeoutSeconds.value) || !has(self.intervalSeconds) || !has(self.intervalSeconds.value) || self.timeoutSeconds.value <= self.intervalSeconds.value"
+            else "must not be greater than intervalSeconds" at "timeoutSeconds",
+    )
+)]
 pub(crate) struct HealthCheck {
     /// The protocol: `HTTP`, `HTTPS` or `TCP`. Default: AWS's default. Example: `{value: HTTP}`
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[field("protocol", observed = health_check_protocol)]
     pub(crate) protocol: Option<Opt<HealthCheckProtocol>>,
 
     /// The port, 1 to 65535, or `traffic-port` for the port of the target. Default: AWS's default (`traffic-port`).
     /// Example: `{value: 8081}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::HEALTH_CHECK_PORT))]
+    #[field("port", rule = rules::HEALTH_CHECK_PORT, observed = health_check_port)]
     pub(crate) port: Option<Opt<Text>>,
 
     /// The path of an HTTP health check, which begins with `/`. Default: AWS's default (`/`). Example:
     /// `{value: /healthz}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::HEALTH_CHECK_PATH))]
+    #[field("path", rule = rules::HEALTH_CHECK_PATH, observed = health_check_path)]
     pub(crate) path: Option<Opt<String>>,
 
     /// The interval between two checks of a target in seconds, 5 to 300. Default: AWS's default (30). Example:
     /// `{value: 10}`
-    #[serde(rename = "intervalSeconds", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::INTERVAL_SECONDS))]
+    #[field("intervalSeconds", rule = rules::INTERVAL_SECONDS, observed = health_check_interval_seconds)]
     pub(crate) interval_seconds: Option<Opt<i32>>,
 
     /// The timeout of a check in seconds, 2 to 120, at most `intervalSeconds`. Default: AWS's default. Example:
     /// `{value: 5}`
-    #[serde(rename = "timeoutSeconds", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::TIMEOUT_SECONDS))]
+    #[field("timeoutSeconds", rule = rules::TIMEOUT_SECONDS, observed = health_check_timeout_seconds)]
     pub(crate) timeout_seconds: Option<Opt<i32>>,
 
     /// The number of consecutive successful checks after which a target is healthy, 2 to 10. Default: AWS's default
     /// (5). Example: `{value: 2}`
-    #[serde(rename = "healthyThreshold", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::THRESHOLD))]
+    #[field("healthyThreshold", rule = rules::THRESHOLD, observed = healthy_threshold_count)]
     pub(crate) healthy_threshold: Option<Opt<i32>>,
 
     /// The number of consecutive failed checks after which a target is unhealthy, 2 to 10. Default: AWS's default (2).
     /// Example: `{value: 3}`
-    #[serde(rename = "unhealthyThreshold", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::THRESHOLD))]
+    #[field("unhealthyThreshold", rule = rules::THRESHOLD, observed = unhealthy_threshold_count)]
     pub(crate) unhealthy_threshold: Option<Opt<i32>>,
 
     /// The HTTP status codes of a successful check, as codes and ranges. Default: AWS's default (`200`). Example:
     /// `{value: 200-299}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::MATCHER))]
+    #[field("matcher", rule = rules::MATCHER, check = rules::matcher, observed = matcher(), published("Matcher"))]
     pub(crate) matcher: Option<Opt<String>>,
-}
-
-/// The desired health check, with the fields that the spec sets.
-#[derive(Clone, Debug)]
-pub(crate) struct Health {
-    /// Whether the spec contains it. If so, the health check is enabled; AWS's default for Lambda functions is
-    /// disabled.
-    pub(crate) is_given: bool,
-    pub(crate) protocol: Option<Resolved<HealthCheckProtocol>>,
-    pub(crate) port: Option<Resolved<String>>,
-    pub(crate) path: Option<Resolved<String>>,
-    pub(crate) interval: Option<Resolved<i32>>,
-    pub(crate) timeout: Option<Resolved<i32>>,
-    pub(crate) healthy: Option<Resolved<i32>>,
-    pub(crate) unhealthy: Option<Resolved<i32>>,
-    pub(crate) matcher: Option<Resolved<String>>,
 }
 
 /// A change in place, one call each.

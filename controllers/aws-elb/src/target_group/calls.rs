@@ -3,11 +3,11 @@
 use kraken_aws::{
     Aws, AwsResource, Tags,
     elb::types::{self, TargetDescription},
-    fields::shown,
     from_sdk,
+    items::sorted,
     missing::unless_done,
     resolved::exposed,
-    resource::{Creation, DescribeQuery, FromSdk as _},
+    resource::{Creation, FromSdk as _},
 };
 use kraken_spoke::{Failure, FailureClass};
 
@@ -17,7 +17,7 @@ use super::{
     users,
 };
 use crate::{
-    once::{made_by_us, ours},
+    once::{self, Named},
     tagged::{self, Listed, PAGE, or_nothing},
 };
 
@@ -45,12 +45,6 @@ from_sdk!(types::TargetHealthDescription as description => TargetHealth {
 from_sdk!(TargetDescription => Target { id, port, availability_zone });
 from_sdk!(types::TargetHealth => Health { state, reason });
 
-fn sorted(arns: Option<Vec<String>>) -> Vec<String> {
-    let mut arns = arns.unwrap_or_default();
-    arns.sort();
-    arns
-}
-
 impl Listed for Group {
     const ARN_PART: &'static str = ":targetgroup/";
     const LISTS_CHEAPLY: bool = true;
@@ -63,8 +57,7 @@ impl Listed for Group {
 
     async fn all(aws: &Aws) -> Result<Vec<Self>, Failure> {
         let pages = aws.elb().describe_target_groups().page_size(PAGE).into_paginator().send();
-        let pages = aws.pages("DescribeTargetGroups", READ, pages).await?;
-        Ok(pages.into_iter().flat_map(|page| Vec::of(page.target_groups)).collect())
+        aws.items("DescribeTargetGroups", READ, pages, |page| page.target_groups).await
     }
 
     fn with_tags(self, tags: Tags) -> Self {
@@ -72,30 +65,30 @@ impl Listed for Group {
     }
 }
 
-/// The target group with this name.
-async fn named(aws: &Aws, name: &str) -> Result<Option<Group>, Failure> {
-    let call = aws.elb().describe_target_groups().names(name);
-    let found = aws.call("DescribeTargetGroups", READ, call.send()).await;
-    let found = or_nothing(found.map(|answer| Vec::of(answer.target_groups)))?;
-    Ok(tagged::with_tags(aws, found).await?.pop())
+impl Named for Group {
+    async fn by_name(aws: &Aws, name: &str) -> Result<Vec<Self>, Failure> {
+        let call = aws.elb().describe_target_groups().names(name);
+        aws.call("DescribeTargetGroups", READ, call.send()).await.map(|answer| Vec::of(answer.target_groups))
+    }
 }
 
 /// Sets the fields of the health check that the spec contains on a call. The builders of two calls have these setters
 /// in common.
 macro_rules! with_health {
     ($call:expr, $desired:expr) => {{
-        let health = &$desired.health_check;
+        let is_given = $desired.health_check.is_some();
+        let health = $desired.health_check.clone().unwrap_or_default();
         let protocol = exposed(health.protocol.as_ref());
         let matcher = |codes: String| types::Matcher::builder().http_code(codes).build();
         $call
-            .set_health_check_enabled(health.is_given.then_some(true))
+            .set_health_check_enabled(is_given.then_some(true))
             .set_health_check_protocol(protocol.map(|protocol| protocol.as_str().into()))
-            .set_health_check_port(exposed(health.port.as_ref()))
+            .set_health_check_port(exposed(health.port.as_ref()).map(|port| port.0))
             .set_health_check_path(exposed(health.path.as_ref()))
-            .set_health_check_interval_seconds(exposed(health.interval.as_ref()))
-            .set_health_check_timeout_seconds(exposed(health.timeout.as_ref()))
-            .set_healthy_threshold_count(exposed(health.healthy.as_ref()))
-            .set_unhealthy_threshold_count(exposed(health.unhealthy.as_ref()))
+            .set_health_check_interval_seconds(exposed(health.interval_seconds.as_ref()))
+            .set_health_check_timeout_seconds(exposed(health.timeout_seconds.as_ref()))
+            .set_healthy_threshold_count(exposed(health.healthy_threshold.as_ref()))
+            .set_unhealthy_threshold_count(exposed(health.unhealthy_threshold.as_ref()))
             .set_matcher(exposed(health.matcher.as_ref()).map(matcher))
     }};
 }
@@ -106,9 +99,7 @@ impl AwsResource for Groups {
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
 
-    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Group>, Failure> {
-        tagged::read(aws, query).await
-    }
+    tagged::calls!(Group);
 
     async fn complete(aws: &Aws, group: &mut Group, _deep: bool) -> Result<(), Failure> {
         let call = aws.elb().describe_target_health().target_group_arn(&group.target_group_arn);
@@ -122,33 +113,18 @@ impl AwsResource for Groups {
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Group, Failure> {
-        let what = desired.name.as_ref().map(|name| (name, format!("the name {}", shown(name))));
-        if let Some((name, what)) = &what
-            && let Some(group) = named(aws, name.expose()).await?
-        {
-            return ours(group, creation, CREATE, what);
-        }
-        let made_up = creation.name();
-        let name = exposed(desired.name.as_ref()).unwrap_or_else(|| made_up.clone());
         let call = with_health!(aws.elb_once().create_target_group(), desired)
-            .name(name)
+            .name(once::name(desired.name.as_ref(), creation))
             .set_protocol(exposed(desired.protocol.as_ref()).map(|protocol| protocol.as_str().into()))
             .set_port(exposed(desired.port.as_ref()))
             .set_vpc_id(exposed(desired.vpc_id.as_ref()))
             .set_target_type(exposed(desired.target_type.as_ref()).map(|kind| kind.as_str().into()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
-        let answer = match aws.call("CreateTargetGroup", CREATE, call.send()).await {
-            // Only this launch can have used such a name, even if settings and tags changed since.
-            Err(failure) if failure.class == FailureClass::TokenUsed && what.is_none() => {
-                return named(aws, &made_up).await.ok().flatten().ok_or(failure);
-            }
-            answer => answer?,
-        };
-        let made = Vec::of(answer.target_groups).into_iter().next().unwrap_or_default();
-        match &what {
-            Some((_, what)) => made_by_us(aws, made, creation, CREATE, what).await,
-            None => Ok(made.with_tags(creation.tags.clone())),
-        }
+        let made = Box::pin(async {
+            let answer = aws.call("CreateTargetGroup", CREATE, call.send()).await?;
+            Ok(Vec::of(answer.target_groups))
+        });
+        once::create(aws, desired.name.as_ref(), creation, CREATE, made).await
     }
 
     async fn update(aws: &Aws, change: &Change, desired: &Desired, group: &Group) -> Result<(), Failure> {
@@ -195,14 +171,6 @@ impl AwsResource for Groups {
             Err(failure) if failure.code == "ResourceInUse" => Err(users::named(aws, group, failure).await),
             answer => answer.map(drop),
         }
-    }
-
-    async fn set_tags(aws: &Aws, id: &str, tags: &Tags) -> Result<(), Failure> {
-        tagged::set(aws, id, tags).await
-    }
-
-    async fn remove_tags(aws: &Aws, id: &str, keys: &[&str]) -> Result<(), Failure> {
-        tagged::remove(aws, id, keys).await
     }
 }
 

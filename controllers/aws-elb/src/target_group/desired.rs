@@ -1,4 +1,4 @@
-//! The rules between the fields of a target group, and the comparison of its targets. Pure.
+//! The rules between the fields of a target group, and the comparison of its health check and targets. Pure.
 
 use kraken_aws::{
     diff::{difference, lists},
@@ -8,7 +8,7 @@ use kraken_aws::{
 use kraken_spoke::{Difference, Resolved};
 
 use super::{
-    api::{Change, Desired, PartialDesired, TargetGroupSpec},
+    api::{Change, Desired, HealthCheck, PartialDesired, PartialHealthCheck, TargetGroupSpec},
     observed::{Group, Target},
 };
 use crate::{rules, words::TargetType};
@@ -39,8 +39,32 @@ impl TargetGroupSpec {
         }
     }
 
+    /// A health check in the spec is enabled; AWS's default for Lambda functions is disabled.
+    pub(super) fn compare_health(desired: &Desired, group: &Group) -> Vec<Difference<Change>> {
+        let Some(wanted) = &desired.health_check else { return vec![] };
+        let is_off = group.health_check_enabled == Some(false);
+        let off = is_off.then(|| difference("healthCheck", "enabled", "disabled", Change::HealthCheck));
+        let fields = wanted.differences("healthCheck", group, || Change::HealthCheck);
+        off.into_iter().chain(fields).collect()
+    }
+
     pub(super) fn compare_targets(desired: &Desired, group: &Group) -> Vec<Difference<Change>> {
         desired.targets.as_ref().map_or(vec![], |wanted| of_targets(wanted, group))
+    }
+}
+
+impl HealthCheck {
+    pub(super) fn between_fields(
+        &self,
+        field: &str,
+        partial: &PartialHealthCheck,
+        validator: &mut SpecValidator<'_, '_>,
+    ) {
+        let (interval, timeout) = (given(&partial.interval_seconds), given(&partial.timeout_seconds));
+        if interval.zip(timeout).is_some_and(|(interval, timeout)| timeout > interval) {
+            let why = "must not be greater than intervalSeconds";
+            validator.problem(&format!("{field}.timeoutSeconds"), why);
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 mod api;
 mod calls;
 mod desired;
-mod health;
 mod observed;
 #[cfg(test)]
 mod tests;

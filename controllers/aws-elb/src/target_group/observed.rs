@@ -56,6 +56,11 @@ pub(crate) struct Health {
 }
 
 impl Group {
+    /// The HTTP status codes of a successful check.
+    pub(crate) fn matcher(&self) -> Option<&String> {
+        self.matcher.as_ref()?.http_code.as_ref()
+    }
+
     /// The targets that are registered and not being deregistered.
     pub(crate) fn registered(&self) -> impl Iterator<Item = &Target> {
         let is_going = |health: &Health| {

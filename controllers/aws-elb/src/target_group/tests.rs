@@ -2,7 +2,7 @@ use kraken_aws::{
     AwsSpec as _,
     testing::{self, assert_begin, rendered, with},
 };
-use kraken_spoke::{Difference, Remedy};
+use kraken_spoke::{Difference, Ignored, Remedy};
 use serde_json::{Value, json};
 
 use super::{
@@ -148,4 +148,47 @@ fn a_target_from_a_secret_is_absent_from_state_and_differences() {
         problems(json!({"targets": from_secret})),
         ["spec.targets: item 0 must look like i-0abc1234def567890"]
     );
+}
+
+#[test]
+fn a_health_check_is_changed_in_place() {
+    let wanted = testing::desired::<Groups>(json!({
+        "protocol": {"value": "HTTP"}, "port": {"value": 80}, "vpcID": {"value": "vpc-1"},
+        "healthCheck": {
+            "path": {"value": "/healthz"}, "intervalSeconds": {"value": 30}, "port": {"value": 8081},
+        },
+    }));
+    let group = Group {
+        health_check_path: Some("/".into()),
+        health_check_interval_seconds: Some(30),
+        ..Group::default()
+    };
+    let off = Group { health_check_enabled: Some(false), ..group.clone() };
+    assert_eq!(
+        rendered(TargetGroupSpec::compare_health(&wanted, &off))[0],
+        "healthCheck: disabled becomes enabled: HealthCheck"
+    );
+    assert_eq!(
+        rendered(TargetGroupSpec::compare_health(&wanted, &group)),
+        [
+            "healthCheck.port: (absent) becomes 8081: HealthCheck",
+            "healthCheck.path: / becomes /healthz: HealthCheck",
+        ]
+    );
+}
+
+#[test]
+fn an_ignored_field_of_the_health_check_is_not_sent_along_with_another() {
+    let wanted = testing::desired::<Groups>(json!({
+        "protocol": {"value": "HTTP"}, "port": {"value": 80}, "vpcID": {"value": "vpc-1"},
+        "healthCheck": {"path": {"value": "/healthz"}, "intervalSeconds": {"value": 30}},
+    }));
+    let without = |path: &str| {
+        let kept = TargetGroupSpec::without_ignored(&wanted, &group(&[]), &Ignored::new(&[path.to_owned()]));
+        kept.map(|kept| kept.health_check)
+    };
+    let kept = without("healthCheck.path").unwrap().unwrap();
+    assert!(kept.path.is_none() && kept.interval_seconds.is_some());
+    assert!(without("healthCheck").unwrap().is_none());
+    assert!(without("healthCheck.port").is_none() && without("targets").is_none());
 }

@@ -1,10 +1,10 @@
 //! ElasticIP, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{INSTANCE_ID, NETWORK_INTERFACE_ID},
 };
-use kraken_spoke::{Lifecycle, Opt};
+use kraken_spoke::Opt;
 
 /// An Elastic IP: a static public IPv4 address.
 #[aws_kind(
@@ -14,15 +14,15 @@ use kraken_spoke::{Lifecycle, Opt};
     doc = "An Elastic IP: a static public IPv4 address. Its main id is its AllocationId; the address is elasticIP.PublicIp.",
     noun = "address",
     state = "elasticIP",
+    tag_name = "web",
     observed = super::observed::Address,
     summary("Public IP" = "PublicIp", "Instance" = "InstanceId"),
-    rules = Self::between_fields
+    rules = Self::between_fields,
+    cel(
+        "!has(self.instanceID) || !has(self.networkInterfaceID)"
+            else "cannot be combined with instanceID; remove one of them" at "networkInterfaceID",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "!has(self.instanceID) || !has(self.networkInterfaceID)",
-    "message": "cannot be combined with instanceID; remove one of them",
-    "fieldPath": ".networkInterfaceID",
-}]))]
 pub(crate) struct ElasticIPSpec {
     /// The instance that the address is associated with. At most one of this and `networkInterfaceID`. Changed in
     /// place. Default: none; an existing association, such as that of a NAT gateway, is not managed. Example:
@@ -34,12 +34,4 @@ pub(crate) struct ElasticIPSpec {
     /// place. Default: none; an existing association is not managed. Example: `{value: eni-0abc1234def567890}`
     #[field("networkInterfaceID", rule = NETWORK_INTERFACE_ID, change = Associate)]
     pub(crate) network_interface_id: Option<Opt<String>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: web, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }

@@ -5,7 +5,6 @@ use kraken_aws::{
     ec2::types::{self, DomainType, ResourceType},
     from_sdk,
     missing::unless_done,
-    release::filter,
     resolved::exposed,
     resource::{Creation, DescribeQuery},
     tags,
@@ -86,12 +85,11 @@ async fn ensure_no_other_address(aws: &Aws, desired: &Desired, own: &Address) ->
         (None, Some(id)) => ("network-interface-id", id.expose()),
         (None, None) => return Ok(()),
     };
-    let filters = Some(vec![filter(name, vec![id.clone()])]);
-    let found = ElasticIps::read(aws, DescribeQuery { ids: None, filters }).await?;
+    let found = ElasticIps::read(aws, DescribeQuery::with(name, id)).await?;
     let Some(other) = found.into_iter().find(|other| other.allocation_id != own.allocation_id) else {
         return Ok(());
     };
-    let of = tags::owner(&other.tags).map(|owner| format!(" of {}", owner.owner)).unwrap_or_default();
+    let of = tags::of_owner(&other.tags);
     Err(Failure {
         class: FailureClass::Terminal,
         action: "failed to associate the address".to_owned(),

@@ -1,7 +1,7 @@
 //! InternetGateway, the API type.
 
-use kraken_aws::{TagOptions, aws_kind, bounds::VPC_ID};
-use kraken_spoke::{Lifecycle, Opt};
+use kraken_aws::{aws_kind, bounds::VPC_ID};
+use kraken_spoke::Opt;
 
 /// An internet gateway, which connects a VPC to the internet.
 #[aws_kind(
@@ -11,6 +11,7 @@ use kraken_spoke::{Lifecycle, Opt};
     doc = "An internet gateway, which connects a VPC to the internet. Its main id is its InternetGatewayId.",
     noun = "internet gateway",
     state = "internetGateway",
+    tag_name = "main",
     observed = super::observed::InternetGateway,
     summary("VPC" = "Attachments.0.VpcId", "State" = "Attachments.0.State")
 )]
@@ -20,12 +21,4 @@ pub(crate) struct InternetGatewaySpec {
     /// `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
     #[field("vpcID", rule = VPC_ID, change = Attach, observed = attached_to(), published("Attachments.VpcId"))]
     pub(crate) vpc_id: Option<Opt<String>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: main, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }

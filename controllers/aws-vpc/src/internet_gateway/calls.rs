@@ -5,7 +5,6 @@ use kraken_aws::{
     ec2::types::{self, ResourceType},
     from_sdk,
     missing::unless_done,
-    release::filter,
     resource::{Creation, DescribeQuery},
     tags,
 };
@@ -33,10 +32,8 @@ impl AwsResource for InternetGateways {
             .set_internet_gateway_ids(query.ids)
             .set_filters(query.filters);
         let pages = call.into_paginator().send();
-        let pages =
-            aws.pages("DescribeInternetGateways", "failed to describe internet gateways", pages).await?;
-        let found = pages.into_iter().flat_map(|page| page.internet_gateways.unwrap_or_default());
-        Ok(found.map(InternetGateway::from).collect())
+        let action = "failed to describe internet gateways";
+        aws.items("DescribeInternetGateways", action, pages, |page| page.internet_gateways).await
     }
 
     async fn create(aws: &Aws, _: &Desired, creation: &Creation<'_>) -> Result<InternetGateway, Failure> {
@@ -76,12 +73,11 @@ async fn attach(aws: &Aws, id: &str, vpc_id: &str) -> Result<(), Failure> {
         }
         Err(failure) => return Err(failure),
     };
-    let filters = Some(vec![filter("attachment.vpc-id", vec![vpc_id.to_owned()])]);
-    let attached = InternetGateways::read(aws, DescribeQuery { ids: None, filters }).await?;
+    let attached = InternetGateways::read(aws, DescribeQuery::with("attachment.vpc-id", vpc_id)).await?;
     match attached.first() {
         Some(gateway) if gateway.internet_gateway_id == id => Ok(()),
         Some(other) => {
-            let of = tags::owner(&other.tags).map(|owner| format!(" of {}", owner.owner)).unwrap_or_default();
+            let of = tags::of_owner(&other.tags);
             let other = &other.internet_gateway_id;
             let message =
                 format!("{vpc_id} has the internet gateway {other}{of} already, and can have only one");

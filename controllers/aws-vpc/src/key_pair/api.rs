@@ -1,11 +1,11 @@
 //! KeyPair, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{KEY_NAME, Pattern},
 };
 use kraken_spoke::{
-    Lifecycle, Opt, Resolved,
+    Opt, Resolved,
     options::{Public, SecretName},
 };
 use schemars::JsonSchema;
@@ -26,22 +26,18 @@ pub(super) static PUBLIC_KEY: Pattern = Pattern::new(
     doc = "A key for SSH, of which AWS has the public half, for instances to be launched with. Its main id is its KeyName.",
     noun = "key pair",
     state = "keyPair",
+    tag_name = "ops",
     observed = super::observed::KeyPair,
-    summary("Type" = "KeyType", "Fingerprint" = "KeyFingerprint")
+    summary("Type" = "KeyType", "Fingerprint" = "KeyFingerprint"),
+    cel(
+        "has(self.publicKey) || has(self.generate)"
+            else "is required unless generate is set" at "publicKey",
+        "!has(self.publicKey) || !has(self.generate)"
+            else "cannot be combined with publicKey; remove one of them" at "generate",
+        "!has(self.generate) || !has(self.lifecycle) || !has(self.lifecycle.adopt)"
+            else "cannot be combined with lifecycle.adopt: an adopted key pair has its own key" at "generate",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "has(self.publicKey) || has(self.generate)",
-    "message": "is required unless generate is set",
-    "fieldPath": ".publicKey",
-}, {
-    "rule": "!has(self.publicKey) || !has(self.generate)",
-    "message": "cannot be combined with publicKey; remove one of them",
-    "fieldPath": ".generate",
-}, {
-    "rule": "!has(self.generate) || !has(self.lifecycle) || !has(self.lifecycle.adopt)",
-    "message": "cannot be combined with lifecycle.adopt: an adopted key pair has its own key",
-    "fieldPath": ".generate",
-}]))]
 pub(crate) struct KeyPairSpec {
     /// The public key in OpenSSH format, RSA or Ed25519. Exactly one of this and `generate`. Immutable. Default: none.
     /// Example: `{value: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBnF ops}`
@@ -64,14 +60,6 @@ pub(crate) struct KeyPairSpec {
     /// duplicates. Example: `{value: ops}`
     #[field("keyName", rule = KEY_NAME, fixed, observed = &key_name)]
     pub(crate) key_name: Option<Public<Opt<String>>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: ops, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
 
 /// The destination of a generated key.

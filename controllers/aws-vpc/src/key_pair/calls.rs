@@ -8,7 +8,6 @@ use kraken_aws::{
     },
     fields::shown,
     from_sdk,
-    release::filter,
     resolved::exposed,
     resource::{Creation, DescribeQuery},
 };
@@ -65,8 +64,7 @@ impl AwsResource for KeyPairs {
             Err(failure) if failure.code == "InvalidKeyPair.Duplicate" => {
                 let shown = key_name.as_ref().map_or_else(|| name.clone(), shown);
                 // With a filter, because a key pair that is not visible yet must not cause an error.
-                let filters = Some(vec![filter("key-name", vec![name.clone()])]);
-                let mut others = Self::read(aws, DescribeQuery { ids: None, filters }).await?;
+                let mut others = Self::read(aws, DescribeQuery::with("key-name", &name)).await?;
                 others.retain(|other| other.key_name == name);
                 Err(creation.is_taken(failure, &format!("keyName {shown}"), &others))
             }

@@ -1,10 +1,10 @@
 //! NATGateway, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{Id, SUBNET_ID, Words},
 };
-use kraken_spoke::{Lifecycle, Opt};
+use kraken_spoke::Opt;
 
 const ALLOCATION_ID: Id = Id("eipalloc-");
 const CONNECTIVITY_TYPE: Words = Words(&["public", "private"]);
@@ -17,20 +17,18 @@ const CONNECTIVITY_TYPE: Words = Words(&["public", "private"]);
     doc = "A NAT gateway, which connects private subnets to other networks without accepting inbound connections. Its main id is its NatGatewayId.",
     noun = "NAT gateway",
     state = "natGateway",
+    tag_name = "a",
     observed = super::observed::NatGateway,
     summary("Public IP" = "NatGatewayAddresses.0.PublicIp", "Subnet" = "SubnetId", "State" = "State"),
     drift("state"),
-    rules = Self::between_fields
+    rules = Self::between_fields,
+    cel(
+        "has(self.allocationID) || (has(self.connectivityType) && (!has(self.connectivityType.value) || self.connectivityType.value != 'public'))"
+            else "is required for a public gateway" at "allocationID",
+        "!has(self.allocationID) || !has(self.connectivityType) || !has(self.connectivityType.value) || self.connectivityType.value != 'private'"
+            else "is only allowed for a public gateway; remove it or the connectivityType private" at "allocationID",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "has(self.allocationID) || (has(self.connectivityType) && (!has(self.connectivityType.value) || self.connectivityType.value != 'public'))",
-    "message": "is required for a public gateway",
-    "fieldPath": ".allocationID",
-}, {
-    "rule": "!has(self.allocationID) || !has(self.connectivityType) || !has(self.connectivityType.value) || self.connectivityType.value != 'private'",
-    "message": "is only allowed for a public gateway; remove it or the connectivityType private",
-    "fieldPath": ".allocationID",
-}]))]
 pub(crate) struct NATGatewaySpec {
     /// The subnet of the gateway. A public NAT gateway requires a subnet with a route to an internet gateway.
     /// Immutable. Example: `{valueFrom: {krakenResource: {kind: subnet, name: public-a}}}`
@@ -52,12 +50,4 @@ pub(crate) struct NATGatewaySpec {
     /// Immutable. Default: `public`. Example: `{value: public}`
     #[field("connectivityType", rule = CONNECTIVITY_TYPE, fixed)]
     pub(crate) connectivity_type: Option<Opt<String>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: a, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }

@@ -4,7 +4,8 @@ use kraken_aws::{
     Aws,
     ec2::types::{self, NatGatewayAddress},
     from_sdk,
-    resource::{DescribeQuery, FromSdk as _},
+    items::sorted,
+    resource::DescribeQuery,
 };
 use kraken_spoke::Failure;
 
@@ -14,9 +15,7 @@ use super::observed::{Address, NatGateway};
 pub(super) async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<NatGateway>, Failure> {
     let call = aws.ec2().describe_nat_gateways().set_nat_gateway_ids(query.ids).set_filter(query.filters);
     let pages = call.into_paginator().send();
-    let pages = aws.pages("DescribeNatGateways", "failed to describe NAT gateways", pages).await?;
-    let found = pages.into_iter().flat_map(|page| page.nat_gateways.unwrap_or_default());
-    Ok(found.map(NatGateway::from).collect())
+    aws.items("DescribeNatGateways", "failed to describe NAT gateways", pages, |page| page.nat_gateways).await
 }
 
 from_sdk!(types::NatGateway as gateway => NatGateway {
@@ -33,9 +32,3 @@ from_sdk!(NatGatewayAddress as address => Address {
     allocation_id, public_ip, private_ip, network_interface_id;
     is_primary: address.is_primary == Some(true),
 });
-
-fn sorted(addresses: Option<Vec<NatGatewayAddress>>) -> Vec<Address> {
-    let mut addresses = Vec::of(addresses);
-    addresses.sort();
-    addresses
-}

@@ -1,22 +1,13 @@
 //! RouteTable, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
-    bounds::{ANY_V4, CidrV6, INSTANCE_ID, Id, NETWORK_INTERFACE_ID, Pattern, SUBNET_ID, VPC_ID, literal},
+    aws_kind,
+    bounds::{SUBNET_ID, VPC_ID},
     resolved::Joined,
 };
-use kraken_spoke::{Lifecycle, Opt, options::ListOpt};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use kraken_spoke::{Opt, options::ListOpt};
 
-use super::route::{Destination, Wanted};
-
-/// The id of an internet gateway or of a virtual private gateway.
-static GATEWAY_ID: Pattern = Pattern::new(
-    "^(igw|vgw)-[a-z0-9]+$",
-    64,
-    "must look like igw-0abc1234def567890 or vgw-0abc1234def567890",
-);
+use super::route::{Destination, Route, Wanted};
 
 /// A route table, with its routes and its associations with subnets.
 #[aws_kind(
@@ -26,6 +17,7 @@ static GATEWAY_ID: Pattern = Pattern::new(
     doc = "Where the traffic of subnets goes. Its main id is its RouteTableId.",
     noun = "route table",
     state = "routeTable",
+    tag_name = "public",
     observed = super::observed::RouteTable,
     summary("VPC" = "VpcId"),
     change = Change,
@@ -61,14 +53,6 @@ pub(crate) struct RouteTableSpec {
         published("Associations")
     )]
     pub(crate) subnet_ids: Option<ListOpt<String>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: public, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
 
 /// A change in place. Subnets are associated after the routes were changed, so that they have their routes at once.
@@ -79,64 +63,4 @@ pub(crate) enum Change {
     DeleteRoute(Destination),
     Associate(String),
     Disassociate(String),
-}
-
-/// A route with one destination and one target.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "[has(self.destinationCIDRBlock), has(self.destinationIPv6CIDRBlock)].exists_one(is_set, is_set)",
-    "message": "must have exactly one of destinationCIDRBlock and destinationIPv6CIDRBlock",
-}, {
-    "rule": "[has(self.gatewayID), has(self.natGatewayID), has(self.instanceID), has(self.networkInterfaceID), has(self.vpcPeeringConnectionID), has(self.transitGatewayID), has(self.egressOnlyInternetGatewayID)].exists_one(is_set, is_set)",
-    "message": "must have exactly one target: gatewayID, natGatewayID, instanceID, networkInterfaceID, vpcPeeringConnectionID, transitGatewayID or egressOnlyInternetGatewayID",
-}]))]
-pub(crate) struct Route {
-    /// The destination, as an IPv4 CIDR block. Exactly one of this and `destinationIPv6CIDRBlock`. Example:
-    /// `{value: 0.0.0.0/0}`
-    #[serde(rename = "destinationCIDRBlock", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&ANY_V4))]
-    pub(crate) destination_cidr_block: Option<Opt<String>>,
-
-    /// The destination, as an IPv6 CIDR block. Exactly one of this and `destinationCIDRBlock`. Example:
-    /// `{value: "::/0"}`
-    #[serde(rename = "destinationIPv6CIDRBlock", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&CidrV6))]
-    pub(crate) destination_ipv6_cidr_block: Option<Opt<String>>,
-
-    /// The target: an internet gateway or a virtual private gateway. A route has exactly one target. Example:
-    /// `{valueFrom: {krakenResource: {kind: internetgateway, name: main}}}`
-    #[serde(rename = "gatewayID", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&GATEWAY_ID))]
-    pub(crate) gateway_id: Option<Opt<String>>,
-
-    /// The target: a NAT gateway. Example: `{valueFrom: {krakenResource: {kind: natgateway, name: a}}}`
-    #[serde(rename = "natGatewayID", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&Id("nat-")))]
-    pub(crate) nat_gateway_id: Option<Opt<String>>,
-
-    /// The target: an instance with one network interface. Example:
-    /// `{valueFrom: {krakenResource: {kind: ec2instance, name: router}}}`
-    #[serde(rename = "instanceID", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&INSTANCE_ID))]
-    pub(crate) instance_id: Option<Opt<String>>,
-
-    /// The target: a network interface. Example: `{value: eni-0abc1234def567890}`
-    #[serde(rename = "networkInterfaceID", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&NETWORK_INTERFACE_ID))]
-    pub(crate) network_interface_id: Option<Opt<String>>,
-
-    /// The target: a VPC peering connection. Example: `{value: pcx-0abc1234def567890}`
-    #[serde(rename = "vpcPeeringConnectionID", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&Id("pcx-")))]
-    pub(crate) vpc_peering_connection_id: Option<Opt<String>>,
-
-    /// The target: a transit gateway. Example: `{value: tgw-0abc1234def567890}`
-    #[serde(rename = "transitGatewayID", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&Id("tgw-")))]
-    pub(crate) transit_gateway_id: Option<Opt<String>>,
-
-    /// The target: an egress-only internet gateway, for IPv6. Example: `{value: eigw-0abc1234def567890}`
-    #[serde(rename = "egressOnlyInternetGatewayID", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&Id("eigw-")))]
-    pub(crate) egress_only_internet_gateway_id: Option<Opt<String>>,
 }

@@ -4,9 +4,9 @@ use kraken_aws::{
     Aws, AwsResource,
     ec2::types::{self, ResourceType},
     from_sdk,
+    items::sorted,
     missing::unless_done,
-    release::filter,
-    resource::{Creation, DescribeQuery, FromSdk as _},
+    resource::{Creation, DescribeQuery},
     tags,
 };
 use kraken_spoke::{Failure, FailureClass};
@@ -14,7 +14,7 @@ use kraken_spoke::{Failure, FailureClass};
 use super::{
     api::{self, Change, Desired},
     observed::{Association, Route, RouteTable},
-    route::{Destination, Target, Wanted},
+    route::{DesiredTarget, Destination, Wanted},
 };
 
 /// The kind RouteTable.
@@ -22,8 +22,8 @@ pub(crate) struct RouteTables;
 
 from_sdk!(types::RouteTable as table => RouteTable {
     route_table_id, vpc_id, owner_id, tags;
-    routes: sorted(Vec::of(table.routes)),
-    associations: sorted(Vec::of(table.associations)),
+    routes: sorted(table.routes),
+    associations: sorted(table.associations),
 });
 
 from_sdk!(types::Route => Route {
@@ -38,11 +38,6 @@ from_sdk!(types::RouteTableAssociation as association => Association {
         matches!(state.as_str(), "disassociating" | "disassociated" | "failed")
     }),
 });
-
-fn sorted<T: Ord>(mut items: Vec<T>) -> Vec<T> {
-    items.sort();
-    items
-}
 
 /// Sets the destination of a route on a call. The builders of three calls have these setters in common.
 macro_rules! with_destination {
@@ -59,16 +54,18 @@ macro_rules! with_destination {
 /// Sets the destination and the target of a route on a call. The builders of two calls have these setters in common.
 macro_rules! with_route {
     ($call:expr, $route:expr) => {{
-        let Wanted { destination, target, id } = $route;
+        let Wanted { destination, target } = $route;
         let call = with_destination!($call, destination);
         match target {
-            Target::Gateway => call.gateway_id(id),
-            Target::NatGateway => call.nat_gateway_id(id),
-            Target::Instance => call.instance_id(id),
-            Target::NetworkInterface => call.network_interface_id(id),
-            Target::VpcPeeringConnection => call.vpc_peering_connection_id(id),
-            Target::TransitGateway => call.transit_gateway_id(id),
-            Target::EgressOnlyInternetGateway => call.egress_only_internet_gateway_id(id),
+            DesiredTarget::GatewayId(id) => call.gateway_id(id.expose()),
+            DesiredTarget::NatGatewayId(id) => call.nat_gateway_id(id.expose()),
+            DesiredTarget::InstanceId(id) => call.instance_id(id.expose()),
+            DesiredTarget::NetworkInterfaceId(id) => call.network_interface_id(id.expose()),
+            DesiredTarget::VpcPeeringConnectionId(id) => call.vpc_peering_connection_id(id.expose()),
+            DesiredTarget::TransitGatewayId(id) => call.transit_gateway_id(id.expose()),
+            DesiredTarget::EgressOnlyInternetGatewayId(id) => {
+                call.egress_only_internet_gateway_id(id.expose())
+            }
         }
     }};
 }
@@ -81,12 +78,8 @@ impl AwsResource for RouteTables {
         let call =
             aws.ec2().describe_route_tables().set_route_table_ids(query.ids).set_filters(query.filters);
         let pages = call.into_paginator().send();
-        let pages = aws.pages("DescribeRouteTables", "failed to describe route tables", pages).await?;
-        Ok(pages
-            .into_iter()
-            .flat_map(|page| page.route_tables.unwrap_or_default())
-            .map(RouteTable::from)
-            .collect())
+        aws.items("DescribeRouteTables", "failed to describe route tables", pages, |page| page.route_tables)
+            .await
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<RouteTable, Failure> {
@@ -165,12 +158,11 @@ async fn unless_associated(
     table_id: &str,
     subnet_id: &String,
 ) -> Result<(), Failure> {
-    let filters = Some(vec![filter("association.subnet-id", vec![subnet_id.clone()])]);
-    let found = RouteTables::read(aws, DescribeQuery { ids: None, filters }).await?;
+    let found = RouteTables::read(aws, DescribeQuery::with("association.subnet-id", subnet_id)).await?;
     match found.iter().find(|table| table.subnet_ids().contains(subnet_id)) {
         Some(table) if table.route_table_id == table_id => Ok(()),
         Some(other) => {
-            let of = tags::owner(&other.tags).map(|owner| format!(" of {}", owner.owner)).unwrap_or_default();
+            let of = tags::of_owner(&other.tags);
             let other = &other.route_table_id;
             let message =
                 format!("{subnet_id} has the route table {other}{of} already: disassociate it there first");

@@ -3,7 +3,7 @@
 use kraken_aws::{Tags, cidr, resource::RemoteObject, tagged_by, tags};
 use serde::Serialize;
 
-use super::route::{Destination, Target};
+use super::route::{DesiredTarget, Destination};
 
 /// Its lists are sorted, because AWS's order varies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -92,22 +92,25 @@ impl Route {
         v4.or_else(v6).or_else(|| self.destination_prefix_list_id.clone().map(Destination::PrefixList))
     }
 
-    /// The target, if it is of this type. For an instance, AWS returns its network interface too.
-    pub(super) fn target(&self, target: Target) -> Option<&String> {
+    /// The target of this type. For an instance, AWS returns its network interface too.
+    pub(super) fn target(&self, target: &DesiredTarget) -> Option<&String> {
         match target {
-            Target::Gateway => self.gateway_id.as_ref(),
-            Target::NatGateway => self.nat_gateway_id.as_ref(),
-            Target::Instance => self.instance_id.as_ref(),
-            Target::NetworkInterface => self.network_interface_id.as_ref(),
-            Target::VpcPeeringConnection => self.vpc_peering_connection_id.as_ref(),
-            Target::TransitGateway => self.transit_gateway_id.as_ref(),
-            Target::EgressOnlyInternetGateway => self.egress_only_internet_gateway_id.as_ref(),
+            DesiredTarget::GatewayId(_) => &self.gateway_id,
+            DesiredTarget::NatGatewayId(_) => &self.nat_gateway_id,
+            DesiredTarget::InstanceId(_) => &self.instance_id,
+            DesiredTarget::NetworkInterfaceId(_) => &self.network_interface_id,
+            DesiredTarget::VpcPeeringConnectionId(_) => &self.vpc_peering_connection_id,
+            DesiredTarget::TransitGatewayId(_) => &self.transit_gateway_id,
+            DesiredTarget::EgressOnlyInternetGatewayId(_) => &self.egress_only_internet_gateway_id,
         }
+        .as_ref()
     }
 
     pub(super) fn shown_target(&self) -> String {
-        let way = Target::ALL.into_iter().find_map(|target| self.target(target));
-        way.cloned().unwrap_or_else(|| "another target".to_owned())
+        let vias = [&self.gateway_id, &self.nat_gateway_id, &self.instance_id, &self.network_interface_id];
+        let others = [&self.vpc_peering_connection_id, &self.transit_gateway_id];
+        let all = vias.into_iter().chain(others).chain([&self.egress_only_internet_gateway_id]);
+        all.flatten().next().cloned().unwrap_or_else(|| "another target".to_owned())
     }
 
     #[cfg(test)]

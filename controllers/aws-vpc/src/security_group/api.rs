@@ -1,18 +1,16 @@
 //! SecurityGroup, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
-    bounds::{ANY_V4, CidrV6, Id, Pattern, Range, VPC_ID, literal},
+    aws_group, aws_kind,
+    bounds::{ANY_V4, CidrV6, Id, Pattern, Range, VPC_ID},
     resolved::Joined,
 };
 use kraken_spoke::{
-    Lifecycle, Opt,
+    Opt,
     options::{ListOpt, Public, Text},
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::rule::{Change, Entry};
+use super::rule::{Change, Entry, ports};
 
 /// The characters that AWS accepts in names and descriptions of groups.
 pub(super) static DESCRIPTION: Pattern = Pattern::new(
@@ -21,12 +19,12 @@ pub(super) static DESCRIPTION: Pattern = Pattern::new(
     "must have 1 to 255 letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*",
 );
 /// The same for a name. That it does not start with `sg-` is validated separately.
-pub(super) static GROUP_NAME: Pattern = Pattern::new(
+static GROUP_NAME: Pattern = Pattern::new(
     r"^[a-zA-Z0-9._:/()#,@\[\]+=&;{}!$*-]([a-zA-Z0-9 ._:/()#,@\[\]+=&;{}!$*-]*[a-zA-Z0-9._:/()#,@\[\]+=&;{}!$*-])?$",
     255,
     "must have 1 to 255 letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*, with no space at its start or end",
 );
-pub(super) static PROTOCOL: Pattern = Pattern::or_number(
+static PROTOCOL: Pattern = Pattern::or_number(
     r"^(tcp|udp|icmp|icmpv6|-1|25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])$",
     6,
     "must be tcp, udp, icmp, icmpv6, a number of 0 to 255, or -1 for all",
@@ -34,9 +32,8 @@ pub(super) static PROTOCOL: Pattern = Pattern::or_number(
 /// A port, or for ICMP a type or code. Which of them is validated by the protocol.
 const PORT: Range = Range(-1, 65_535);
 /// The id of a security group, or `self`.
-pub(super) static PEER_ID: Pattern =
+static PEER_ID: Pattern =
     Pattern::new("^(self|sg-[a-z0-9]+)$", 64, "must look like sg-0abc1234def567890, or be self");
-pub(super) const PREFIX_LIST_ID: Id = Id("pl-");
 
 /// A security group: the allowed traffic of its members in a VPC.
 #[aws_kind(
@@ -46,16 +43,16 @@ pub(super) const PREFIX_LIST_ID: Id = Id("pl-");
     doc = "Who may talk to whom: rules of what may reach and leave those that are in the group. Its main id is its GroupId.",
     noun = "security group",
     state = "securityGroup",
+    tag_name = "web",
     observed = super::observed::SecurityGroup,
     summary("Group Name" = "GroupName", "VPC" = "VpcId"),
     drift("ingress.description", "egress.description"),
-    change = Change
+    change = Change,
+    cel(
+        "!has(self.groupName) || !has(self.groupName.value) || !self.groupName.value.startsWith('sg-')"
+            else "must not start with sg-, which is reserved for ids" at "groupName",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "!has(self.groupName) || !has(self.groupName.value) || !self.groupName.value.startsWith('sg-')",
-    "message": "must not start with sg-, which is reserved for ids",
-    "fieldPath": ".groupName",
-}]))]
 pub(crate) struct SecurityGroupSpec {
     /// The VPC of the security group. Immutable. Example: `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
     #[field("vpcID", rule = VPC_ID, fixed)]
@@ -93,87 +90,62 @@ pub(crate) struct SecurityGroupSpec {
         published("IpPermissionsEgress")
     )]
     pub(crate) egress: Option<Vec<Rule>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: web, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
 
 /// A rule: the allowed protocol and ports, and the allowed peers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "has(self.cidrBlocks) || has(self.ipv6CIDRBlocks) || has(self.securityGroupIDs) || has(self.prefixListIDs)",
-    "message": "no peer specified: set cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs",
-}, {
-    "rule": "has(self.fromPort) || !has(self.protocol.value) || !(string(self.protocol.value) in ['tcp', 'udp', '6', '17'])",
-    "message": "is required for tcp and udp",
-    "fieldPath": ".fromPort",
-}, {
-    "rule": "!has(self.fromPort) || !has(self.protocol.value) || string(self.protocol.value) in ['tcp', 'udp', '6', '17', 'icmp', 'icmpv6', '1', '58']",
-    "message": "is only allowed for tcp, udp and icmp: remove it or change the protocol",
-    "fieldPath": ".fromPort",
-}, {
-    "rule": "!has(self.toPort) || !has(self.protocol.value) || string(self.protocol.value) in ['tcp', 'udp', '6', '17', 'icmp', 'icmpv6', '1', '58']",
-    "message": "is only allowed for tcp, udp and icmp: remove it or change the protocol",
-    "fieldPath": ".toPort",
-}, {
-    "rule": "!has(self.fromPort) || !has(self.fromPort.value) || !has(self.toPort) || !has(self.toPort.value) || !has(self.protocol.value) || !(string(self.protocol.value) in ['tcp', 'udp', '6', '17']) || self.fromPort.value <= self.toPort.value",
-    "message": "must not be greater than toPort",
-    "fieldPath": ".fromPort",
-}, {
-    "rule": "!has(self.fromPort) || !has(self.fromPort.value) || !has(self.protocol.value) || (self.fromPort.value >= 0 && !(string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])) || (self.fromPort.value <= 255 && string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])",
-    "message": "must be 0 to 65535, or for ICMP -1 to 255",
-    "fieldPath": ".fromPort",
-}, {
-    "rule": "!has(self.toPort) || !has(self.toPort.value) || !has(self.protocol.value) || (self.toPort.value >= 0 && !(string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])) || (self.toPort.value <= 255 && string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])",
-    "message": "must be 0 to 65535, or for ICMP -1 to 255",
-    "fieldPath": ".toPort",
-}]))]
+#[aws_group(
+    rules = Self::between_fields,
+    cel(
+        "has(self.cidrBlocks) || has(self.ipv6CIDRBlocks) || has(self.securityGroupIDs) || has(self.prefixListIDs)"
+            else "no peer specified: set cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs",
+        "has(self.fromPort) || !has(self.protocol.value) || !(string(self.protocol.value) in ['tcp', 'udp', '6', '17'])"
+            else "is required for tcp and udp" at "fromPort",
+        "!has(self.fromPort) || !has(self.protocol.value) || string(self.protocol.value) in ['tcp', 'udp', '6', '17', 'icmp', 'icmpv6', '1', '58']"
+            else "is only allowed for tcp, udp and icmp: remove it or change the protocol" at "fromPort",
+        "!has(self.toPort) || !has(self.protocol.value) || string(self.protocol.value) in ['tcp', 'udp', '6', '17', 'icmp', 'icmpv6', '1', '58']"
+            else "is only allowed for tcp, udp and icmp: remove it or change the protocol" at "toPort",
+        "!has(self.fromPort) || !has(self.fromPort.value) || !has(self.toPort) || !has(self.toPort.value) || !has(self.protocol.value) || !(string(self.protocol.value) in ['tcp', 'udp', '6', '17']) || self.fromPort.value <= self.toPort.value"
+            else "must not be greater than toPort" at "fromPort",
+        "!has(self.fromPort) || !has(self.fromPort.value) || !has(self.protocol.value) || (self.fromPort.value >= 0 && !(string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])) || (self.fromPort.value <= 255 && string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])"
+            else "must be 0 to 65535, or for ICMP -1 to 255" at "fromPort",
+        "!has(self.toPort) || !has(self.toPort.value) || !has(self.protocol.value) || (self.toPort.value >= 0 && !(string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])) || (self.toPort.value <= 255 && string(self.protocol.value) in ['icmp', 'icmpv6', '1', '58'])"
+            else "must be 0 to 65535, or for ICMP -1 to 255" at "toPort",
+    )
+)]
 pub(crate) struct Rule {
     /// The protocol: `tcp`, `udp`, `icmp`, `icmpv6`, a number of 0 to 255, or `-1` for all. Example: `{value: tcp}`
-    #[schemars(transform = literal(&PROTOCOL))]
+    #[field("protocol", rule = PROTOCOL)]
     pub(crate) protocol: Opt<Text>,
 
     /// The first port, 0 to 65535. Required for `tcp` and `udp`. For ICMP, the type, -1 to 255; default: -1 for all
     /// types. Example: `{value: 443}`
-    #[serde(rename = "fromPort", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&PORT))]
+    #[field("fromPort", rule = PORT, check = |port: &i32| ports(protocol.as_ref()).check(*port))]
     pub(crate) from_port: Option<Opt<i32>>,
 
     /// The last port, 0 to 65535. Default: `fromPort`. For ICMP, the code, -1 to 255; default: -1 for all codes. Example:
     /// `{value: 443}`
-    #[serde(rename = "toPort", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&PORT))]
+    #[field("toPort", rule = PORT, check = |port: &i32| ports(protocol.as_ref()).check(*port))]
     pub(crate) to_port: Option<Opt<i32>>,
 
+    /// The description of the rule, up to 255 characters. Changed in place. Default: none; an existing description is
+    /// not managed. Example: `{value: HTTPS from everywhere}`
+    #[field("description", rule = DESCRIPTION)]
+    pub(crate) description: Option<Opt<String>>,
+
     /// Peers as IPv4 CIDR blocks. Default: none. Example: `{value: [0.0.0.0/0]}`
-    #[serde(rename = "cidrBlocks", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&ANY_V4).items(0, 1_000))]
+    #[field("cidrBlocks", rule = ANY_V4, items(0, 1_000))]
     pub(crate) cidr_blocks: Option<ListOpt<String>>,
 
     /// Peers as IPv6 CIDR blocks. Default: none. Example: `{value: ["::/0"]}`
-    #[serde(rename = "ipv6CIDRBlocks", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&CidrV6).items(0, 1_000))]
+    #[field("ipv6CIDRBlocks", rule = CidrV6, items(0, 1_000))]
     pub(crate) ipv6_cidr_blocks: Option<ListOpt<String>>,
 
     /// Peers as members of security groups, by id; `self` is this security group. Default: none. Example:
     /// `{value: [self, {valueFrom: {krakenResource: {kind: securitygroup, name: web}}}]}`
-    #[serde(rename = "securityGroupIDs", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&PEER_ID).items(0, 1_000))]
+    #[field("securityGroupIDs", rule = PEER_ID, items(0, 1_000))]
     pub(crate) security_group_ids: Option<ListOpt<String>>,
 
     /// Peers as prefix lists, by id. Default: none. Example: `{value: [pl-63a5400a]}`
-    #[serde(rename = "prefixListIDs", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&PREFIX_LIST_ID).items(0, 1_000))]
+    #[field("prefixListIDs", rule = Id("pl-"), items(0, 1_000))]
     pub(crate) prefix_list_ids: Option<ListOpt<String>>,
-
-    /// The description of the rule, up to 255 characters. Changed in place. Default: none; an existing description is
-    /// not managed. Example: `{value: HTTPS from everywhere}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&DESCRIPTION))]
-    pub(crate) description: Option<Opt<String>>,
 }

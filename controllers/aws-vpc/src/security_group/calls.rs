@@ -5,6 +5,7 @@ use kraken_aws::{
     ec2::types::{self, ResourceType},
     fields::shown,
     from_sdk,
+    items::sorted,
     release::filter,
     resolved::exposed,
     resource::{Creation, DescribeQuery},
@@ -16,7 +17,6 @@ use super::{
     observed::SecurityGroup,
     rule::Change,
     rule_calls,
-    sdk::permissions,
 };
 use crate::dependents::{self, Of};
 
@@ -25,8 +25,8 @@ pub(crate) struct SecurityGroups;
 
 from_sdk!(types::SecurityGroup as group => SecurityGroup {
     group_id, group_name, security_group_arn, vpc_id, description, owner_id, tags;
-    ip_permissions: permissions(group.ip_permissions.unwrap_or_default()),
-    ip_permissions_egress: permissions(group.ip_permissions_egress.unwrap_or_default()),
+    ip_permissions: sorted(group.ip_permissions),
+    ip_permissions_egress: sorted(group.ip_permissions_egress),
 });
 
 impl AwsResource for SecurityGroups {
@@ -38,12 +38,8 @@ impl AwsResource for SecurityGroups {
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<SecurityGroup>, Failure> {
         let call = aws.ec2().describe_security_groups().set_group_ids(query.ids).set_filters(query.filters);
         let pages = call.into_paginator().send();
-        let pages = aws.pages("DescribeSecurityGroups", "failed to describe security groups", pages).await?;
-        Ok(pages
-            .into_iter()
-            .flat_map(|page| page.security_groups.unwrap_or_default())
-            .map(SecurityGroup::from)
-            .collect())
+        let action = "failed to describe security groups";
+        aws.items("DescribeSecurityGroups", action, pages, |page| page.security_groups).await
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<SecurityGroup, Failure> {

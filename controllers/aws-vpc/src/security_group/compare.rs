@@ -105,6 +105,7 @@ mod tests {
     use crate::security_group::{SecurityGroups, rule::Peer, sdk};
     use kraken_aws::{
         AwsSpec as _,
+        items::sorted,
         testing::{self, rendered, with},
     };
     use serde_json::{Value, json};
@@ -122,7 +123,7 @@ mod tests {
         SecurityGroup {
             group_id: "sg-1".into(),
             vpc_id: Some("vpc-1".into()),
-            ip_permissions: sdk::permissions(entries.map(|entry| sdk::to_sdk(&entry)).collect()),
+            ip_permissions: sorted(Some(entries.map(|entry| sdk::to_sdk(&entry)).collect())),
             ..SecurityGroup::default()
         }
     }

@@ -1,18 +1,14 @@
 //! The name and the rules of a security group: resolved and validated. Pure.
 
 use kraken_aws::{
-    bounds, cidr,
+    AwsGroup as _, cidr, group,
     resolved::{Joined, exposed, given},
-    rules::{Verdict, between, ensure},
-    validator::{SpecValidator, ValidationError},
-};
-use kraken_spoke::{
-    Resolved,
-    options::{ListOpt, Text},
+    rules::{Verdict, ensure},
+    validator::SpecValidator,
 };
 
 use super::{
-    api::{DESCRIPTION, Desired, PEER_ID, PREFIX_LIST_ID, PROTOCOL, Rule, SecurityGroupSpec},
+    api::{DESCRIPTION, Desired, DesiredRule, PartialRule, Rule, SecurityGroupSpec},
     rule::{Direction, Entry, Peer, Permission, SELF, named},
 };
 
@@ -55,127 +51,81 @@ fn of_rules(validator: &mut SpecValidator<'_, '_>, field: &str, rules: Option<&[
 
 /// The permissions of all rules of one direction; `None` if a value is missing. Problems are reported with the index.
 fn entries(validator: &mut SpecValidator<'_, '_>, field: &str, rules: &[Rule]) -> Option<Vec<Joined<Entry>>> {
-    let taken: Vec<_> = rules
-        .iter()
-        .enumerate()
-        .map(|(index, rule)| of_rule(validator, &format!("{field}[{index}]"), rule))
-        .collect();
+    let taken = group::each_known(field, rules, validator);
+    let is_whole = taken.iter().all(Option::is_some);
     let mut all = Vec::<(usize, Joined<Entry>)>::new();
-    for (index, entries) in taken.iter().enumerate() {
-        for entry in entries.iter().flatten() {
+    for (index, rule) in taken.into_iter().enumerate() {
+        for entry in rule.into_iter().flat_map(of_rule) {
             let is_same =
                 |other: &&(usize, Joined<Entry>)| other.1.expose().permission == entry.expose().permission;
             if let Some((first, _)) = all.iter().find(is_same) {
                 let why = format!("{} is in {field}[{first}] already", entry.shown());
                 validator.problem(&format!("{field}[{index}]"), why);
             }
-            all.push((index, entry.clone()));
+            all.push((index, entry));
         }
     }
-    let is_whole = taken.iter().all(Option::is_some);
     is_whole.then(|| all.into_iter().map(|(_, entry)| entry).collect())
 }
 
-fn of_rule(validator: &mut SpecValidator<'_, '_>, field: &str, rule: &Rule) -> Option<Vec<Joined<Entry>>> {
-    let at = |name: &str| format!("{field}.{name}");
-    let protocol = validator.one(&at("protocol"), &rule.protocol, |text: &Text| is_protocol(&text.0));
-    let name = protocol.as_ref().map(|protocol| named(&protocol.expose().0).to_owned());
-    let (min, max) = match name.as_deref() {
-        Some("icmp" | "icmpv6") => (-1, 255),
-        _ => (0, 65_535),
-    };
-    let port = |port: &i32| between(*port, min, max);
-    let from = validator.optional(&at("fromPort"), rule.from_port.as_ref(), port);
-    let to = validator.optional(&at("toPort"), rule.to_port.as_ref(), port);
-    let description =
-        validator.optional(&at("description"), rule.description.as_ref(), bounds::rule(&DESCRIPTION));
-    let peers = peers(validator, &at, rule);
+/// One permission for each peer.
+fn of_rule(mut rule: DesiredRule) -> Vec<Joined<Entry>> {
+    let peers = [
+        (rule.cidr_blocks.take(), (|block| Peer::V4(cidr::canonical(block))) as fn(&str) -> Peer),
+        (rule.ipv6_cidr_blocks.take(), |block| Peer::V6(cidr::canonical(block))),
+        (
+            rule.security_group_ids.take(),
+            |id| if id == SELF { Peer::Itself } else { Peer::Group(id.to_owned()) },
+        ),
+        (rule.prefix_list_ids.take(), |id| Peer::PrefixList(id.to_owned())),
+    ];
+    let rest_is_secret = Rule::is_secret(&rule);
+    let (from, to) = (exposed(rule.from_port.as_ref()), exposed(rule.to_port.as_ref()));
+    let description = exposed(rule.description.as_ref());
+    let mut all = vec![];
+    for (list, peer) in peers {
+        let Some(list) = list else { continue };
+        let is_secret = rest_is_secret || list.is_secret();
+        all.extend(list.expose().iter().map(|item| {
+            let permission = Permission::new(&rule.protocol.expose().0, from, to, peer(item));
+            Joined::new(Entry { permission, description: description.clone() }, is_secret)
+        }));
+    }
+    all
+}
 
-    match name.as_deref() {
-        Some("tcp" | "udp") => {
-            if rule.from_port.is_none() {
-                validator.problem(&at("fromPort"), "is required for tcp and udp");
-            }
-            if given(&from).zip(given(&to)).is_some_and(|(from, to)| from > to) {
-                validator.problem(&at("fromPort"), "must not be greater than toPort");
-            }
+impl Rule {
+    pub(super) fn between_fields(
+        &self,
+        field: &str,
+        partial: &PartialRule,
+        validator: &mut SpecValidator<'_, '_>,
+    ) {
+        let lists =
+            [&self.cidr_blocks, &self.ipv6_cidr_blocks, &self.security_group_ids, &self.prefix_list_ids];
+        if lists.iter().all(|list| list.is_none()) {
+            let why = "no peer specified: set cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs";
+            validator.problem(field, why);
         }
-        Some("icmp" | "icmpv6") | None => {}
-        Some(_) => {
-            for (name, port) in [("fromPort", &rule.from_port), ("toPort", &rule.to_port)] {
-                if port.is_some() {
-                    validator.problem(
-                        &at(name),
-                        "is only allowed for tcp, udp and icmp: this protocol has no ports",
-                    );
+        let mut problem = |name: &str, why: &str| validator.problem(&format!("{field}.{name}"), why);
+        match partial.protocol.as_ref().map(|protocol| named(&protocol.expose().0)) {
+            Some("tcp" | "udp") => {
+                if self.from_port.is_none() {
+                    problem("fromPort", "is required for tcp and udp");
+                }
+                if given(&partial.from_port).zip(given(&partial.to_port)).is_some_and(|(from, to)| from > to)
+                {
+                    problem("fromPort", "must not be greater than toPort");
+                }
+            }
+            Some("icmp" | "icmpv6") | None => {}
+            Some(_) => {
+                for (name, port) in [("fromPort", &self.from_port), ("toPort", &self.to_port)] {
+                    if port.is_some() {
+                        problem(name, "is only allowed for tcp, udp and icmp: this protocol has no ports");
+                    }
                 }
             }
         }
     }
-
-    let (protocol, from, to, description, peers) = (protocol?, from?, to?, description?, peers?);
-    let is_secret = |option: &Option<Resolved<i32>>| option.as_ref().is_some_and(Resolved::is_secret);
-    let rest_is_secret = protocol.is_secret()
-        || is_secret(&from)
-        || is_secret(&to)
-        || description.as_ref().is_some_and(Resolved::is_secret);
-    let (from, to) = (exposed(from.as_ref()), exposed(to.as_ref()));
-    let entry = |peer: Joined<Peer>| {
-        let permission = Permission::new(&protocol.expose().0, from, to, peer.expose().clone());
-        let description = exposed(description.as_ref());
-        Joined::new(Entry { permission, description }, rest_is_secret || peer.is_secret())
-    };
-    Some(peers.into_iter().map(entry).collect())
-}
-
-fn peers(
-    validator: &mut SpecValidator<'_, '_>,
-    at: &impl Fn(&str) -> String,
-    rule: &Rule,
-) -> Option<Vec<Joined<Peer>>> {
-    let is_group = |id: &str| PEER_ID.check(id);
-    let lists = [
-        (validator.each(&at("cidrBlocks"), rule.cidr_blocks.as_ref(), cidr::v4), v4 as fn(&str) -> Peer),
-        (validator.each(&at("ipv6CIDRBlocks"), rule.ipv6_cidr_blocks.as_ref(), cidr::v6), v6),
-        (validator.each(&at("securityGroupIDs"), rule.security_group_ids.as_ref(), is_group), group),
-        (
-            validator.each(&at("prefixListIDs"), rule.prefix_list_ids.as_ref(), |id: &str| {
-                PREFIX_LIST_ID.check(id)
-            }),
-            prefix_list,
-        ),
-    ];
-    let given: [&Option<ListOpt<String>>; 4] =
-        [&rule.cidr_blocks, &rule.ipv6_cidr_blocks, &rule.security_group_ids, &rule.prefix_list_ids];
-    if given.iter().all(|list| list.is_none()) {
-        let why = "no peer specified: set cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs";
-        validator.problem(at("").trim_end_matches('.'), why);
-    }
-    let mut all = vec![];
-    for (list, peer) in lists {
-        if let Some(list) = list? {
-            all.extend(list.expose().iter().map(|item| Joined::new(peer(item), list.is_secret())));
-        }
-    }
-    Some(all)
-}
-
-fn v4(block: &str) -> Peer {
-    Peer::V4(cidr::canonical(block))
-}
-
-fn v6(block: &str) -> Peer {
-    Peer::V6(cidr::canonical(block))
-}
-
-fn group(id: &str) -> Peer {
-    if id == SELF { Peer::Itself } else { Peer::Group(id.to_owned()) }
-}
-
-fn prefix_list(id: &str) -> Peer {
-    Peer::PrefixList(id.to_owned())
-}
-
-fn is_protocol(protocol: &str) -> Result<(), ValidationError> {
-    Ok(PROTOCOL.check(protocol)?)
 }

@@ -75,26 +75,24 @@ pub(crate) struct PrefixList {
 impl IpPermission {
     /// As single permissions.
     pub(super) fn entries(&self) -> Vec<Entry> {
-        let entry = |peer: Peer, description: &Option<String>| Entry {
-            permission: Permission::new(&self.ip_protocol, self.from_port, self.to_port, peer),
-            description: description.clone(),
-        };
-        let v4 = self
-            .ip_ranges
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let v4 = self.ip_ranges.iter().map(|range| (Peer::V4(text(&range.cidr_ip)), &range.description));
+        let v6 = self
+            .ipv6_ranges
             .iter()
-            .map(|range| entry(Peer::V4(range.cidr_ip.clone().unwrap_or_default()), &range.description));
-        let v6 = self.ipv6_ranges.iter().map(|range| {
-            let block = cidr::canonical(range.cidr_ipv6.as_deref().unwrap_or_default());
-            entry(Peer::V6(block), &range.description)
-        });
+            .map(|range| (Peer::V6(cidr::canonical(&text(&range.cidr_ipv6))), &range.description));
         let groups = self
             .user_id_group_pairs
             .iter()
-            .map(|pair| entry(Peer::Group(pair.group_id.clone()), &pair.description));
+            .map(|pair| (Peer::Group(pair.group_id.clone()), &pair.description));
         let lists = self
             .prefix_list_ids
             .iter()
-            .map(|list| entry(Peer::PrefixList(list.prefix_list_id.clone()), &list.description));
-        v4.chain(v6).chain(groups).chain(lists).collect()
+            .map(|list| (Peer::PrefixList(list.prefix_list_id.clone()), &list.description));
+        let entry = |(peer, description): (Peer, &Option<String>)| Entry {
+            permission: Permission::new(&self.ip_protocol, self.from_port, self.to_port, peer),
+            description: description.clone(),
+        };
+        v4.chain(v6).chain(groups).chain(lists).map(entry).collect()
     }
 }

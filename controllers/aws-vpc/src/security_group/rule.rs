@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use kraken_aws::resolved::Joined;
+use kraken_aws::{bounds::Range, resolved::Joined};
+use kraken_spoke::{Resolved, options::Text};
 
 /// The value for the security group that has the rule.
 pub(super) const SELF: &str = "self";
@@ -54,6 +55,14 @@ pub(super) fn named(protocol: &str) -> &str {
         "17" => "udp",
         "58" => "icmpv6",
         other => other,
+    }
+}
+
+/// The ports of a protocol; for ICMP, its types and codes.
+pub(super) fn ports(protocol: Option<&Resolved<Text>>) -> Range {
+    match protocol.map(|protocol| named(&protocol.expose().0)) {
+        Some("icmp" | "icmpv6") => Range(-1, 255),
+        _ => Range(0, 65_535),
     }
 }
 

@@ -72,35 +72,39 @@ async fn send(
     permissions: Vec<IpPermission>,
     id: &str,
 ) -> Result<(), Failure> {
+    let action = match change {
+        Change::Authorize(..) => "failed to add rules",
+        Change::Revoke(..) => "failed to remove rules",
+        Change::Describe(..) => "failed to describe rules",
+    };
     // The builders of the six calls have these setters in common.
     macro_rules! send {
-        ($call:ident, $operation:literal, $action:literal) => {{
+        ($call:ident, $operation:literal) => {{
             let call = aws.ec2().$call().group_id(id).set_ip_permissions(Some(permissions));
-            aws.call($operation, $action, call.send()).await.map(drop)
+            aws.call($operation, action, call.send()).await.map(drop)
         }};
     }
     match (change, direction) {
         (Change::Authorize(..), Direction::Ingress) => {
-            send!(authorize_security_group_ingress, "AuthorizeSecurityGroupIngress", "failed to add rules")
+            send!(authorize_security_group_ingress, "AuthorizeSecurityGroupIngress")
         }
         (Change::Authorize(..), Direction::Egress) => {
-            send!(authorize_security_group_egress, "AuthorizeSecurityGroupEgress", "failed to add rules")
+            send!(authorize_security_group_egress, "AuthorizeSecurityGroupEgress")
         }
         (Change::Revoke(..), Direction::Ingress) => {
-            send!(revoke_security_group_ingress, "RevokeSecurityGroupIngress", "failed to remove rules")
+            send!(revoke_security_group_ingress, "RevokeSecurityGroupIngress")
         }
         (Change::Revoke(..), Direction::Egress) => {
-            send!(revoke_security_group_egress, "RevokeSecurityGroupEgress", "failed to remove rules")
+            send!(revoke_security_group_egress, "RevokeSecurityGroupEgress")
         }
-        (Change::Describe(..), Direction::Ingress) => send!(
-            update_security_group_rule_descriptions_ingress,
-            "UpdateSecurityGroupRuleDescriptionsIngress",
-            "failed to describe rules"
-        ),
-        (Change::Describe(..), Direction::Egress) => send!(
-            update_security_group_rule_descriptions_egress,
-            "UpdateSecurityGroupRuleDescriptionsEgress",
-            "failed to describe rules"
-        ),
+        (Change::Describe(..), Direction::Ingress) => {
+            send!(
+                update_security_group_rule_descriptions_ingress,
+                "UpdateSecurityGroupRuleDescriptionsIngress"
+            )
+        }
+        (Change::Describe(..), Direction::Egress) => {
+            send!(update_security_group_rule_descriptions_egress, "UpdateSecurityGroupRuleDescriptionsEgress")
+        }
     }
 }

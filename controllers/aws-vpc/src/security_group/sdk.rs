@@ -1,46 +1,27 @@
 //! Converts rules in responses and requests.
 
-use kraken_aws::ec2::types::{IpPermission as Sdk, IpRange, Ipv6Range, PrefixListId, UserIdGroupPair};
+use kraken_aws::{
+    ec2::types::{IpPermission as Sdk, IpRange, Ipv6Range, PrefixListId, UserIdGroupPair},
+    from_sdk,
+    items::sorted,
+};
 
 use super::{
     observed::{Cidr, IpPermission, Pair, PrefixList},
     rule::{Entry, Peer},
 };
 
-/// Converts permissions. They are sorted, because AWS's order varies.
-pub(super) fn permissions(permissions: Vec<Sdk>) -> Vec<IpPermission> {
-    let one = |permission: Sdk| IpPermission {
-        ip_protocol: permission.ip_protocol.unwrap_or_default(),
-        from_port: permission.from_port,
-        to_port: permission.to_port,
-        ip_ranges: sorted(permission.ip_ranges, |range| Cidr {
-            cidr_ip: range.cidr_ip,
-            cidr_ipv6: None,
-            description: range.description,
-        }),
-        ipv6_ranges: sorted(permission.ipv6_ranges, |range| Cidr {
-            cidr_ip: None,
-            cidr_ipv6: range.cidr_ipv6,
-            description: range.description,
-        }),
-        user_id_group_pairs: sorted(permission.user_id_group_pairs, |pair| Pair {
-            group_id: pair.group_id.unwrap_or_default(),
-            user_id: pair.user_id,
-            description: pair.description,
-        }),
-        prefix_list_ids: sorted(permission.prefix_list_ids, |list| PrefixList {
-            prefix_list_id: list.prefix_list_id.unwrap_or_default(),
-            description: list.description,
-        }),
-    };
-    sorted(Some(permissions), one)
-}
-
-fn sorted<F, T: Ord>(from: Option<Vec<F>>, one: impl FnMut(F) -> T) -> Vec<T> {
-    let mut all: Vec<T> = from.unwrap_or_default().into_iter().map(one).collect();
-    all.sort();
-    all
-}
+from_sdk!(Sdk as permission => IpPermission {
+    ip_protocol, from_port, to_port;
+    ip_ranges: sorted(permission.ip_ranges),
+    ipv6_ranges: sorted(permission.ipv6_ranges),
+    user_id_group_pairs: sorted(permission.user_id_group_pairs),
+    prefix_list_ids: sorted(permission.prefix_list_ids),
+});
+from_sdk!(IpRange as range => Cidr { cidr_ip, description; cidr_ipv6: None });
+from_sdk!(Ipv6Range as range => Cidr { cidr_ipv6, description; cidr_ip: None });
+from_sdk!(UserIdGroupPair => Pair { group_id, user_id, description });
+from_sdk!(PrefixListId => PrefixList { prefix_list_id, description });
 
 /// Converts to the SDK's type.
 pub(super) fn to_sdk(entry: &Entry) -> Sdk {

@@ -1,10 +1,10 @@
 //! Subnet, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{CidrV4, VPC_ID, ZONE},
 };
-use kraken_spoke::{Lifecycle, Opt};
+use kraken_spoke::Opt;
 
 const CIDR_BLOCK: CidrV4 = CidrV4(16, 28);
 
@@ -16,6 +16,7 @@ const CIDR_BLOCK: CidrV4 = CidrV4(16, 28);
     doc = "A subnet: a range of a VPC's addresses in one availability zone. Its main id is its SubnetId.",
     noun = "subnet",
     state = "subnet",
+    tag_name = "public-a",
     observed = super::observed::Subnet,
     summary("CIDR" = "CidrBlock", "Zone" = "AvailabilityZone", "State" = "State")
 )]
@@ -37,12 +38,4 @@ pub(crate) struct SubnetSpec {
     /// default (false); an existing setting is not managed. Example: `{value: true}`
     #[field("mapPublicIPOnLaunch", change = MapPublicIpOnLaunch(bool))]
     pub(crate) map_public_ip_on_launch: Option<Opt<bool>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: public-a, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }

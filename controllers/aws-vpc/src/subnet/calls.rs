@@ -5,7 +5,6 @@ use kraken_aws::{
     ec2::types::{self, AttributeBooleanValue, ResourceType},
     fields::shown,
     from_sdk,
-    release::filter,
     resolved::exposed,
     resource::{Creation, DescribeQuery},
 };
@@ -31,8 +30,7 @@ impl AwsResource for Subnets {
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Subnet>, Failure> {
         let call = aws.ec2().describe_subnets().set_subnet_ids(query.ids).set_filters(query.filters);
         let pages = call.into_paginator().send();
-        let pages = aws.pages("DescribeSubnets", "failed to describe subnets", pages).await?;
-        Ok(pages.into_iter().flat_map(|page| page.subnets.unwrap_or_default()).map(Subnet::from).collect())
+        aws.items("DescribeSubnets", "failed to describe subnets", pages, |page| page.subnets).await
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Subnet, Failure> {
@@ -48,8 +46,7 @@ impl AwsResource for Subnets {
         match aws.call("CreateSubnet", "failed to create the subnet", call.send()).await {
             Ok(made) => Ok(made.subnet.map(Subnet::from).unwrap_or_default()),
             Err(failure) if failure.code == "InvalidSubnet.Conflict" => {
-                let filters = Some(vec![filter("vpc-id", vec![vpc_id.expose().clone()])]);
-                let mut others = Self::read(aws, DescribeQuery { ids: None, filters }).await?;
+                let mut others = Self::read(aws, DescribeQuery::with("vpc-id", vpc_id.expose())).await?;
                 others.retain(|other| {
                     let block = other.cidr_block.as_deref().unwrap_or_default();
                     cidr::overlap(block, cidr_block.expose())

@@ -1,10 +1,10 @@
 //! Volume, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{INSTANCE_ID, Id, KMS_KEY, Pattern, Range, Words, ZONE},
 };
-use kraken_spoke::{Lifecycle, Opt};
+use kraken_spoke::Opt;
 
 const SIZE_GIB: Range = Range(1, 65_536);
 const TYPE: Words = Words(&["gp2", "gp3", "io1", "io2", "st1", "sc1", "standard"]);
@@ -21,6 +21,7 @@ static DEVICE: Pattern = Pattern::new("^[!-~]+$", 32, "must be the name of a dev
     doc = "A disk of EBS, which can be attached to an instance. Its main id is its VolumeId.",
     noun = "volume",
     state = "volume",
+    tag_name = "data",
     observed = super::observed::Volume,
     summary(
         "Size" = "Size",
@@ -30,37 +31,24 @@ static DEVICE: Pattern = Pattern::new("^[!-~]+$", 32, "must be the name of a dev
     ),
     drift("state"),
     rules = Self::between_fields,
-    at_creation = Self::at_creation
+    at_creation = Self::at_creation,
+    cel(
+        "has(self.sizeGiB) || has(self.snapshotID)"
+            else "is required without snapshotID" at "sizeGiB",
+        "has(self.iops) || !has(self.type) || !has(self.type.value) || !(self.type.value in ['io1', 'io2'])"
+            else "is required for the types io1 and io2" at "iops",
+        "!has(self.iops) || !has(self.type) || !has(self.type.value) || self.type.value in ['gp3', 'io1', 'io2']"
+            else "is only allowed for the types gp3, io1 and io2; remove it or change the type" at "iops",
+        "!has(self.throughput) || !has(self.type) || !has(self.type.value) || self.type.value == 'gp3'"
+            else "is only allowed for the type gp3; remove it or change the type" at "throughput",
+        "!has(self.kmsKeyID) || (has(self.encrypted) && (!has(self.encrypted.value) || self.encrypted.value == true))"
+            else "requires encrypted: {value: true}" at "kmsKeyID",
+        "!has(self.instanceID) || has(self.device)"
+            else "is required with instanceID" at "device",
+        "!has(self.device) || has(self.instanceID)"
+            else "requires instanceID" at "device",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "has(self.sizeGiB) || has(self.snapshotID)",
-    "message": "is required without snapshotID",
-    "fieldPath": ".sizeGiB",
-}, {
-    "rule": "has(self.iops) || !has(self.type) || !has(self.type.value) || !(self.type.value in ['io1', 'io2'])",
-    "message": "is required for the types io1 and io2",
-    "fieldPath": ".iops",
-}, {
-    "rule": "!has(self.iops) || !has(self.type) || !has(self.type.value) || self.type.value in ['gp3', 'io1', 'io2']",
-    "message": "is only allowed for the types gp3, io1 and io2; remove it or change the type",
-    "fieldPath": ".iops",
-}, {
-    "rule": "!has(self.throughput) || !has(self.type) || !has(self.type.value) || self.type.value == 'gp3'",
-    "message": "is only allowed for the type gp3; remove it or change the type",
-    "fieldPath": ".throughput",
-}, {
-    "rule": "!has(self.kmsKeyID) || (has(self.encrypted) && (!has(self.encrypted.value) || self.encrypted.value == true))",
-    "message": "requires encrypted: {value: true}",
-    "fieldPath": ".kmsKeyID",
-}, {
-    "rule": "!has(self.instanceID) || has(self.device)",
-    "message": "is required with instanceID",
-    "fieldPath": ".device",
-}, {
-    "rule": "!has(self.device) || has(self.instanceID)",
-    "message": "requires instanceID",
-    "fieldPath": ".device",
-}]))]
 pub(crate) struct VolumeSpec {
     /// The availability zone; the zone of the instance if the volume is attached. Immutable. Example:
     /// `{valueFrom: {krakenResource: {kind: subnet, name: a, path: subnet.AvailabilityZone}}}`
@@ -123,12 +111,4 @@ pub(crate) struct VolumeSpec {
         published("Attachments.Device")
     )]
     pub(crate) device: Option<Opt<String>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: data, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }

@@ -4,9 +4,10 @@ use kraken_aws::{
     Aws, AwsResource,
     ec2::types::{self, ResourceType, VolumeType},
     from_sdk,
+    items::sorted,
     missing::unless_done,
     resolved::exposed,
-    resource::{Creation, DescribeQuery, FromSdk as _},
+    resource::{Creation, DescribeQuery},
 };
 use kraken_spoke::{Failure, Resolved};
 
@@ -26,12 +27,6 @@ from_sdk!(types::Volume as volume => Volume {
 
 from_sdk!(types::VolumeAttachment => Attachment { instance_id, device, state });
 
-fn sorted(attachments: Option<Vec<types::VolumeAttachment>>) -> Vec<Attachment> {
-    let mut attachments = Vec::of(attachments);
-    attachments.sort();
-    attachments
-}
-
 impl AwsResource for Volumes {
     type Kind = api::Volume;
     const IS_IDEMPOTENT: bool = true;
@@ -39,8 +34,7 @@ impl AwsResource for Volumes {
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Volume>, Failure> {
         let call = aws.ec2().describe_volumes().set_volume_ids(query.ids).set_filters(query.filters);
         let pages = call.into_paginator().send();
-        let pages = aws.pages("DescribeVolumes", "failed to describe volumes", pages).await?;
-        Ok(pages.into_iter().flat_map(|page| page.volumes.unwrap_or_default()).map(Volume::from).collect())
+        aws.items("DescribeVolumes", "failed to describe volumes", pages, |page| page.volumes).await
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Volume, Failure> {
@@ -122,8 +116,7 @@ async fn unless_attached(
 ) -> Result<(), Failure> {
     match result {
         Err(failure) if failure.code == "VolumeInUse" => {
-            let ids = Some(vec![id.to_owned()]);
-            let found = Volumes::read(aws, DescribeQuery { ids, filters: None }).await?;
+            let found = Volumes::read(aws, DescribeQuery::of(id)).await?;
             let attached = found.iter().find_map(|volume| volume.attachment(Some(instance_id)));
             if attached.is_some_and(|attached| attached.instance_id == *instance_id) {
                 Ok(())

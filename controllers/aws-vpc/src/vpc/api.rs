@@ -1,10 +1,10 @@
 //! VPC, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{CidrV4, Words},
 };
-use kraken_spoke::{Lifecycle, Opt, options::ListOpt};
+use kraken_spoke::{Opt, options::ListOpt};
 
 pub(super) const CIDR_BLOCK: CidrV4 = CidrV4(16, 28);
 const TENANCY: Words = Words(&["default", "dedicated"]);
@@ -16,16 +16,16 @@ const TENANCY: Words = Words(&["default", "dedicated"]);
     doc = "A virtual private cloud: a network of its own. Its main id is its VpcId.",
     noun = "VPC",
     state = "vpc",
+    tag_name = "main",
     observed = super::observed::Vpc,
     summary("CIDR" = "CidrBlock", "State" = "State"),
     rules = Self::between_fields,
-    order = Self::order
+    order = Self::order,
+    cel(
+        "!has(self.enableDNSHostnames) || !has(self.enableDNSHostnames.value) || self.enableDNSHostnames.value == false || !has(self.enableDNSSupport) || !has(self.enableDNSSupport.value) || self.enableDNSSupport.value == true"
+            else "requires enableDNSSupport: {value: true}, or none" at "enableDNSHostnames",
+    )
 )]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "!has(self.enableDNSHostnames) || !has(self.enableDNSHostnames.value) || self.enableDNSHostnames.value == false || !has(self.enableDNSSupport) || !has(self.enableDNSSupport.value) || self.enableDNSSupport.value == true",
-    "message": "requires enableDNSSupport: {value: true}, or none",
-    "fieldPath": ".enableDNSHostnames",
-}]))]
 pub(crate) struct VPCSpec {
     /// The primary IPv4 CIDR block, /16 to /28. Immutable; to add addresses, see `secondaryCIDRBlocks`. Example:
     /// `{value: 10.0.0.0/16}`
@@ -59,12 +59,4 @@ pub(crate) struct VPCSpec {
     /// Default: AWS's default (`default`). Example: `{value: default}`
     #[field("instanceTenancy", rule = TENANCY, fixed)]
     pub(crate) instance_tenancy: Option<Opt<String>>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: main, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }

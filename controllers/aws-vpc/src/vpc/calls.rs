@@ -34,9 +34,8 @@ impl AwsResource for Vpcs {
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Vpc>, Failure> {
         let call = aws.ec2().describe_vpcs().set_vpc_ids(query.ids).set_filters(query.filters);
-        let pages =
-            aws.pages("DescribeVpcs", "failed to describe VPCs", call.into_paginator().send()).await?;
-        Ok(pages.into_iter().flat_map(|page| page.vpcs.unwrap_or_default()).map(Vpc::from).collect())
+        let pages = call.into_paginator().send();
+        aws.items("DescribeVpcs", "failed to describe VPCs", pages, |page| page.vpcs).await
     }
 
     async fn complete(aws: &Aws, vpc: &mut Vpc, deep: bool) -> Result<(), Failure> {
@@ -108,8 +107,7 @@ async fn succeeded_if_associated(
 ) -> Result<(), Failure> {
     match result {
         Err(failure) if failure.code == "CidrConflict" => {
-            let ids = Some(vec![id.to_owned()]);
-            let found = Vpcs::read(aws, DescribeQuery { ids, filters: None }).await?;
+            let found = Vpcs::read(aws, DescribeQuery::of(id)).await?;
             let is_there = found.iter().any(|vpc| vpc.secondary_cidr_blocks().contains(block));
             if is_there { Ok(()) } else { Err(failure) }
         }

@@ -95,19 +95,32 @@ pub(super) fn without_ignored(kind: &Kind) -> Result<TokenStream> {
         quote! { #own(desired, observed, ignored) }
     } else {
         let fields = sent_together(kind)?;
-        if fields.is_empty() {
+        let parts: Vec<_> =
+            kind.desired().filter_map(|field| field.keys.parts.as_ref().zip(Some(field))).collect();
+        if fields.is_empty() && parts.is_empty() {
             return Ok(quote! {});
         }
         let names: Vec<_> = fields.iter().map(|field| &field.keys.name).collect();
         let idents = fields.iter().map(|field| &field.ident);
+        let of_groups = fields.iter().filter(|field| field.keys.group.is_some()).map(|field| {
+            let (ident, name) = (&field.ident, &field.keys.name);
+            quote! { kept.#ident.as_mut().is_some_and(|group| group.leave_ignored(#name, ignored)) }
+        });
+        let of_parts = parts.into_iter().map(|(parts, field)| {
+            let (ident, name) = (&field.ident, &field.keys.name);
+            quote! {
+                ::kraken_aws::group::leave_ignored(#name, &mut kept.#ident, #parts(observed).as_ref(), ignored)
+            }
+        });
         quote! {
             let _ = observed;
-            if ![#(#names),*].into_iter().any(|path| ignored.covers(path)) {
-                return None;
-            }
             let mut kept = desired.clone();
+            let mut is_any = false;
+            #(is_any |= ignored.covers(#names);)*
+            #(is_any |= #of_groups;)*
+            #(is_any |= #of_parts;)*
             #(kept.#idents.take_if(|_| ignored.covers(#names));)*
-            Some(kept)
+            is_any.then_some(kept)
         }
     };
     Ok(quote! {
@@ -127,10 +140,13 @@ fn sent_together(kind: &Kind) -> Result<Vec<&Field>> {
     for variant in kind.desired().filter_map(Field::change) {
         *uses.entry(variant.ident.to_string()).or_default() += 1;
     }
+    // A call sends all fields of a group.
     let is_shared = |field: &&Field| {
-        field
-            .change()
-            .is_some_and(|variant| uses.get(&variant.ident.to_string()).is_some_and(|uses| *uses > 1))
+        field.keys.parts.is_none()
+            && field.change().is_some_and(|variant| {
+                field.keys.group.is_some()
+                    || uses.get(&variant.ident.to_string()).is_some_and(|uses| *uses > 1)
+            })
     };
     let shared: Vec<_> =
         kind.desired().filter(is_shared).filter(|field| field.keys.always_sent.is_none()).collect();

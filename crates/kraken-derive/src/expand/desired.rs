@@ -5,10 +5,7 @@ use quote::quote;
 use syn::Path;
 
 use super::Kind;
-use crate::{
-    field::Field,
-    shape::{Content, Shape},
-};
+use crate::{field::Field, shape::Content};
 
 /// `Desired` and `PartialDesired`.
 pub(super) fn structs(kind: &Kind) -> TokenStream {
@@ -36,20 +33,26 @@ pub(super) fn structs(kind: &Kind) -> TokenStream {
 }
 
 /// The type of a field in the desired state.
-fn ty(field: &Field) -> TokenStream {
+pub(super) fn ty(field: &Field) -> TokenStream {
     if let Some(resolve) = &field.keys.resolve {
         let ty = &resolve.ty;
         return quote! { #ty };
     }
-    let value = match &field.shape.content {
-        Content::List(item) => quote! { ::kraken_spoke::Resolved<Vec<#item>> },
-        Content::One(value) => quote! { ::kraken_spoke::Resolved<#value> },
-        Content::Other => quote! { () },
-    };
+    let value = given_ty(field);
     if field.shape.is_optional {
         quote! { Option<#value> }
     } else {
         value
+    }
+}
+
+/// The same if the field is given.
+pub(super) fn given_ty(field: &Field) -> TokenStream {
+    match &field.shape.content {
+        Content::List(item) => quote! { ::kraken_spoke::Resolved<Vec<#item>> },
+        Content::One(value) => quote! { ::kraken_spoke::Resolved<#value> },
+        Content::Groups(group) => quote! { Vec<<#group as ::kraken_aws::AwsGroup>::Desired> },
+        Content::Other(group) => quote! { <#group as ::kraken_aws::AwsGroup>::Desired },
     }
 }
 
@@ -73,7 +76,7 @@ pub(super) fn function(kind: &Kind) -> TokenStream {
     }
 }
 
-/// The value of a field, or `None` after recording a problem.
+/// The value of a field of a kind, or `None` after recording a problem.
 fn value(field: &Field) -> TokenStream {
     let Field { ident, keys, shape, .. } = field;
     let name = &keys.name;
@@ -86,40 +89,68 @@ fn value(field: &Field) -> TokenStream {
     } else {
         quote! { &self.#ident }
     };
+    let place = Place { path: quote! { #name }, validator: quote! { &mut validator } };
+    resolved(field, shape.is_optional, &option, &place)
+}
+
+/// Where a field is resolved: its path in the spec, and the validator as an argument.
+pub(super) struct Place {
+    pub(super) path: TokenStream,
+    pub(super) validator: TokenStream,
+}
+
+/// The value of an option, or `None` after recording a problem.
+pub(super) fn resolved(field: &Field, is_optional: bool, option: &TokenStream, place: &Place) -> TokenStream {
+    let Field { keys, shape, .. } = field;
+    let Place { path, validator } = place;
     let rule = match (&keys.check, &keys.rule) {
         (Some(check), _) => Some(quote! { #check }),
         (None, Some(rule)) => Some(quote! { ::kraken_aws::bounds::rule(&#rule) }),
         (None, None) => None,
     };
-    if shape.is_list() {
-        return list(field, rule.as_ref());
-    }
-    let Shape { is_optional, is_public, .. } = shape;
-    match (rule, is_public, is_optional) {
-        (None, _, false) => quote! { validator.any(#name, #option) },
-        (None, _, true) => quote! { validator.any_if(#name, #option) },
-        (Some(rule), false, false) => quote! { validator.one(#name, #option, #rule) },
-        (Some(rule), false, true) => quote! { validator.optional(#name, #option, #rule) },
-        (Some(rule), true, false) => quote! { validator.public(#name, #option, #rule) },
-        (Some(rule), true, true) => quote! { validator.public_if(#name, #option, #rule) },
+    let resolve = match &shape.content {
+        Content::List(_) => return list(field, is_optional, option, path, rule.as_ref()),
+        Content::One(_) => {
+            return match (rule, shape.is_public, is_optional) {
+                (None, _, false) => quote! { validator.any(#path, #option) },
+                (None, _, true) => quote! { validator.any_if(#path, #option) },
+                (Some(rule), false, false) => quote! { validator.one(#path, #option, #rule) },
+                (Some(rule), false, true) => quote! { validator.optional(#path, #option, #rule) },
+                (Some(rule), true, false) => quote! { validator.public(#path, #option, #rule) },
+                (Some(rule), true, true) => quote! { validator.public_if(#path, #option, #rule) },
+            };
+        }
+        Content::Groups(_) => quote! { ::kraken_aws::group::each },
+        Content::Other(_) => quote! { ::kraken_aws::group::one },
+    };
+    if is_optional {
+        quote! { #option.map_or(Some(None), |given| #resolve(#path, given, #validator).map(Some)) }
+    } else {
+        quote! { #resolve(#path, #option, #validator) }
     }
 }
 
 /// With a `check` for the whole list, or a `rule` for each item.
-fn list(field: &Field, rule: Option<&TokenStream>) -> TokenStream {
-    let Field { ident, keys, shape, .. } = field;
-    let name = &keys.name;
-    let option = if shape.is_optional {
-        quote! { self.#ident.as_ref() }
+fn list(
+    field: &Field,
+    is_optional: bool,
+    option: &TokenStream,
+    path: &TokenStream,
+    rule: Option<&TokenStream>,
+) -> TokenStream {
+    let option = if is_optional {
+        option.clone()
     } else {
-        quote! { Some(&self.#ident) }
+        quote! { Some(#option) }
     };
     let value = match rule {
-        Some(check) if keys.check.is_some() => quote! { validator.list(#name, #option, #check) },
-        Some(rule) => quote! { validator.each(#name, #option, #rule) },
-        None => quote! { validator.list(#name, #option, |_| Ok::<(), String>(())) },
+        Some(check) if field.keys.check.is_some() => {
+            quote! { validator.list(#path, #option, #check) }
+        }
+        Some(rule) => quote! { validator.each(#path, #option, #rule) },
+        None => quote! { validator.list(#path, #option, |_| Ok::<(), String>(())) },
     };
-    if shape.is_optional {
+    if is_optional {
         value
     } else {
         quote! { #value.flatten() }

@@ -41,6 +41,18 @@ fn one(kind: &Kind, field: &Field) -> Option<TokenStream> {
     } else {
         quote! { Some(&desired.#ident) }
     };
+    if let (Some(parts), Decision::Change(variant)) = (&field.keys.parts, &field.decision) {
+        let change = changes::variant(kind, variant);
+        return Some(quote! {
+            ::kraken_aws::group::differences(#name, &desired.#ident, #parts(observed).as_ref(), || #change)
+        });
+    }
+    if let (Some(()), Decision::Change(variant)) = (&field.keys.group, &field.decision) {
+        let change = changes::variant(kind, variant);
+        return Some(quote! {
+            #desired.into_iter().flat_map(|group| group.differences(#name, observed, || #change))
+        });
+    }
     let have = observed(field);
     Some(match &field.decision {
         Decision::Fixed => quote! { ::kraken_aws::diff::fixed(#name, #desired, #have) },
@@ -90,7 +102,7 @@ fn changed(
 }
 
 /// The observed value: an optional reference, or a list.
-fn observed(field: &Field) -> TokenStream {
+pub(super) fn observed(field: &Field) -> TokenStream {
     let named = field.keys.observed.as_ref();
     let ident = named.map_or(&field.ident, |observed| &observed.ident);
     match named {

@@ -1,8 +1,10 @@
 //! The generated code.
 
 mod changes;
+mod common;
 mod desired;
 mod differences;
+mod group;
 mod resource;
 mod several;
 mod state;
@@ -13,6 +15,8 @@ use syn::{Attribute, Error, Field as SynField, Fields, ItemStruct, Result, Visib
 
 use crate::{args::Args, field::Field};
 
+pub(crate) use group::group;
+
 /// A kind: the keys of its attribute and its fields.
 pub(crate) struct Kind {
     args: Args,
@@ -20,7 +24,7 @@ pub(crate) struct Kind {
     vis: Visibility,
     ident: Ident,
     fields: Vec<Field>,
-    /// `tags` and `lifecycle`, which every kind has.
+    /// `tags` and `lifecycle`, which every kind has. They are generated unless a kind has them with other descriptions.
     tags: SynField,
     lifecycle: SynField,
 }
@@ -86,15 +90,12 @@ fn parse(args: Args, item: ItemStruct) -> Result<Kind> {
             },
         }
     }
-    let missing = |name: &str| Error::new(ident.span(), format!("the field `{name}` is missing"));
-    match (problems, tags, lifecycle) {
-        (Some(problems), ..) => Err(problems),
-        (None, None, _) => Err(missing("tags")),
-        (None, _, None) => Err(missing("lifecycle")),
-        (None, Some(tags), Some(lifecycle)) => {
-            Ok(Kind { args, attrs, vis, ident, fields: own, tags, lifecycle })
-        }
+    if let Some(problems) = problems {
+        return Err(problems);
     }
+    let tags = tags.map_or_else(|| common::tags(args.tag_name.as_ref()), Ok)?;
+    let lifecycle = lifecycle.map_or_else(common::lifecycle, Ok)?;
+    Ok(Kind { args, attrs, vis, ident, fields: own, tags, lifecycle })
 }
 
 #[cfg(test)]

@@ -4,13 +4,14 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 
 use super::Kind;
-use crate::field::Field;
+use crate::{cel, field::Field};
 
 pub(super) fn expand(kind: &Kind) -> TokenStream {
     let Kind { args, attrs, vis, ident, fields, tags, lifecycle } = kind;
     let (name, plural, doc) = (&args.kind, &args.plural, &args.doc);
     let shortname = args.shortname.iter();
     let fields = fields.iter().map(field);
+    let cel = cel::attribute(&args.cel);
     quote! {
         #[derive(
             ::kube::CustomResource, Clone, Debug, PartialEq, ::serde::Serialize, ::serde::Deserialize,
@@ -21,6 +22,7 @@ pub(super) fn expand(kind: &Kind) -> TokenStream {
             #(shortname = #shortname,)* category = "kraken", namespaced, status = "::kraken_spoke::ResourceStatus",
             doc = #doc
         )]
+        #cel
         #(#attrs)*
         #vis struct #ident {
             #(#fields,)*
@@ -41,7 +43,8 @@ pub(super) fn expand(kind: &Kind) -> TokenStream {
     }
 }
 
-fn field(field: &Field) -> TokenStream {
+/// A field as it is written, with the attributes of serde and schemars.
+pub(super) fn field(field: &Field) -> TokenStream {
     let Field { ident, vis, ty, attrs, keys, .. } = field;
     let name = &keys.name;
     let skip = field.shape.is_optional.then(|| quote! { , skip_serializing_if = "Option::is_none" });

@@ -36,7 +36,12 @@ pub(super) fn summary(kind: &Kind) -> TokenStream {
 pub(super) fn secret_field_paths(kind: &Kind) -> TokenStream {
     let state = &kind.args.state;
     let secrets = kind.desired().filter(|field| !field.shape.is_public).map(|field| {
-        let (name, paths) = (&field.keys.name, published(field));
+        let name = &field.keys.name;
+        if let (None, Some(()), Some(group)) = (&field.keys.published, field.keys.group, field.shape.group())
+        {
+            return quote! { (#name, <#group>::PUBLISHED) };
+        }
+        let paths = published(field);
         let paths = paths.iter().map(|path| below(state, path));
         quote! { (#name, &[#(#paths),*]) }
     });
@@ -49,7 +54,7 @@ fn is_whole(field: &Field) -> bool {
 }
 
 /// The paths of the observed object that contain the value of a field.
-fn published(field: &Field) -> Vec<String> {
+pub(super) fn published(field: &Field) -> Vec<String> {
     if let Some(paths) = &field.keys.published {
         return paths.iter().map(LitStr::value).collect();
     }
@@ -60,12 +65,12 @@ fn published(field: &Field) -> Vec<String> {
     vec![pascal_case(&ident.to_string())]
 }
 
-fn below(state: &LitStr, path: &str) -> LitStr {
+pub(super) fn below(state: &LitStr, path: &str) -> LitStr {
     LitStr::new(&format!("{}.{path}", state.value()), state.span())
 }
 
 /// As serde renames fields to PascalCase.
-fn pascal_case(ident: &str) -> String {
+pub(super) fn pascal_case(ident: &str) -> String {
     let capitalized = |word: &str| {
         let mut rest = word.chars();
         rest.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(rest).collect::<String>()

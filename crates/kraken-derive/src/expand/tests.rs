@@ -25,7 +25,7 @@ fn error(fields: TokenStream) -> String {
 }
 
 /// Asserts that generated code contains this code. The spaces between tokens depend on where they come from.
-fn contains(code: &str, part: &TokenStream) {
+pub(super) fn contains(code: &str, part: &TokenStream) {
     let without_spaces = |text: &str| text.replace(' ', "");
     assert!(without_spaces(code).contains(&without_spaces(&part.to_string())), "{part}\nis not in\n{code}");
 }
@@ -51,7 +51,7 @@ fn the_problems_of_all_fields_are_reported_at_once() {
     for expected in [
         "`size` has several of `fixed`",
         "`name` is public, and needs a `rule`",
-        "`parts` is no Opt<T> or ListOpt<T>: say how it is resolved",
+        "`parts` is no Opt<T> or ListOpt<T>: say `group`, or how it is resolved",
         "unknown key `colour`",
         "`fixed` is set twice",
         "`ids` needs both `add` and `remove`",
@@ -69,12 +69,19 @@ fn a_value_that_nothing_keeps_unpublished_does_not_compile() {
 }
 
 #[test]
-fn tags_and_lifecycle_are_required() {
-    let args = quote! {
-        kind = "Disk", plural = "disks", doc = "A disk.", noun = "disk", state = "disk", observed = Observed
+fn every_kind_has_tags_and_a_lifecycle() {
+    let of = |keys: TokenStream, fields: TokenStream| {
+        let args = quote! {
+            kind = "Disk", plural = "disks", doc = "A disk.", noun = "disk", state = "disk", observed = Observed, #keys
+        };
+        kind(args, quote! { struct DiskSpec { #fields } }).unwrap().to_string()
     };
-    let error = kind(args, quote! { struct DiskSpec { tags: TagOptions } }).map(|_| ()).unwrap_err();
-    assert_eq!(error.to_string(), "the field `lifecycle` is missing");
+    let generated = of(quote! { tag_name = "data" }, quote! {});
+    contains(&generated, &quote! { pub(crate) tags: ::kraken_aws::TagOptions });
+    contains(&generated, &quote! { pub(crate) lifecycle: ::kraken_spoke::Lifecycle });
+    assert!(generated.contains("`{Name: data, Team: shop, Env: {valueFrom: "), "{generated}");
+    let own = of(quote! {}, quote! { #[doc = "Own."] tags: TagOptions, });
+    contains(&own, &quote! { #[doc = "Own."] tags: TagOptions });
 }
 
 #[test]
@@ -153,7 +160,7 @@ fn an_ignored_field_is_not_sent_by_the_call_of_another_one() {
         )
     };
     let code = together(quote! { always_sent }).unwrap();
-    contains(&code, &quote! { kept.size.take_if(|_| ignored.covers("size")); Some(kept) });
+    contains(&code, &quote! { kept.size.take_if(|_| ignored.covers("size")); is_any.then_some(kept) });
     let error = together(quote! {}).unwrap_err().to_string();
     assert!(error.contains("`rate` is required and sent together with other fields"), "{error}");
 }
@@ -236,4 +243,74 @@ fn a_kind_with_several_objects_has_its_own_comparison() {
     assert!(!code.contains("AwsSpec"), "{code}");
     let error = expanded(quote! { several }, fields).unwrap_err().to_string();
     assert!(error.contains("has its own type of changes"), "{error}");
+}
+
+#[test]
+fn a_group_is_compared_by_its_fields_and_sent_without_ignored_ones() {
+    let code = code(quote! { #[field("check", group, change = Check)] check: Option<CheckSpec>, });
+    contains(
+        &code,
+        &quote! {
+            check: self.check.as_ref().map_or(Some(None), |given|
+                ::kraken_aws::group::one("check", given, &mut validator).map(Some)),
+        },
+    );
+    contains(
+        &code,
+        &quote! {
+            desired.check.as_ref().into_iter().flat_map(|group|
+                group.differences("check", observed, || Change::Check))
+        },
+    );
+    contains(
+        &code,
+        &quote! { kept.check.as_mut().is_some_and(|group| group.leave_ignored("check", ignored)) },
+    );
+    contains(&code, &quote! { ("check", <CheckSpec>::PUBLISHED) });
+}
+
+#[test]
+fn rules_between_fields_are_in_the_schema() {
+    let fields = quote! { #[field("size", fixed)] size: Opt<i32>, };
+    let keys = quote! { cel("has(self.size)" else "is required" at "size", "false" else "never") };
+    let code = expanded(keys, fields.clone()).unwrap();
+    contains(
+        &code,
+        &quote! {
+            #[schemars(extend("x-kubernetes-validations" = [
+                { "rule": "has(self.size)", "message": "is required", "fieldPath": ".size" },
+                { "rule": "false", "message": "never" }
+            ]))]
+        },
+    );
+    let error = expanded(quote! { cel("false" else "never" on "size") }, fields).unwrap_err().to_string();
+    assert_eq!(error, "expected `at \"field\"`");
+}
+
+#[test]
+fn the_parts_of_a_value_are_compared_and_ignored_one_by_one() {
+    let code = code(quote! {
+        #[field(
+            "action", resolve = Self::action => Joined<Action>, change = Act, parts = Self::observed, published("Actions")
+        )]
+        action: ActionSpec,
+    });
+    contains(
+        &code,
+        &quote! {
+            ::kraken_aws::group::differences(
+                "action", &desired.action, Self::observed(observed).as_ref(), || Change::Act
+            )
+        },
+    );
+    contains(
+        &code,
+        &quote! {
+            is_any |= ::kraken_aws::group::leave_ignored(
+                "action", &mut kept.action, Self::observed(observed).as_ref(), ignored
+            );
+        },
+    );
+    let found = error(quote! { #[field("a", fixed, parts = Self::f, published())] a: Opt<String>, });
+    assert!(found.contains("`a` has parts, and is a required field"), "{found}");
 }

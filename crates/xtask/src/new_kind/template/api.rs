@@ -1,10 +1,10 @@
 //! @Kind@, the API type. Replace the example fields.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
+    aws_kind,
     bounds::{Range, ZONE},
 };
-use kraken_spoke::{Lifecycle, Opt};
+use kraken_spoke::Opt;
 
 const SIZE_GIB: Range = Range(1, 1_000);
 
@@ -15,6 +15,7 @@ const SIZE_GIB: Range = Range(1, 1_000);
     doc = "A @noun@. Its main id is its @Type@Id.",
     noun = "@noun@",
     state = "@state@",
+    tag_name = "main",
     observed = super::observed::@Type@,
     summary("Size" = "Size", "Zone" = "AvailabilityZone")
 )]
@@ -26,12 +27,4 @@ pub(crate) struct @Kind@Spec {
     /// The size in GiB, 1 to 1000. Changed in place. Example: `{value: 20}`
     #[field("sizeGiB", rule = SIZE_GIB, change = Resize, observed = size)]
     pub(crate) size_gib: Opt<i32>,
-
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
-    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
-    /// `{Name: main, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    pub(crate) tags: TagOptions,
-
-    /// How this resource is created, reconciled and deleted.
-    pub(crate) lifecycle: Lifecycle,
 }
