@@ -14,6 +14,7 @@ use super::{AccessKey, Accounts};
 use crate::{
     Aws, AwsArgs,
     clients::{Settings, location_cache},
+    injected,
 };
 
 /// The name of the sessions of assumed roles, as it is in CloudTrail.
@@ -64,8 +65,9 @@ impl Aws {
             with_role.set_credentials_provider(Some(SharedCredentialsProvider::new(assumed)));
             config = with_role.build();
         }
-        let pace = (!is_simulated).then(|| RetryPartition::new(format!("sts/{key}")));
-        let location_cache = location_cache(&config, endpoint.as_deref(), pace);
+        let pace =
+            if *is_simulated { injected::pace("sts") } else { RetryPartition::new(format!("sts/{key}")) };
+        let location_cache = location_cache(&config, endpoint.as_deref(), Some(pace));
         let settings = Settings {
             config,
             endpoint: endpoint.clone(),
