@@ -8,7 +8,7 @@ use syn::{
 
 use crate::keys::{self, set, value, values};
 
-const KNOWN: &str = "kind, plural, shortname, doc, noun, state, observed, summary, drift, whole, several, change, rules, order, \
+const KNOWN: &str = "kind, plural, shortname, doc, noun, state, observed, summary, drift, whole, change, rules, order, \
                      without_ignored, at_creation";
 
 /// The keys of a kind, as described at [`crate::aws_kind`].
@@ -23,7 +23,6 @@ pub(crate) struct Args {
     pub(crate) summary: Vec<Column>,
     pub(crate) drift: Vec<LitStr>,
     pub(crate) whole: Vec<LitStr>,
-    pub(crate) several: Option<()>,
     pub(crate) hooks: Hooks,
 }
 
@@ -55,7 +54,7 @@ impl Parse for Args {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let (mut kind, mut plural, mut shortname, mut doc) = (None, None, None, None);
         let (mut noun, mut state, mut observed) = (None, None, None);
-        let (mut summary, mut drift, mut whole, mut several) = (None, None, None, None);
+        let (mut summary, mut drift, mut whole) = (None, None, None);
         let mut hooks = Hooks::default();
         keys::each(input, |key, input| match key.to_string().as_str() {
             "kind" => set(&mut kind, key, value(input)?),
@@ -68,7 +67,6 @@ impl Parse for Args {
             "summary" => set(&mut summary, key, values(input)?),
             "drift" => set(&mut drift, key, values(input)?),
             "whole" => set(&mut whole, key, values(input)?),
-            "several" => set(&mut several, key, ()),
             "change" => set(&mut hooks.change, key, value(input)?),
             "rules" => set(&mut hooks.rules, key, value(input)?),
             "order" => set(&mut hooks.order, key, value(input)?),
@@ -87,7 +85,6 @@ impl Parse for Args {
             summary: summary.unwrap_or_default(),
             drift: drift.unwrap_or_default(),
             whole: whole.unwrap_or_default(),
-            several,
             hooks,
         })
     }
