@@ -3,6 +3,7 @@
 use kraken_aws::{
     TagOptions, aws_kind,
     bounds::{IPV4, KEY_NAME, KMS_KEY, SECURITY_GROUP_ID, SUBNET_ID, literal},
+    words,
 };
 use kraken_spoke::{
     Lifecycle, Opt, option_object,
@@ -28,9 +29,11 @@ use crate::{change::Change, instance::Instance, rules};
         "Public IP" = "0.PublicIpAddress",
         "State" = "0.State.Name",
     ),
-    several,
+    drift("state"),
     change = Change,
-    rules = Self::between_fields
+    rules = Self::between_fields,
+    without_ignored = Self::without_ignored,
+    at_creation = Self::at_creation
 )]
 #[kube(scale(spec_replicas_path = ".spec.maxCount.value", status_replicas_path = ".status.replicas"))]
 #[schemars(extend("x-kubernetes-validations" = [{
@@ -55,7 +58,7 @@ pub(crate) struct EC2InstanceSpec {
 
     /// The instance type. AWS can change it only on a stopped instance: with `lifecycle.disruption: Allow`, Kraken
     /// stops, changes and starts the instances one at a time. Example: `{value: t2.nano}`
-    #[field("instanceType", rule = rules::INSTANCE_TYPE, change = InstanceType)]
+    #[field("instanceType", rule = rules::INSTANCE_TYPE, change = InstanceType, stopped)]
     pub(crate) instance_type: Opt<String>,
 
     /// The minimum number of instances of a launch, 0 to 500, at most `maxCount` unless that is 0. AWS launches no
@@ -66,7 +69,7 @@ pub(crate) struct EC2InstanceSpec {
     /// The desired number of instances, 0 to 500, or fewer if they have many tags, because their state must fit into one
     /// Kubernetes object. A change scales up or down; the newest instances are terminated first. With a `value` (not
     /// `valueFrom`), `kubectl scale ec2instance/web --replicas=3` sets it too. Example: `{value: 2}`
-    #[field("maxCount", rule = rules::COUNT, change = Terminate)]
+    #[field("maxCount", rule = rules::COUNT, count)]
     pub(crate) max_count: Public<Opt<i32>>,
 
     /// The subnet to launch in. Immutable. Default: a subnet of the default VPC. Example:
@@ -88,6 +91,7 @@ pub(crate) struct EC2InstanceSpec {
         items(1, rules::MAX_GROUPS),
         check = rules::security_group_ids,
         change = SecurityGroups,
+        compare = Self::compare_security_groups,
         published("SecurityGroups")
     )]
     pub(crate) security_group_ids: Option<ListOpt<String>>,
@@ -97,15 +101,32 @@ pub(crate) struct EC2InstanceSpec {
     #[field("keyName", rule = KEY_NAME, fixed)]
     pub(crate) key_name: Option<Public<Opt<String>>>,
 
-    /// The user data, as plain text of at most 16 KiB; Kraken encodes it. AWS can change it only on a stopped instance
-    /// (see `instanceType`), and does not run it again automatically. Kraken never shows it, but every process that can
-    /// call the instance's metadata service can read it. Default: none. Example: `{value: "#!/bin/sh\necho hello"}`
-    #[field("userData", rule = rules::USER_DATA, change = UserData, published())]
-    pub(crate) user_data: Option<Opt<String>>,
+    /// Whether detailed monitoring is enabled: CloudWatch metrics every minute instead of every five, at an additional
+    /// cost. Changed in place. Default: AWS's default (false); an existing setting is not managed. Example:
+    /// `{value: true}`
+    #[field("monitoring", change = Monitoring, compare = Self::compare_monitoring, published("Monitoring"))]
+    pub(crate) monitoring: Option<Opt<bool>>,
+
+    /// The settings of the instance metadata service. Changed in place. Default: launches require IMDSv2; existing
+    /// settings are not managed. Example: `{value: {httpPutResponseHopLimit: 2}}`
+    #[field(
+        "metadataOptions",
+        check = rules::metadata_options,
+        change = MetadataOptions,
+        compare = Self::compare_metadata,
+        published()
+    )]
+    pub(crate) metadata_options: Option<Opt<MetadataOptions>>,
 
     /// The IAM instance profile, by name or ARN. Changed in place. An empty string removes the profile. Default: none at
     /// launch; an existing profile is not managed. Example: `{value: web}`
-    #[field("iamInstanceProfile", rule = rules::INSTANCE_PROFILE, change = InstanceProfile)]
+    #[field(
+        "iamInstanceProfile",
+        rule = rules::INSTANCE_PROFILE,
+        change = InstanceProfile,
+        compare = Self::compare_profile,
+        published("IamInstanceProfile")
+    )]
     pub(crate) iam_instance_profile: Option<Opt<String>>,
 
     /// The primary private IPv4 address, in the subnet's range. Only with a `maxCount` of 1. Immutable. Default: chosen
@@ -128,22 +149,26 @@ pub(crate) struct EC2InstanceSpec {
     #[field("rootVolume", check = rules::root_volume, launch_only)]
     pub(crate) root_volume: Option<Opt<RootVolume>>,
 
-    /// The settings of the instance metadata service. Changed in place. Default: launches require IMDSv2; existing
-    /// settings are not managed. Example: `{value: {httpPutResponseHopLimit: 2}}`
-    #[field("metadataOptions", check = rules::metadata_options, change = MetadataOptions, published())]
-    pub(crate) metadata_options: Option<Opt<MetadataOptions>>,
-
-    /// Whether detailed monitoring is enabled: CloudWatch metrics every minute instead of every five, at an additional
-    /// cost. Changed in place. Default: AWS's default (false); an existing setting is not managed. Example:
-    /// `{value: true}`
-    #[field("monitoring", change = Monitoring)]
-    pub(crate) monitoring: Option<Opt<bool>>,
-
     /// Whether the instance is EBS-optimized, on types that are not by default. AWS can change it only on a stopped
     /// instance (see `instanceType`). Default: AWS's default (false); an existing setting is not managed. Example:
     /// `{value: true}`
-    #[field("ebsOptimized", change = EbsOptimized)]
+    #[field("ebsOptimized", change = EbsOptimized, stopped)]
     pub(crate) ebs_optimized: Option<Opt<bool>>,
+
+    /// The user data, as plain text of at most 16 KiB; Kraken encodes it. AWS can change it only on a stopped instance
+    /// (see `instanceType`), and does not run it again automatically. Kraken never shows it, but every process that can
+    /// call the instance's metadata service can read it. Default: none. Example: `{value: "#!/bin/sh\necho hello"}`
+    #[field(
+        "userData",
+        rule = rules::USER_DATA,
+        change = UserData,
+        compare = Self::compare_user_data,
+        stopped,
+        deep,
+        published(),
+        unpublished
+    )]
+    pub(crate) user_data: Option<Opt<String>>,
 
     /// Tags of the instances and, at launch, of their volumes, at most 45, with keys of up to 128 and values of up to 256 characters. Each
     /// value is a literal or a reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
@@ -210,16 +235,10 @@ pub(crate) struct RootVolume {
     pub(crate) delete_on_termination: Option<bool>,
 }
 
-/// A volume type that an instance can boot from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum VolumeType {
-    Gp2,
-    Gp3,
-    Io1,
-    Io2,
-    Standard,
-}
+words!(
+    /// A volume type that an instance can boot from.
+    VolumeType { Gp2 = "gp2", Gp3 = "gp3", Io1 = "io1", Io2 = "io2", Standard = "standard" }
+);
 
 /// The settings of the instance metadata service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -241,54 +260,15 @@ pub(crate) struct MetadataOptions {
     pub(crate) endpoint: Option<HttpEndpoint>,
 }
 
-/// Whether the metadata service requires a session token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum HttpTokens {
-    Required,
-    Optional,
-}
+words!(
+    /// Whether the metadata service requires a session token.
+    HttpTokens { Required = "required", Optional = "optional" }
+);
 
-/// Whether the metadata service is available.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum HttpEndpoint {
-    Enabled,
-    Disabled,
-}
-
-impl VolumeType {
-    /// The value in the AWS API.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Gp2 => "gp2",
-            Self::Gp3 => "gp3",
-            Self::Io1 => "io1",
-            Self::Io2 => "io2",
-            Self::Standard => "standard",
-        }
-    }
-}
-
-impl HttpTokens {
-    /// The value in the AWS API.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Required => "required",
-            Self::Optional => "optional",
-        }
-    }
-}
-
-impl HttpEndpoint {
-    /// The value in the AWS API.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Enabled => "enabled",
-            Self::Disabled => "disabled",
-        }
-    }
-}
+words!(
+    /// Whether the metadata service is available.
+    HttpEndpoint { Enabled = "enabled", Disabled = "disabled" }
+);
 
 option_object!(RootVolume, MetadataOptions);
 

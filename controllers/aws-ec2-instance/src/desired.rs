@@ -1,10 +1,19 @@
-//! The rules between the fields of a spec, and what follows from several fields.
+//! The rules between the fields of a spec, its own comparisons, and what follows from several fields. Pure.
 
-use kraken_aws::validator::SpecValidator;
-use kraken_spoke::Resolved;
+use std::collections::BTreeSet;
+
+use kraken_aws::{
+    diff::{changed, difference, of_sets},
+    fields::{ABSENT, NOT_SHOWN, SECRET, shown},
+    validator::SpecValidator,
+};
+use kraken_spoke::{Difference, Ignored, Resolved};
+use serde_json::json;
 
 use crate::{
     api::{Desired, EC2InstanceSpec, HttpEndpoint, MetadataOptions, PartialDesired},
+    change::Change,
+    instance::Instance,
     rules,
 };
 
@@ -29,23 +38,104 @@ impl EC2InstanceSpec {
                 .problem("privateIPAddress", "requires a maxCount of 1: instances cannot share an address");
         }
     }
+
+    /// Security groups have no order.
+    pub(crate) fn compare_security_groups(
+        desired: &Desired,
+        instance: &Instance,
+    ) -> Option<Difference<Change>> {
+        let sorted = |ids: &Vec<String>| Vec::from_iter(BTreeSet::from_iter(ids.clone()));
+        let wanted = desired.security_group_ids.as_ref()?.map(sorted);
+        of_sets("securityGroupIDs", Some(&wanted), &instance.group_ids(), Change::SecurityGroups)
+    }
+
+    pub(crate) fn compare_monitoring(desired: &Desired, instance: &Instance) -> Option<Difference<Change>> {
+        let state = instance.monitoring.as_ref()?.state.as_deref()?;
+        // A pending change counts as done: a second call has no effect.
+        let is_on = matches!(state, "enabled" | "pending");
+        changed("monitoring", desired.monitoring.as_ref(), Some(&is_on), Change::Monitoring)
+    }
+
+    /// A profile is identified by its name or its ARN; an empty name means no profile.
+    pub(crate) fn compare_profile(desired: &Desired, instance: &Instance) -> Option<Difference<Change>> {
+        let wanted = desired.iam_instance_profile.as_ref()?;
+        let want = wanted.expose().as_str();
+        let have = instance.iam_instance_profile.as_ref().and_then(|profile| profile.arn.as_deref());
+        let is_same = match have {
+            None => want.is_empty(),
+            Some(arn) => arn == want || arn.rsplit('/').next() == Some(want),
+        };
+        let want = if want.is_empty() { ABSENT.to_owned() } else { shown(wanted) };
+        let have = if wanted.is_secret() { NOT_SHOWN } else { have.unwrap_or(ABSENT) };
+        (!is_same).then(|| difference("iamInstanceProfile", want, have, Change::InstanceProfile))
+    }
+
+    /// IMDSv2 is only the default of a launch: an adopted instance may need the older version.
+    pub(crate) fn compare_metadata(desired: &Desired, instance: &Instance) -> Vec<Difference<Change>> {
+        let (wanted, have) = (desired.metadata(), &instance.metadata);
+        let is_secret = desired.metadata_options.as_ref().is_some_and(Resolved::is_secret);
+        let all = [
+            ("httpEndpoint", wanted.endpoint.map(|one| one.to_string()), have.http_endpoint.clone()),
+            ("httpTokens", wanted.tokens.map(|one| one.to_string()), have.http_tokens.clone()),
+            (
+                "httpPutResponseHopLimit",
+                wanted.hop_limit.map(|one| one.to_string()),
+                have.http_put_response_hop_limit.map(|one| one.to_string()),
+            ),
+        ];
+        let differing = all.into_iter().filter_map(|(name, want, have)| {
+            let (want, have) = want.zip(have).filter(|(want, have)| want != have)?;
+            let shown = if is_secret { (SECRET.to_owned(), NOT_SHOWN.to_owned()) } else { (want, have) };
+            Some(difference(&format!("metadataOptions.{name}"), shown.0, shown.1, Change::MetadataOptions))
+        });
+        differing.collect()
+    }
+
+    /// User data is never shown.
+    pub(crate) fn compare_user_data(desired: &Desired, instance: &Instance) -> Option<Difference<Change>> {
+        let (wanted, have) = (desired.user_data.as_ref()?, instance.user_data.as_ref()?);
+        (have.0 != wanted.expose().as_bytes())
+            .then(|| difference("userData", NOT_SHOWN, NOT_SHOWN, Change::UserData))
+    }
+
+    /// One call sets all settings of the metadata service, without ignored ones.
+    pub(crate) fn without_ignored(desired: &Desired, _: &Instance, ignored: &Ignored) -> Option<Desired> {
+        let options = desired.metadata_options.as_ref()?;
+        let is_ignored = |name: &str| ignored.covers(&format!("metadataOptions.{name}"));
+        let kept = options.map(|options| MetadataOptions {
+            tokens: options.tokens.filter(|_| !is_ignored("httpTokens")),
+            hop_limit: options.hop_limit.filter(|_| !is_ignored("httpPutResponseHopLimit")),
+            endpoint: options.endpoint.filter(|_| !is_ignored("httpEndpoint")),
+        });
+        (kept != *options).then(|| Desired { metadata_options: Some(kept), ..desired.clone() })
+    }
+
+    /// The fields that AWS does not return, or not in a comparable form. A removed key is one of them, because absent
+    /// fields are not compared.
+    pub(crate) fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {
+        let key = if desired.key_name.is_some() { "" } else { ABSENT };
+        let public = desired.associate_public_ip_address.as_ref().map(shown);
+        let volume = desired.root_volume.as_ref().map(|volume| {
+            volume.public().map_or_else(|| SECRET.to_owned(), |volume| json!(volume).to_string())
+        });
+        vec![
+            ("keyName", key.to_owned()),
+            ("associatePublicIPAddress", public.unwrap_or_default()),
+            ("rootVolume", volume.unwrap_or_default()),
+        ]
+    }
 }
 
 impl Desired {
-    /// The desired number of instances.
-    pub(crate) fn count(&self) -> usize {
-        usize::try_from(*self.max_count.expose()).unwrap_or(0)
-    }
-
     /// The desired settings of the metadata service; absent ones are not managed. If it is disabled, AWS accepts no
     /// other settings.
     pub(crate) fn metadata(&self) -> MetadataOptions {
-        self.metadata_options.as_ref().map(|options| options.expose().clone()).unwrap_or_default()
-    }
-
-    /// Whether the desired metadata service is disabled.
-    pub(crate) fn without_metadata(&self) -> bool {
-        self.metadata().endpoint == Some(HttpEndpoint::Disabled)
+        let wanted =
+            self.metadata_options.as_ref().map(|options| options.expose().clone()).unwrap_or_default();
+        if wanted.endpoint == Some(HttpEndpoint::Disabled) {
+            return MetadataOptions { endpoint: wanted.endpoint, ..MetadataOptions::default() };
+        }
+        wanted
     }
 }
 
@@ -53,13 +143,14 @@ impl Desired {
 pub(crate) mod tests {
     use super::*;
     use kraken_aws::{
-        Tags,
+        AwsSpec, Tags,
+        resource::DesiredWithTags,
         testing::{HIDDEN, assert_begin, resolve, with},
     };
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     /// The desired state of a valid spec, with some fields replaced.
-    fn resolved(changes: Value) -> Result<Desired, Vec<String>> {
+    fn resolved(changes: Value) -> Result<DesiredWithTags<Desired>, Vec<String>> {
         let spec = json!({
             "imageID": {"value": "ami-1"},
             "instanceType": {"value": "t2.nano"},
@@ -67,12 +158,17 @@ pub(crate) mod tests {
             "maxCount": {"value": 1},
         });
         let spec = serde_json::from_value(with(spec, changes)).unwrap();
-        resolve(|values| EC2InstanceSpec::desired(&spec, values))
+        let resolved = resolve(|values| EC2InstanceSpec::with_tags(&spec, values));
+        resolved.map(|(own, tags)| DesiredWithTags { own, tags })
     }
 
     /// The desired state of such a spec; key `k` of the Secret `s` is [`HIDDEN`].
-    pub(crate) fn desired(changes: Value) -> Desired {
+    pub(crate) fn desired(changes: Value) -> DesiredWithTags<Desired> {
         resolved(changes).unwrap()
+    }
+
+    fn count(changes: Value) -> i32 {
+        *EC2InstanceSpec::count(&desired(changes).own).unwrap().expose()
     }
 
     fn problems(changes: Value) -> Vec<String> {
@@ -81,17 +177,17 @@ pub(crate) mod tests {
 
     #[test]
     fn a_minimal_spec_sets_no_other_fields() {
-        let desired = desired(json!({}));
-        assert_eq!(desired.image_id.expose(), "ami-1");
-        assert_eq!(desired.count(), 1);
-        assert!(desired.subnet_id.is_none() && desired.monitoring.is_none() && desired.tags.is_empty());
+        let DesiredWithTags { own, tags } = desired(json!({}));
+        assert_eq!(own.image_id.expose(), "ami-1");
+        assert_eq!(count(json!({})), 1);
+        assert!(own.subnet_id.is_none() && own.monitoring.is_none() && tags.is_empty());
     }
 
     #[test]
     fn security_groups_can_mix_literals_and_references() {
         let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
         let web = json!({"valueFrom": {"krakenResource": {"kind": "securitygroup", "name": "web"}}});
-        let some = desired(json!({"securityGroupIDs": {"value": ["sg-1", "sg-2"]}})).security_group_ids;
+        let some = desired(json!({"securityGroupIDs": {"value": ["sg-1", "sg-2"]}})).own.security_group_ids;
         assert_eq!(some.unwrap().expose(), &["sg-1", "sg-2"]);
         assert_eq!(
             problems(json!({"securityGroupIDs": {"value": ["sg-1", web]}})),
@@ -106,9 +202,9 @@ pub(crate) mod tests {
     #[test]
     fn a_max_count_of_zero_is_valid_with_any_min_count() {
         let counts = |min: i32, max: i32| json!({"minCount": {"value": min}, "maxCount": {"value": max}});
-        assert_eq!(desired(counts(0, 0)).count(), 0);
-        assert_eq!(desired(counts(3, 0)).count(), 0);
-        assert_eq!(desired(counts(0, 3)).count(), 3);
+        assert_eq!(count(counts(0, 0)), 0);
+        assert_eq!(count(counts(3, 0)), 0);
+        assert_eq!(count(counts(0, 3)), 3);
         let found = problems(counts(3, 2));
         assert_eq!(found, ["spec.minCount: must not be greater than maxCount, unless that is 0"]);
     }

@@ -2,43 +2,14 @@
 
 #![allow(clippy::struct_field_names)] // AWS's names
 
-use std::{collections::BTreeMap, fmt};
+use std::fmt;
 
-use kraken_aws::{lookup::Tagged, tags, tags::Tags};
+use kraken_aws::{
+    resource::{Phase, RemoteObject},
+    tagged_by, tags,
+    tags::Tags,
+};
 use serde::Serialize;
-
-/// The instances of one resource, in the order of [`Observed::new`], including terminated ones while AWS returns them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Observed {
-    pub(crate) instances: Vec<Instance>,
-    /// User data by instance, of those for which it was read.
-    pub(crate) user_data: BTreeMap<String, UserData>,
-}
-
-impl Observed {
-    /// Orders the instances: by launch, then by AWS's index in that launch, then by id. Unlike the launch time, none of these
-    /// changes when an instance is stopped and started, so `instances.0` stays the same one.
-    pub(crate) fn new(mut instances: Vec<Instance>) -> Self {
-        instances.sort_by(|a, b| a.rank().cmp(&b.rank()));
-        Self { instances, user_data: BTreeMap::new() }
-    }
-
-    /// The instances that exist and are not terminating.
-    pub(crate) fn live(&self) -> Vec<&Instance> {
-        self.instances.iter().filter(|instance| instance.state.is_live()).collect()
-    }
-
-    /// The ids of running and stopped instances. The user data of others is not needed yet.
-    pub(crate) fn ids_at_rest(&self) -> Vec<String> {
-        let at_rest = self.instances.iter().filter(|instance| instance.state.is_at_rest());
-        at_rest.map(|instance| instance.instance_id.clone()).collect()
-    }
-
-    /// The ids of the live instances.
-    pub(crate) fn live_ids(&self) -> Vec<String> {
-        self.live().iter().map(|instance| instance.instance_id.clone()).collect()
-    }
-}
 
 /// One instance: the published fields of AWS's DescribeInstances, and some internal ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -75,62 +46,56 @@ pub(crate) struct Instance {
     pub(crate) launch_index: i32,
     #[serde(skip)]
     pub(crate) metadata: Metadata,
+    /// Absent if it was not read.
+    #[serde(skip)]
+    pub(crate) user_data: Option<UserData>,
+}
+
+tagged_by!(Instance, instance_id);
+
+impl RemoteObject for Instance {
+    /// An unknown state counts as transitional: no replacement is created, and the instance is not changed.
+    fn phase(&self) -> Phase {
+        match &*self.state.name {
+            "running" | "stopped" => Phase::Up,
+            "shutting-down" => Phase::Leaving,
+            "terminated" => Phase::Gone,
+            other => Phase::Settling(other.to_owned()),
+        }
+    }
+
+    /// Unlike the launch time, it does not change when an instance is stopped and started, so `instances.0` stays the same one.
+    fn launch_index(&self) -> i32 {
+        self.launch_index
+    }
 }
 
 impl Instance {
-    fn rank(&self) -> (i64, i32, &str) {
-        (tags::epoch(&self.tags), self.launch_index, &self.instance_id)
+    /// Whether AWS's name of its state is this one.
+    pub(crate) fn is(&self, state: &str) -> bool {
+        self.state.name == state
     }
 
     /// AWS cannot stop an instance without losing its root volume, unless that is an EBS volume.
     pub(crate) fn can_be_stopped(&self) -> bool {
         self.root_device_type.as_deref() != Some("instance-store")
     }
-}
 
-impl Tagged for Instance {
-    fn id(&self) -> &str {
-        &self.instance_id
+    pub(crate) fn group_ids(&self) -> Vec<&str> {
+        self.security_groups.iter().filter_map(|group| group.group_id.as_deref()).collect()
     }
 
-    fn tags(&self) -> &Tags {
-        &self.tags
+    /// The ids of its volumes.
+    pub(crate) fn volumes(&self) -> impl Iterator<Item = String> {
+        self.block_device_mappings.iter().filter_map(|mapping| mapping.ebs.as_ref()?.volume_id.clone())
     }
 }
 
-/// The state of an instance. An unknown state counts as live and transitional: no replacement is created, and the instance is
-/// not changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct State {
     pub(crate) code: i32,
     pub(crate) name: String,
-}
-
-impl State {
-    pub(crate) fn is_live(&self) -> bool {
-        !matches!(self.name.as_str(), "shutting-down" | "terminated")
-    }
-
-    pub(crate) fn is_terminated(&self) -> bool {
-        self.name == "terminated"
-    }
-
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.name == "stopped"
-    }
-
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.name == "stopping"
-    }
-
-    pub(crate) fn is_running(&self) -> bool {
-        self.name == "running"
-    }
-
-    pub(crate) fn is_at_rest(&self) -> bool {
-        matches!(self.name.as_str(), "running" | "stopped")
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -165,14 +130,14 @@ pub(crate) struct Association {
     pub(crate) public_dns_name: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct BlockDeviceMapping {
     pub(crate) device_name: Option<String>,
     pub(crate) ebs: Option<Ebs>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Ebs {
     pub(crate) volume_id: Option<String>,
@@ -193,9 +158,9 @@ pub(crate) struct Monitoring {
 /// The metadata service of an instance; absent values are unknown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Metadata {
-    pub(crate) tokens: Option<String>,
-    pub(crate) hop_limit: Option<i32>,
-    pub(crate) endpoint: Option<String>,
+    pub(crate) http_tokens: Option<String>,
+    pub(crate) http_put_response_hop_limit: Option<i32>,
+    pub(crate) http_endpoint: Option<String>,
 }
 
 /// User data, decoded. It may contain secrets, so it does not implement `Serialize`, and `Debug` does not show it.
@@ -211,7 +176,9 @@ impl fmt::Debug for UserData {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use kraken_aws::tags::EPOCH;
+    use crate::calls::Instances;
+    use kraken_aws::{Managed, tags::EPOCH};
+    use kraken_spoke::External;
 
     /// A running instance of the first launch.
     pub(crate) fn instance(id: &str) -> Instance {
@@ -221,7 +188,7 @@ pub(crate) mod tests {
             image_id: Some("ami-1".into()),
             state: state("running"),
             tags: Tags::from([(EPOCH.to_owned(), "1".to_owned())]),
-            metadata: Metadata { tokens: Some("required".into()), ..Metadata::default() },
+            metadata: Metadata { http_tokens: Some("required".into()), ..Metadata::default() },
             ..Instance::default()
         }
     }
@@ -247,19 +214,20 @@ pub(crate) mod tests {
             launched("i-1", "10", 0),
             launched("i-2", "10", 0),
         ];
-        let wanted = Observed::new(all.clone());
-        assert_eq!(wanted.live_ids(), ["i-4", "i-3", "i-1", "i-2"]);
+        assert_eq!(Managed::<Instances>::ids(&all), ["i-4", "i-3", "i-1", "i-2"]);
         all.reverse();
-        assert_eq!(Observed::new(all), wanted);
+        assert_eq!(Managed::<Instances>::ids(&all), ["i-4", "i-3", "i-1", "i-2"]);
     }
 
     #[test]
     fn a_terminating_instance_is_not_live() {
         let states =
             ["pending", "running", "stopping", "stopped", "shutting-down", "terminated", "hibernating"];
-        let live: Vec<_> = states.into_iter().filter(|name| state(name).is_live()).collect();
+        let phase = |name: &&str| in_state("i-1", name).phase();
+        let is_live = |name: &&str| !matches!(phase(name), Phase::Leaving | Phase::Gone);
+        let live: Vec<_> = states.into_iter().filter(is_live).collect();
         assert_eq!(live, ["pending", "running", "stopping", "stopped", "hibernating"]);
-        let rest: Vec<_> = states.into_iter().filter(|name| state(name).is_at_rest()).collect();
+        let rest: Vec<_> = states.into_iter().filter(|name| phase(name) == Phase::Up).collect();
         assert_eq!(rest, ["running", "stopped"]);
     }
 

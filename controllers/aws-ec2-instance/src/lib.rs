@@ -1,18 +1,19 @@
 //! `kraken-aws-ec2-instance`: the spoke that manages EC2 instances.
 
 mod api;
+mod calls;
 mod change;
-mod compare;
 mod desired;
-mod external;
 mod instance;
 mod mark;
 mod rules;
-mod state;
+mod stops;
+#[cfg(test)]
+mod tests;
 
 use std::process::ExitCode;
 
-use kraken_aws::{Aws, AwsArgs};
+use kraken_aws::{Aws, AwsArgs, Managed};
 use kraken_spoke::{Manager, Registry, Spoke};
 
 /// The spoke of EC2 instances.
@@ -30,7 +31,7 @@ impl Spoke for Ec2 {
     }
 
     fn kinds(registry: &mut impl Registry<Aws>) {
-        registry.kind::<external::Instances>();
+        registry.kind::<Managed<calls::Instances>>();
     }
 }
 

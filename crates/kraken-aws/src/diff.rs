@@ -16,6 +16,20 @@ pub fn fixed<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
     })
 }
 
+/// The difference of an immutable field of a kind whose resources have several objects of this name.
+pub fn fixed_at_launch<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
+    path: &str,
+    desired: Option<&Resolved<T>>,
+    have: Option<&H>,
+    noun: &str,
+) -> Option<Difference<C>> {
+    differing(path, desired?, have, || {
+        Remedy::Immutable(format!(
+            "it is set at launch only: restore the old value, or let Kraken replace the {noun}s (spec.lifecycle.replace)"
+        ))
+    })
+}
+
 /// The difference of a field that can be changed in place.
 pub fn changed<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
     path: &str,
@@ -24,6 +38,17 @@ pub fn changed<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
     change: C,
 ) -> Option<Difference<C>> {
     differing(path, desired?, have, || Remedy::Change(change))
+}
+
+/// The difference of a field that can be changed only while the object is stopped.
+pub fn stopped<C>(difference: Difference<C>) -> Difference<C> {
+    match difference.remedy {
+        Remedy::Change(change) => {
+            let takes = "it is changed only while the object is stopped".to_owned();
+            Difference { field: difference.field, remedy: Remedy::Disruptive(change, takes) }
+        }
+        _ => difference,
+    }
 }
 
 /// A difference with texts of the caller.
@@ -132,6 +157,16 @@ mod tests {
         assert_eq!(found.remedy, Remedy::Change("change"));
         let found = fixed::<_, _, ()>("f", Some(&text("a")), Some(&"b".to_owned())).unwrap();
         assert!(matches!(found.remedy, Remedy::Immutable(_)));
+    }
+
+    #[test]
+    fn a_change_that_requires_a_stop_is_disruptive() {
+        let found = stopped(difference("f", "a", "b", "change"));
+        assert!(matches!(found.remedy, Remedy::Disruptive("change", _)), "{found:?}");
+        let fixed =
+            fixed_at_launch::<_, _, ()>("f", Some(&text("a")), Some(&"b".to_owned()), "disk").unwrap();
+        assert!(matches!(&fixed.remedy, Remedy::Immutable(why) if why.contains("replace the disks")));
+        assert_eq!(stopped(fixed.clone()), fixed);
     }
 
     #[test]

@@ -102,6 +102,11 @@ fn tidy(message: &str) -> String {
     text.chars().take(MAX_MESSAGE - 1).chain(['…']).collect()
 }
 
+/// A failure that requires an edit, without an error of AWS.
+pub fn terminal(action: &str, message: impl Into<String>) -> Failure {
+    failure(FailureClass::Terminal, action, "", message.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

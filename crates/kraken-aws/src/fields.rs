@@ -1,7 +1,7 @@
 //! Paths and values of fields in differences and problems.
 
 use kraken_spoke::{OptionType, Resolved};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The placeholder of a value from a Secret.
 pub const SECRET: &str = "***";
@@ -27,6 +27,11 @@ pub fn item_path(list: &str, item: &str) -> String {
 /// A desired value as text.
 pub fn shown<T: OptionType + ToString>(value: &Resolved<T>) -> String {
     value.public().map_or_else(|| SECRET.to_owned(), ToString::to_string)
+}
+
+/// A value of the spec in the published state: none if it is absent or from a Secret.
+pub fn public<T: OptionType>(value: Option<&Resolved<T>>) -> Option<Value> {
+    value.and_then(Resolved::public).map(|value| json!(value))
 }
 
 /// `a, b, c`, and `a, b, c, d, e and 7 more` for many.

@@ -29,6 +29,7 @@ pub mod tags;
 #[doc(hidden)]
 pub mod testing;
 pub mod validator;
+mod words;
 
 pub use args::AwsArgs;
 pub use aws_sdk_ec2 as ec2;
@@ -37,5 +38,5 @@ pub use aws_smithy_types::base64;
 pub use client::Aws;
 pub use group::AwsGroup;
 pub use kraken_derive::{aws_group, aws_kind};
-pub use resource::{AwsResource, AwsSpec, Managed};
+pub use resource::{AwsObjects, AwsResource, AwsSpec, Managed};
 pub use tags::{TagOptions, Tags};

@@ -43,6 +43,14 @@ pub fn is_about_an_id(failure: &Failure) -> bool {
     ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
 }
 
+/// Succeeds if AWS rejects the call because of a missing id: a missing object counts as deleted.
+pub(crate) fn gone_is_fine(result: Result<(), Failure>) -> Result<(), Failure> {
+    match result {
+        Err(failure) if is_about_an_id(&failure) => Ok(()),
+        result => result,
+    }
+}
+
 /// Succeeds if AWS rejects the call with one of these codes, because the change was made already: the preceding
 /// observation was stale.
 ///

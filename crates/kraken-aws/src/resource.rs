@@ -1,10 +1,15 @@
-//! The layer for kinds with one AWS object per resource: a VPC, a subnet, a listener. It implements their common parts,
-//! so that a kind consists of its fields, their comparison, and its calls.
+//! The layer for kinds of AWS. It implements their common parts, so that a kind consists of its fields, their comparison, and
+//! its calls: [`AwsResource`] with one object per resource (a VPC, a subnet, a listener), [`AwsObjects`] with several (EC2
+//! instances).
 
 mod compare;
 mod external;
+mod group;
+mod objects;
+mod one;
 mod reader;
 mod sdk;
+mod select;
 mod spec;
 mod tag_changes;
 
@@ -15,10 +20,13 @@ use kraken_spoke::{Failure, FailureClass, Launch, OwnSecret, SpokeKind};
 use kube::core::object::HasSpec;
 use serde::Serialize;
 
+pub use compare::{Change, DesiredWithTags};
 pub use external::Managed;
-pub use sdk::FromSdk;
+pub use group::Group;
+pub use objects::AwsObjects;
+pub use sdk::{FromSdk, non_empty};
 pub use spec::AwsSpec;
-pub use tag_changes::TagChange;
+pub use tag_changes::{TagChange, remove_all as remove_tags_of_all, set_all as set_tags_of_all};
 
 use crate::{
     Aws,
@@ -51,6 +59,11 @@ pub trait RemoteObject: Tagged + Serialize + Debug + Sync + 'static {
     /// The id for tagging, if it differs from the id.
     fn tagged_as(&self) -> &str {
         self.id()
+    }
+
+    /// Its index among the objects of its launch, by which they are ordered.
+    fn launch_index(&self) -> i32 {
+        0
     }
 }
 
@@ -131,7 +144,7 @@ pub struct DescribeQuery {
 }
 
 /// The spec of a kind.
-pub type SpecOf<S> = <<S as AwsResource>::Kind as HasSpec>::Spec;
+pub type SpecOf<S> = <<S as AwsObjects>::Kind as HasSpec>::Spec;
 /// The desired state of a kind.
 pub type DesiredOf<S> = <SpecOf<S> as AwsSpec>::Desired;
 /// The observed object of a kind.

@@ -11,8 +11,8 @@ use crate::{
     keys::{self, set, value, values},
 };
 
-const KNOWN: &str = "kind, plural, shortname, doc, noun, state, observed, summary, drift, whole, several, tag_name, cel, change, \
-                     rules, order, without_ignored, at_creation";
+const KNOWN: &str = "kind, plural, shortname, doc, noun, state, observed, summary, drift, whole, tag_name, cel, change, rules, \
+                     order, without_ignored, at_creation";
 
 /// The keys of a kind, as described at [`crate::aws_kind`].
 pub(crate) struct Args {
@@ -26,7 +26,6 @@ pub(crate) struct Args {
     pub(crate) summary: Vec<Column>,
     pub(crate) drift: Vec<LitStr>,
     pub(crate) whole: Vec<LitStr>,
-    pub(crate) several: Option<()>,
     pub(crate) tag_name: Option<LitStr>,
     pub(crate) cel: Vec<CelRule>,
     pub(crate) hooks: Hooks,
@@ -60,7 +59,7 @@ impl Parse for Args {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let (mut kind, mut plural, mut shortname, mut doc) = (None, None, None, None);
         let (mut noun, mut state, mut observed) = (None, None, None);
-        let (mut summary, mut drift, mut whole, mut several) = (None, None, None, None);
+        let (mut summary, mut drift, mut whole) = (None, None, None);
         let (mut tag_name, mut cel) = (None, None);
         let mut hooks = Hooks::default();
         keys::each(input, |key, input| match key.to_string().as_str() {
@@ -74,7 +73,6 @@ impl Parse for Args {
             "summary" => set(&mut summary, key, values(input)?),
             "drift" => set(&mut drift, key, values(input)?),
             "whole" => set(&mut whole, key, values(input)?),
-            "several" => set(&mut several, key, ()),
             "tag_name" => set(&mut tag_name, key, value(input)?),
             "cel" => set(&mut cel, key, values(input)?),
             "change" => set(&mut hooks.change, key, value(input)?),
@@ -95,7 +93,6 @@ impl Parse for Args {
             summary: summary.unwrap_or_default(),
             drift: drift.unwrap_or_default(),
             whole: whole.unwrap_or_default(),
-            several,
             tag_name,
             cel: cel.unwrap_or_default(),
             hooks,

@@ -1,6 +1,7 @@
 //! A field of a spec, with the keys of its `#[field(...)]`.
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
 use syn::{
     Attribute, Error, Expr, Field as SynField, LitStr, Path, Result, Token, Type, Visibility, parenthesized,
     parse::{Parse, ParseStream},
@@ -12,7 +13,7 @@ use crate::{
 };
 
 const KNOWN: &str = "rule, check, items, resolve, group, parts, default, observed, published, fixed, change, add, remove, compare, \
-                     launch_only, kraken_only, deep, always_sent";
+                     launch_only, kraken_only, count, deep, stopped, unpublished, always_sent";
 
 /// A field with a `#[field(...)]`.
 pub(crate) struct Field {
@@ -37,6 +38,8 @@ pub(crate) enum Decision {
     Own,
     LaunchOnly,
     KrakenOnly,
+    /// The number of objects.
+    Count,
 }
 
 /// A variant of the changes of a kind.
@@ -68,6 +71,8 @@ pub(crate) struct Keys {
     pub(crate) published: Option<Vec<LitStr>>,
     pub(crate) compare: Option<Path>,
     pub(crate) deep: Option<()>,
+    pub(crate) stopped: Option<()>,
+    pub(crate) unpublished: Option<()>,
     pub(crate) always_sent: Option<()>,
     fixed: Option<()>,
     change: Option<Variant>,
@@ -75,6 +80,7 @@ pub(crate) struct Keys {
     remove: Option<Variant>,
     launch_only: Option<()>,
     kraken_only: Option<()>,
+    count: Option<()>,
 }
 
 /// `function => Type`.
@@ -131,6 +137,8 @@ impl Parse for Keys {
             published: None,
             compare: None,
             deep: None,
+            stopped: None,
+            unpublished: None,
             always_sent: None,
             fixed: None,
             change: None,
@@ -138,6 +146,7 @@ impl Parse for Keys {
             remove: None,
             launch_only: None,
             kraken_only: None,
+            count: None,
         };
         if !input.is_empty() {
             input.parse::<Token![,]>()?;
@@ -154,6 +163,8 @@ impl Parse for Keys {
             "published" => set(&mut keys.published, key, values(input)?),
             "compare" => set(&mut keys.compare, key, value(input)?),
             "deep" => set(&mut keys.deep, key, ()),
+            "stopped" => set(&mut keys.stopped, key, ()),
+            "unpublished" => set(&mut keys.unpublished, key, ()),
             "always_sent" => set(&mut keys.always_sent, key, ()),
             "fixed" => set(&mut keys.fixed, key, ()),
             "change" => set(&mut keys.change, key, value(input)?),
@@ -161,6 +172,7 @@ impl Parse for Keys {
             "remove" => set(&mut keys.remove, key, value(input)?),
             "launch_only" => set(&mut keys.launch_only, key, ()),
             "kraken_only" => set(&mut keys.kraken_only, key, ()),
+            "count" => set(&mut keys.count, key, ()),
             _ => Err(keys::unknown(key, KNOWN)),
         })?;
         Ok(keys)
@@ -206,6 +218,16 @@ impl Field {
         }
     }
 
+    /// Its desired value, as an optional reference.
+    pub(crate) fn wanted(&self) -> TokenStream {
+        let ident = &self.ident;
+        if self.shape.is_optional {
+            quote! { desired.#ident.as_ref() }
+        } else {
+            quote! { Some(&desired.#ident) }
+        }
+    }
+
     fn checked(self) -> Result<Self> {
         let keys = &self.keys;
         let is_other = self.shape.group().is_some();
@@ -240,6 +262,10 @@ impl Field {
             (
                 keys.deep.is_some() && !self.shape.is_optional,
                 "is required, and cannot be `deep`: each observation would be deep",
+            ),
+            (
+                keys.stopped.is_some() && self.change().is_none(),
+                "is not changed in place, and cannot be `stopped`",
             ),
             (
                 matches!(self.decision, Decision::Items(..)) && !self.shape.is_list(),
@@ -278,6 +304,7 @@ fn decision(ident: &Ident, keys: &mut Keys) -> Result<Decision> {
         items,
         keys.launch_only.map(|()| Decision::LaunchOnly),
         keys.kraken_only.map(|()| Decision::KrakenOnly),
+        keys.count.map(|()| Decision::Count),
     ];
     let mut made = all.into_iter().flatten();
     match (made.next(), made.next()) {
@@ -287,12 +314,14 @@ fn decision(ident: &Ident, keys: &mut Keys) -> Result<Decision> {
             ident.span(),
             format!(
                 "say what an edit of `{ident}` does: `fixed`, `change = Variant`, `add = Variant, remove = Variant`, \
-                 `compare = Self::f`, `launch_only` or `kraken_only`"
+                 `compare = Self::f`, `launch_only`, `kraken_only` or `count`"
             ),
         )),
         (Some(_), Some(_)) => Err(Error::new(
             ident.span(),
-            format!("`{ident}` has several of `fixed`, `change`, `add`, `launch_only` and `kraken_only`"),
+            format!(
+                "`{ident}` has several of `fixed`, `change`, `add`, `launch_only`, `kraken_only` and `count`"
+            ),
         )),
     }
 }

@@ -51,8 +51,6 @@ use proc_macro::TokenStream;
 /// - `rules = Self::f`: validates rules between fields, with `&self`, `&PartialDesired` and the validator.
 /// - `order = Self::f`: sorts the differences, with `&Desired` and `&mut Vec<Difference<Change>>`. Without it, fields that
 ///   are fixed come first, then changes; both in the order of the fields.
-/// - `several`: the kind has several objects and implements `External` itself. Instead of `AwsSpec`, the spec has the
-///   constants `SECRET_FIELD_PATHS` and `SUMMARY`, and the methods `desired` and `fixed`; `Desired` contains the tags.
 /// - `change = Change`: the kind's own type of changes, if some of them have values of other types.
 /// - `without_ignored = Self::f`, `at_creation = Self::f`: replace the generated functions of `AwsSpec`.
 ///
@@ -65,6 +63,8 @@ use proc_macro::TokenStream;
 /// - `compare = Self::f` alone: its own comparison, with its own remedies.
 /// - `launch_only`: applied at creation only, and not observable.
 /// - `kraken_only`: a setting of Kraken, which is not part of the desired state.
+/// - `count`: the number of objects. Each of a resource's objects is compared; they are launched together, so that fields
+///   that are fixed are so since the launch. `PartialDesired` contains the tags, and the state the values of the spec.
 ///
 /// And as needed:
 /// - `rule = BOUND`: a bound of `kraken_aws::bounds`, for the schema and for the validation. `check = f` validates instead
@@ -79,8 +79,10 @@ use proc_macro::TokenStream;
 /// - `compare = Self::f` in addition to `fixed` or `change`: compares instead of the generated code, with `&Desired` and the
 ///   observed object, and returns differences.
 /// - `deep`: observed by deep observations only; not compared after others.
+/// - `stopped`, of a field with `change`: AWS changes it only while the object is stopped. Not compared while it is unknown.
 /// - `published("Path", ...)`: the paths of the published state that contain the value, below `state`. Without it, the
 ///   observed field; with `compare` or a method it is required, because nothing else keeps a Secret's value unpublished.
+/// - `unpublished`: not among the values of the spec in the state of a kind with a count.
 /// - `always_sent`: sent by its call even if it is ignored, because AWS requires it.
 #[proc_macro_attribute]
 pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {

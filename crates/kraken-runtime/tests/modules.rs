@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Crates that still have `x.rs` beside `x/`.
-const OTHERS: &[&str] = &["crates/kraken-aws", "controllers/aws-ec2-instance"];
+const OTHERS: &[&str] = &["crates/kraken-aws"];
 
 fn crates(root: &Path) -> Vec<PathBuf> {
     let mut found = vec![root.join("tests"), root.join("webhooks")];

@@ -1,75 +1,120 @@
-//! The comparison of a resource's objects with the desired state: surplus objects, the phase, tags, and the fields of the
-//! kind. Pure.
+//! The comparison of a resource's objects with the desired state: missing and surplus objects, their phases, tags, and the
+//! fields of the kind. Pure.
 
 use kraken_spoke::{Comparison, Difference, FieldDiff, Remedy};
 
 use super::{
-    AwsResource, AwsSpec, ChangeOf, DesiredOf, ObservedOf, Phase, RemoteObject, SpecOf, TagChange,
-    tag_changes,
+    AwsObjects, AwsSpec, ChangeOf, DesiredOf, Group, ObservedOf, Phase, RemoteObject, SpecOf, TagChange,
+    select::living, tag_changes,
 };
 use crate::{
+    fields::{listed, shown},
     lookup::Tagged,
-    tags::{self, Tags},
+    tags::Tags,
 };
 
-/// The desired state of an object, with the user's tags.
-#[derive(Debug)]
+/// The desired state, with the user's tags.
+#[derive(Clone, Debug)]
 pub struct DesiredWithTags<D> {
-    pub(super) own: D,
-    pub(super) tags: Tags,
+    /// The fields of the kind.
+    pub own: D,
+    /// The user's tags.
+    pub tags: Tags,
 }
 
-/// A change in place.
-#[derive(Debug)]
+/// A change in place of the objects with these ids.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Change<C> {
     /// Changes a tag.
-    Tag(TagChange),
+    Tag(TagChange, Vec<String>),
     /// A change of the kind.
-    Own(C),
-    /// Deletes a surplus object.
-    Surplus(String),
+    Own(C, Vec<String>),
+    /// Deletes surplus objects.
+    Surplus(Vec<String>),
 }
 
-/// The objects that are not being deleted, the oldest first.
-pub(super) fn living<T: RemoteObject>(objects: &[T]) -> Vec<&T> {
-    let is_there = |object: &&T| !matches!(object.phase(), Phase::Leaving | Phase::Gone);
-    let mut living: Vec<&T> = objects.iter().filter(is_there).collect();
-    living.sort_by_key(|object| (tags::epoch(object.tags()), object.id().to_owned()));
-    living
+/// The desired number of objects.
+pub(super) fn count<S: AwsObjects>(desired: &DesiredOf<S>) -> usize {
+    SpecOf::<S>::count(desired).map_or(1, |count| usize::try_from(*count.expose()).unwrap_or(0))
 }
 
-/// The differences between the desired state and the observed objects.
-pub(super) fn compare<S: AwsResource>(
+/// The differences between the desired state and the observed objects. Only those that are kept are compared.
+pub(super) fn compare<S: AwsObjects>(
     desired: &DesiredWithTags<DesiredOf<S>>,
     observed: &[ObservedOf<S>],
 ) -> Comparison<Change<ChangeOf<S>>> {
-    let living = living(observed);
-    let Some((first, surplus)) = living.split_first() else {
-        return Comparison { missing: Some(format!("1 {}", SpecOf::<S>::NOUN)), ..Comparison::default() };
-    };
-    let mut differences: Vec<_> = surplus
-        .iter()
-        .map(|object| Difference {
-            field: FieldDiff::new(
-                "",
-                format!("1 {}", SpecOf::<S>::NOUN),
-                format!("{} in addition", object.id()),
-            ),
-            remedy: Remedy::Change(Change::Surplus(object.id().to_owned())),
-        })
-        .collect();
-    let mut settling = None;
-    match first.phase() {
-        Phase::Settling(what) => settling = Some(format!("{} is {what}", first.id())),
-        Phase::Failed(why) => differences.push(Difference {
+    let (living, wanted) = (living(observed), count::<S>(&desired.own));
+    let (kept, surplus) = living.split_at(living.len().min(wanted));
+    let mut differences = too_many::<S>(&desired.own, living.len(), surplus);
+    differences.extend(kept.iter().filter_map(|object| match object.phase() {
+        Phase::Failed(why) => Some(Difference {
             field: FieldDiff::new("state", "available", format!("failed: {why}")),
             remedy: Remedy::Immutable("delete and recreate the resource, or set lifecycle.replace".into()),
         }),
-        Phase::Up | Phase::Leaving | Phase::Gone => {}
+        Phase::Up | Phase::Settling(_) | Phase::Leaving | Phase::Gone => None,
+    }));
+    let of_tags = Group::all(kept, |object| tag_changes::differences(&desired.tags, object.tags()));
+    differences.extend(in_order(of_tags).into_iter().map(|group| group.map(Change::Tag).difference()));
+    let mut own = Group::all(kept, |object| SpecOf::<S>::differences(&desired.own, object));
+    own.sort_by_key(|group| {
+        let field = group.path.split(['.', '[']).next();
+        SpecOf::<S>::FIELD_ORDER.iter().position(|name| Some(*name) == field)
+    });
+    differences.extend(S::remedies(kept, own));
+    let missing = wanted.saturating_sub(living.len());
+    let missing = (missing > 0).then(|| missing_objects::<S>(&desired.own, missing));
+    Comparison { missing, settling: settling::<S>(kept), differences }
+}
+
+fn missing_objects<S: AwsObjects>(desired: &DesiredOf<S>, missing: usize) -> String {
+    let plural = if missing == 1 { "" } else { "s" };
+    let of = SpecOf::<S>::count(desired).map(|count| format!(" of {}", count.expose())).unwrap_or_default();
+    format!("{missing} {}{plural}{of}", SpecOf::<S>::NOUN)
+}
+
+/// Of several objects, the newest ones are deleted by one change.
+fn too_many<S: AwsObjects>(
+    desired: &DesiredOf<S>,
+    living: usize,
+    surplus: &[&ObservedOf<S>],
+) -> Vec<Difference<Change<ChangeOf<S>>>> {
+    let noun = SpecOf::<S>::NOUN;
+    let difference = |path, want, have, ids| Difference {
+        field: FieldDiff::new(path, want, have),
+        remedy: Remedy::Change(Change::Surplus(ids)),
+    };
+    let id = |object: &&ObservedOf<S>| object.id().to_owned();
+    match SpecOf::<S>::count(desired) {
+        Some(_) if surplus.is_empty() => vec![],
+        Some(count) => {
+            let ids = surplus.iter().rev().map(id).collect();
+            vec![difference(SpecOf::<S>::COUNT_PATH, shown(count), format!("{living} {noun}s"), ids)]
+        }
+        None => {
+            let one = |object| {
+                difference("", format!("1 {noun}"), format!("{} in addition", id(object)), vec![id(object)])
+            };
+            surplus.iter().map(one).collect()
+        }
     }
-    let of_tags = tag_changes::differences(&desired.tags, first.tags());
-    differences.extend(of_tags.into_iter().map(|difference| difference.map(Change::Tag)));
-    let own = SpecOf::<S>::differences(&desired.own, first);
-    differences.extend(own.into_iter().map(|difference| difference.map(Change::Own)));
-    Comparison { missing: None, settling, differences }
+}
+
+fn settling<S: AwsObjects>(kept: &[&ObservedOf<S>]) -> Option<String> {
+    let moving = kept.iter().filter_map(|object| match object.phase() {
+        Phase::Settling(what) => Some(format!("{} is {what}", object.id())),
+        _ => None,
+    });
+    let moving: Vec<_> = moving.collect();
+    let noun =
+        if SpecOf::<S>::COUNT_PATH.is_empty() { String::new() } else { format!("{} ", SpecOf::<S>::NOUN) };
+    (!moving.is_empty()).then(|| format!("{noun}{}", listed(&moving)))
+}
+
+/// Tags are set in the order of their keys, then others are removed.
+fn in_order<T>(mut of_tags: Vec<Group<'_, T, TagChange>>) -> Vec<Group<'_, T, TagChange>> {
+    of_tags.sort_by_cached_key(|group| match &group.remedy {
+        Remedy::Change(change) => Some(change.clone()),
+        _ => None,
+    });
+    of_tags
 }

@@ -1,6 +1,6 @@
-//! Implements [`External`] for an [`AwsResource`].
+//! Implements [`External`] for the calls of a kind.
 
-use std::{fmt, marker::PhantomData};
+use std::{collections::BTreeMap, fmt, marker::PhantomData};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
@@ -11,25 +11,25 @@ use kraken_spoke::{
 use serde_json::{Value, json};
 
 use super::{
-    AwsResource, AwsSpec, ChangeOf, Creation, DesiredOf, ObservedOf, Phase, RemoteObject, SpecOf,
-    compare::{self, Change, DesiredWithTags, living},
+    AwsObjects, AwsSpec, ChangeOf, Creation, DesiredOf, ObservedOf, Phase, RemoteObject, SpecOf, TagChange,
+    compare::{self, Change, DesiredWithTags},
     reader::Reader,
+    select::{by_tags, living, owned},
+    tag_changes,
 };
 use crate::{
     Aws,
     account::ACCOUNTS,
     fields::pruned,
     lookup::{self, Tagged},
-    missing::is_about_an_id,
-    release::lagging,
-    tag_memory,
-    tags::{self, KEYS, MEMORY},
+    missing::{gone_is_fine, is_about_an_id},
+    tag_memory, tags,
 };
 
 /// The number of concurrent calls for attributes that need one call per object.
 const AT_ONCE: usize = 8;
 
-/// The [`External`] of an [`AwsResource`] kind.
+/// The [`External`] of a kind with these calls: an [`AwsObjects`], and therefore also an [`super::AwsResource`].
 pub struct Managed<S> {
     aws: Aws,
     kind: PhantomData<fn() -> S>,
@@ -41,13 +41,13 @@ impl<S> fmt::Debug for Managed<S> {
     }
 }
 
-impl<S: AwsResource> FromContext<Aws> for Managed<S> {
+impl<S: AwsObjects> FromContext<Aws> for Managed<S> {
     fn from_context(aws: &Aws) -> Self {
         Self { aws: aws.clone(), kind: PhantomData }
     }
 }
 
-impl<S: AwsResource> External for Managed<S> {
+impl<S: AwsObjects> External for Managed<S> {
     type Kind = S::Kind;
     type Desired = DesiredWithTags<DesiredOf<S>>;
     type Observed = Vec<ObservedOf<S>>;
@@ -58,6 +58,8 @@ impl<S: AwsResource> External for Managed<S> {
     const SECRET_FIELD_PATHS: &[(&str, &[&str])] = SpecOf::<S>::SECRET_FIELD_PATHS;
     const SUMMARY: &[(&str, &str)] = SpecOf::<S>::SUMMARY;
     const MAKES_SECRETS: bool = S::MAKES_SECRETS;
+    const DISRUPTS: bool = S::DISRUPTS;
+    const MISSING_PATH: &str = SpecOf::<S>::COUNT_PATH;
     const WHOLE_PATHS: &[&str] = SpecOf::<S>::WHOLE_PATHS;
     const ACCOUNTS: Option<AccountKind> = Some(ACCOUNTS);
 
@@ -74,10 +76,7 @@ impl<S: AwsResource> External for Managed<S> {
     }
 
     fn desired(spec: &SpecOf<S>, values: &mut Resolver<'_>) -> Option<Self::Desired> {
-        let own = spec.desired(values);
-        // Both are resolved before an error is returned, so that all problems are reported.
-        let tags = tags::take(spec.tags(), values);
-        own.zip(tags).map(|(own, tags)| DesiredWithTags { own, tags })
+        spec.with_tags(values).map(|(own, tags)| DesiredWithTags { own, tags })
     }
 
     fn own_secret(spec: &SpecOf<S>) -> Option<OwnSecret> {
@@ -99,6 +98,26 @@ impl<S: AwsResource> External for Managed<S> {
 
     fn at_creation(desired: &Self::Desired) -> Vec<(&'static str, String)> {
         SpecOf::<S>::at_creation(&desired.own)
+    }
+
+    fn what_is_done(change: &Self::Change) -> Option<String> {
+        match change {
+            Change::Own(change, ids) => S::what_is_done(change, ids),
+            Change::Tag(..) | Change::Surplus(_) => None,
+        }
+    }
+
+    fn max_objects(desired: &Self::Desired) -> usize {
+        compare::count::<S>(&desired.own)
+    }
+
+    fn replicas(observed: &Self::Observed) -> Option<i32> {
+        let has_count = !SpecOf::<S>::COUNT_PATH.is_empty();
+        i32::try_from(living(observed).len()).ok().filter(|_| has_count)
+    }
+
+    fn disrupted(observed: &Self::Observed) -> (Vec<String>, bool) {
+        S::disrupted(&living(observed))
     }
 
     fn ids(observed: &Self::Observed) -> Vec<String> {
@@ -130,9 +149,14 @@ impl<S: AwsResource> External for Managed<S> {
         observed.into_iter().partition(|object| tags::epoch(object.tags()) < epoch)
     }
 
-    fn state(_: &Self::Desired, observed: &Self::Observed) -> Value {
-        let first = living(observed).first().map(|object| pruned(json!(object)));
-        json!({SpecOf::<S>::STATE_KEY: first})
+    fn state(desired: &Self::Desired, observed: &Self::Observed) -> Value {
+        let (key, living) = (SpecOf::<S>::STATE_KEY, living(observed));
+        if SpecOf::<S>::COUNT_PATH.is_empty() {
+            return json!({key: living.first().map(|object| pruned(json!(object)))});
+        }
+        let values = SpecOf::<S>::public_values(&desired.own).into_iter();
+        let spec: BTreeMap<_, _> = values.chain([("tags", json!(desired.tags))]).collect();
+        pruned(json!({key: living, "spec": spec}))
     }
 
     fn needs_deep_observation(desired: &Self::Desired) -> bool {
@@ -145,9 +169,19 @@ impl<S: AwsResource> External for Managed<S> {
 
     async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Self::Observed>, Failure> {
         let found = lookup::observe(&Reader::<S>::new(&self.aws), requests).await?;
+        let mut observed: Vec<Self::Observed> = vec![vec![]; found.len()];
         let deep: Vec<bool> = requests.iter().map(|request| request.deep).collect();
-        let completed = found.into_iter().zip(deep).map(|(objects, deep)| self.completed(objects, deep));
-        stream::iter(completed).buffered(AT_ONCE).try_collect().await
+        let objects = found.into_iter().zip(deep).enumerate().flat_map(|(index, (objects, deep))| {
+            objects.into_iter().map(move |object| (index, object, deep))
+        });
+        let completed = objects.map(|(index, object, deep)| async move {
+            Ok::<_, Failure>((index, self.completed(object, deep).await?))
+        });
+        let mut completed = stream::iter(completed).buffered(AT_ONCE);
+        while let Some((index, object)) = completed.try_next().await? {
+            observed[index].extend(object);
+        }
+        Ok(observed)
     }
 
     async fn create(
@@ -155,13 +189,11 @@ impl<S: AwsResource> External for Managed<S> {
         identity: &Identity,
         launch: &Launch,
         desired: &Self::Desired,
-        _: &Self::Observed,
+        observed: &Self::Observed,
     ) -> Result<Self::Observed, Failure> {
-        let mut tags = desired.tags.clone();
-        tags.extend(tags::identity_tags(identity, launch.epoch));
-        tags.insert(MEMORY.to_owned(), tag_memory::of(desired.tags.keys()));
+        let tags = tag_changes::of_launch(identity, launch, &desired.tags);
         let creation = Creation { tags: &tags, launch };
-        Ok(vec![S::create(&self.aws, &desired.own, &creation).await?])
+        S::create(&self.aws, &desired.own, &creation, living(observed).len()).await
     }
 
     async fn update(
@@ -172,28 +204,26 @@ impl<S: AwsResource> External for Managed<S> {
         observed: &Self::Observed,
     ) -> Result<(), Failure> {
         let living = living(observed);
-        let Some(first) = living.first() else { return Ok(()) };
+        let of = |ids: &[String]| -> Vec<_> {
+            ids.iter().filter_map(|id| living.iter().find(|object| object.id() == id).copied()).collect()
+        };
         match change {
-            Change::Own(change) => S::update(&self.aws, change, &desired.own, first).await,
-            Change::Tag(change) => {
-                let (set, removed) = change.calls(first.tags());
-                if !removed.is_empty() {
-                    S::remove_tags(&self.aws, first.tagged_as(), &removed).await?;
-                }
-                S::set_tags(&self.aws, first.tagged_as(), &set).await
-            }
-            Change::Surplus(id) => match living.iter().find(|object| object.id() == id) {
-                Some(object) => self.delete_one(identity, object).await,
-                None => Ok(()),
-            },
+            Change::Own(change, ids) => S::update(&self.aws, change, &desired.own, &of(ids)).await,
+            Change::Tag(change, ids) => self.change_tag(change, &of(ids)).await,
+            Change::Surplus(ids) => S::delete(&self.aws, &owned(identity, of(ids))).await,
         }
     }
 
+    async fn resume(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
+        let living = living(observed);
+        let (ids, are_stopped) = S::disrupted(&living);
+        let mut objects = owned(identity, living);
+        objects.retain(|object| are_stopped && ids.iter().any(|id| id == object.id()));
+        S::start(&self.aws, &objects).await
+    }
+
     async fn delete(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
-        for object in living(observed) {
-            self.delete_one(identity, object).await?;
-        }
-        Ok(())
+        S::delete(&self.aws, &owned(identity, living(observed))).await
     }
 
     fn unprotected_by(spec: &SpecOf<S>) -> Option<&'static str> {
@@ -201,7 +231,7 @@ impl<S: AwsResource> External for Managed<S> {
     }
 
     async fn unprotect(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
-        for object in living(observed).into_iter().filter(|object| tags::owned_by(identity, object.tags())) {
+        for object in owned(identity, living(observed)) {
             gone_is_fine(S::unprotect(&self.aws, object).await)?;
         }
         Ok(())
@@ -218,19 +248,15 @@ impl<S: AwsResource> External for Managed<S> {
 
     async fn find(&self, wanted: &Adopt) -> Result<Vec<Candidate<Self::Observed>>, Failure> {
         let found = lookup::find(&Reader::<S>::new(&self.aws), wanted).await?;
-        let found = stream::iter(found).then(|mut candidate| async move {
+        let found = found.into_iter().map(|mut candidate| async move {
             S::complete(&self.aws, &mut candidate.observed, true).await?;
             Ok(candidate.map(|object| vec![object]))
         });
-        found.try_collect().await
+        stream::iter(found).buffered(AT_ONCE).try_collect().await
     }
 
     async fn claim(&self, identity: &Identity, epoch: i64, found: &Self::Observed) -> Result<(), Failure> {
-        let tags = tags::identity_tags(identity, epoch);
-        for object in living(found) {
-            S::set_tags(&self.aws, object.tagged_as(), &tags).await?;
-        }
-        Ok(())
+        S::claim(&self.aws, &living(found), &tags::identity_tags(identity, epoch)).await
     }
 
     async fn reclaim(
@@ -240,56 +266,47 @@ impl<S: AwsResource> External for Managed<S> {
         desired: Option<&Self::Desired>,
         bare: &Self::Observed,
     ) -> Result<(), Failure> {
-        for object in living(bare) {
+        let with_tags = living(bare).into_iter().map(|object| {
             let mut tags = tags::identity_tags(identity, epoch);
             tags.extend(desired.and_then(|desired| tag_memory::lost(&desired.tags, object.tags())));
-            S::set_tags(&self.aws, object.tagged_as(), &tags).await?;
+            (object, tags)
+        });
+        for (tags, objects) in by_tags(with_tags) {
+            S::claim(&self.aws, &objects, &tags).await?;
         }
         Ok(())
     }
 
     async fn release(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
-        for object in living(observed).into_iter().filter(|object| tags::owned_by(identity, object.tags())) {
-            S::remove_tags(&self.aws, object.tagged_as(), &KEYS).await.map_err(lagging)?;
-        }
-        Ok(())
+        S::release(&self.aws, identity, &owned(identity, living(observed))).await
     }
 }
 
-impl<S: AwsResource> Managed<S> {
+impl<S: AwsObjects> Managed<S> {
     /// Reads the attributes that need one call per object. An object that was deleted since it was described is omitted, so
     /// that it does not fail the whole batch.
     async fn completed(
         &self,
-        objects: Vec<ObservedOf<S>>,
+        mut object: ObservedOf<S>,
         deep: bool,
-    ) -> Result<Vec<ObservedOf<S>>, Failure> {
-        let mut completed = vec![];
-        for mut object in objects {
-            if !matches!(object.phase(), Phase::Leaving | Phase::Gone) {
-                match S::complete(&self.aws, &mut object, deep).await {
-                    Err(failure) if is_about_an_id(&failure) => continue,
-                    result => result?,
-                }
+    ) -> Result<Option<ObservedOf<S>>, Failure> {
+        if !matches!(object.phase(), Phase::Leaving | Phase::Gone) {
+            match S::complete(&self.aws, &mut object, deep).await {
+                Err(failure) if is_about_an_id(&failure) => return Ok(None),
+                result => result?,
             }
-            completed.push(object);
         }
-        Ok(completed)
+        Ok(Some(object))
     }
 
-    /// Verifies the owner again, because the deletion cannot be undone.
-    async fn delete_one(&self, identity: &Identity, object: &ObservedOf<S>) -> Result<(), Failure> {
-        if !tags::owned_by(identity, object.tags()) {
-            return Ok(());
+    /// Changes a tag. The record of tags differs between objects; those with the same record share a call.
+    async fn change_tag(&self, change: &TagChange, objects: &[&ObservedOf<S>]) -> Result<(), Failure> {
+        if let TagChange::Remove(key) = change {
+            S::remove_tag(&self.aws, objects, key).await?;
         }
-        gone_is_fine(S::delete(&self.aws, object).await)
-    }
-}
-
-/// A missing object counts as deleted.
-fn gone_is_fine(result: Result<(), Failure>) -> Result<(), Failure> {
-    match result {
-        Err(failure) if is_about_an_id(&failure) => Ok(()),
-        result => result,
+        for (tags, objects) in by_tags(objects.iter().map(|object| (*object, change.tags(object.tags())))) {
+            S::set_tags(&self.aws, &objects, &tags).await?;
+        }
+        Ok(())
     }
 }

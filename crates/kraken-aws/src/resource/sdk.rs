@@ -46,8 +46,14 @@ impl<S, T: From<S>> FromSdk<Option<Vec<S>>> for Vec<T> {
     }
 }
 
+/// A text; an empty one counts as missing.
+pub fn non_empty<T: AsRef<str>>(text: Option<T>) -> Option<String> {
+    text.map(|text| text.as_ref().to_owned()).filter(|text| !text.is_empty())
+}
+
 /// Implements `From` an object of the SDK for an observed object. Fields with the same name are listed; others are given
-/// with their value, for which the object of the SDK has the name after `as`. Every field of the observed object must be there.
+/// with their value, for which the object of the SDK has the name after `as`. Texts that AWS may return empty instead of not at
+/// all are listed in brackets. Every field of the observed object must be there.
 ///
 /// ```ignore
 /// from_sdk!(types::Volume as volume => Volume {
@@ -60,12 +66,18 @@ macro_rules! from_sdk {
     ($sdk:ty => $observed:ident { $($field:ident),+ $(,)? }) => {
         $crate::from_sdk!($sdk as sdk => $observed { $($field),+; });
     };
-    ($sdk:ty as $from:ident => $observed:ident { $($field:ident),* $(,)?; $($own:ident: $value:expr),* $(,)? }) => {
+    ($sdk:ty => $observed:ident { [$($text:ident),+] }) => {
+        $crate::from_sdk!($sdk as sdk => $observed { ; [$($text),+]; });
+    };
+    ($sdk:ty as $from:ident => $observed:ident {
+        $($field:ident),* $(,)?; $([$($text:ident),+ $(,)?];)? $($own:ident: $value:expr),* $(,)?
+    }) => {
         impl From<$sdk> for $observed {
             fn from($from: $sdk) -> Self {
                 Self {
                     $($own: $value,)*
                     $($field: $crate::resource::FromSdk::of($from.$field),)*
+                    $($($text: $crate::resource::non_empty($from.$text),)+)?
                 }
             }
         }

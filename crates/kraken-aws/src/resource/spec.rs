@@ -2,10 +2,11 @@
 
 use std::fmt::Debug;
 
-use kraken_spoke::{Difference, Ignored, Resolver};
+use kraken_spoke::{Difference, Ignored, Resolved, Resolver};
+use serde_json::Value;
 
 use super::RemoteObject;
-use crate::tags::TagOptions;
+use crate::tags::{self, TagOptions, Tags};
 
 /// What the spec of a kind means: its desired state, the comparison with an observed object, and the published state.
 /// [`crate::aws_kind`] implements it.
@@ -29,6 +30,11 @@ pub trait AwsSpec {
     const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[];
     /// As [`kraken_spoke::External::SUMMARY`].
     const SUMMARY: &[(&str, &str)] = &[];
+    /// The field with the number of objects; empty if a resource has one. As [`kraken_spoke::External::MISSING_PATH`].
+    const COUNT_PATH: &'static str = "";
+    /// The fields in the order of their differences, for a kind with a count: the first object with a difference is not always
+    /// the same one.
+    const FIELD_ORDER: &[&str] = &[];
 
     /// As [`kraken_spoke::External::desired`].
     fn desired(&self, values: &mut Resolver<'_>) -> Option<Self::Desired>;
@@ -36,7 +42,15 @@ pub trait AwsSpec {
     /// The user's tags; the layer validates and compares them.
     fn tags(&self) -> &TagOptions;
 
-    /// The differences, except tags.
+    /// The desired state and the user's tags.
+    fn with_tags(&self, values: &mut Resolver<'_>) -> Option<(Self::Desired, Tags)> {
+        let own = self.desired(values);
+        // Both are resolved before an error is returned, so that all problems are reported.
+        let tags = tags::take(self.tags(), values);
+        own.zip(tags)
+    }
+
+    /// The differences of one object, except tags.
     fn differences(desired: &Self::Desired, observed: &Self::Observed) -> Vec<Difference<Self::Change>>;
 
     /// As [`kraken_spoke::External::without_ignored`].
@@ -46,6 +60,16 @@ pub trait AwsSpec {
 
     /// As [`kraken_spoke::External::at_creation`].
     fn at_creation(_: &Self::Desired) -> Vec<(&'static str, String)> {
+        vec![]
+    }
+
+    /// The desired number of objects, of a kind with a count.
+    fn count(_: &Self::Desired) -> Option<&Resolved<i32>> {
+        None
+    }
+
+    /// The values of the spec in the published state of a kind with a count.
+    fn public_values(_: &Self::Desired) -> Vec<(&'static str, Value)> {
         vec![]
     }
 

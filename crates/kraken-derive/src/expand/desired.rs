@@ -11,23 +11,19 @@ use crate::{field::Field, shape::Content};
 pub(super) fn structs(kind: &Kind) -> TokenStream {
     let names: Vec<_> = kind.desired().map(|field| &field.ident).collect();
     let types: Vec<_> = kind.desired().map(ty).collect();
-    // Otherwise the layer for kinds with one object resolves and compares tags.
-    let tags = kind.args.several.iter().map(|()| quote! { pub(crate) tags: ::kraken_aws::Tags, });
-    let partial_tags =
-        kind.args.several.iter().map(|()| quote! { pub(crate) tags: Option<::kraken_aws::Tags>, });
+    let tags = kind.count().map(|_| quote! { pub(crate) tags: Option<::kraken_aws::Tags>, });
     quote! {
         /// The desired state. Absent fields are neither sent nor compared.
         #[derive(Clone, Debug)]
         pub(crate) struct Desired {
             #(pub(crate) #names: #types,)*
-            #(#tags)*
         }
 
         /// The desired state as far as it is known; `None` is a field with a problem.
         #[derive(Debug)]
         pub(crate) struct PartialDesired {
             #(pub(crate) #names: Option<#types>,)*
-            #(#partial_tags)*
+            #tags
         }
     }
 }
@@ -62,16 +58,34 @@ pub(super) fn function(kind: &Kind) -> TokenStream {
     let values = kind.desired().map(value);
     let rules =
         kind.args.hooks.rules.iter().map(|rules: &Path| quote! { #rules(self, &partial, &mut validator); });
-    let partial_tags = kind.args.several.iter().map(|()| quote! { tags: validator.tags(&self.tags), });
-    let tags = kind.args.several.iter().map(|()| quote! { tags: partial.tags?, });
+    let tags = kind.count().map(|_| quote! { tags: validator.tags(&self.tags), });
+    let body = quote! {
+        let mut validator = ::kraken_aws::validator::SpecValidator::new(values);
+        // All fields are resolved before an error is returned, so that all problems are reported.
+        let partial = PartialDesired { #(#names: #values,)* #tags };
+        #(#rules)*
+        let desired = Desired { #(#names: partial.#names?,)* };
+    };
+    if kind.count().is_none() {
+        return quote! {
+            fn desired(&self, values: &mut ::kraken_spoke::Resolver<'_>) -> Option<Desired> {
+                #body
+                validator.is_valid().then_some(desired)
+            }
+        };
+    }
     quote! {
         fn desired(&self, values: &mut ::kraken_spoke::Resolver<'_>) -> Option<Desired> {
-            let mut validator = ::kraken_aws::validator::SpecValidator::new(values);
-            // All fields are resolved before an error is returned, so that all problems are reported.
-            let partial = PartialDesired { #(#names: #values,)* #(#partial_tags)* };
-            #(#rules)*
-            let desired = Desired { #(#names: partial.#names?,)* #(#tags)* };
-            validator.is_valid().then_some(desired)
+            self.with_tags(values).map(|(desired, _)| desired)
+        }
+
+        fn with_tags(
+            &self,
+            values: &mut ::kraken_spoke::Resolver<'_>,
+        ) -> Option<(Desired, ::kraken_aws::Tags)> {
+            #body
+            let tags = partial.tags?;
+            validator.is_valid().then_some((desired, tags))
         }
     }
 }

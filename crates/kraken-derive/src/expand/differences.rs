@@ -8,9 +8,7 @@ use crate::field::{Decision, Field, Variant};
 
 /// `AwsSpec::differences`: fixed fields first, then changes; both in the order of the fields.
 pub(super) fn function(kind: &Kind) -> TokenStream {
-    let is_fixed = |field: &&Field| matches!(field.decision, Decision::Fixed);
-    let (fixed, others): (Vec<_>, Vec<_>) = kind.desired().partition(is_fixed);
-    let all: Vec<_> = fixed.into_iter().chain(others).filter_map(|field| one(kind, field)).collect();
+    let all: Vec<_> = ordered(kind).filter_map(|field| one(kind, field)).collect();
     let order = kind.args.hooks.order.iter().map(|order| quote! { #order(desired, &mut found); });
     // A kind may have no field that is compared.
     let unused = all.is_empty().then(|| quote! { let _ = (desired, observed); });
@@ -29,20 +27,29 @@ pub(super) fn function(kind: &Kind) -> TokenStream {
     }
 }
 
+/// The fields in the order of their differences.
+pub(super) fn ordered(kind: &Kind) -> impl Iterator<Item = &Field> {
+    let is_fixed = |field: &&Field| matches!(field.decision, Decision::Fixed);
+    let (fixed, others): (Vec<_>, Vec<_>) = kind.desired().partition(is_fixed);
+    fixed.into_iter().chain(others)
+}
+
 /// The differences of one field, as something that can be iterated over.
 fn one(kind: &Kind, field: &Field) -> Option<TokenStream> {
+    let found = compared(kind, field)?;
+    Some(match field.keys.stopped {
+        None => found,
+        Some(()) => quote! { (#found).into_iter().map(::kraken_aws::diff::stopped) },
+    })
+}
+
+fn compared(kind: &Kind, field: &Field) -> Option<TokenStream> {
     if let Some(compare) = &field.keys.compare {
         return Some(quote! { #compare(desired, observed) });
     }
-    let (ident, name) = (&field.ident, &field.keys.name);
-    let is_optional = field.shape.is_optional;
-    let desired = if is_optional {
-        quote! { desired.#ident.as_ref() }
-    } else {
-        quote! { Some(&desired.#ident) }
-    };
+    let (name, desired) = (&field.keys.name, field.wanted());
     if let (Some(parts), Decision::Change(variant)) = (&field.keys.parts, &field.decision) {
-        let change = changes::variant(kind, variant);
+        let (ident, change) = (&field.ident, changes::variant(kind, variant));
         return Some(quote! {
             ::kraken_aws::group::differences(#name, &desired.#ident, #parts(observed).as_ref(), || #change)
         });
@@ -55,6 +62,10 @@ fn one(kind: &Kind, field: &Field) -> Option<TokenStream> {
     }
     let have = observed(field);
     Some(match &field.decision {
+        Decision::Fixed if kind.count().is_some() => {
+            let noun = &kind.args.noun;
+            quote! { ::kraken_aws::diff::fixed_at_launch(#name, #desired, #have, #noun) }
+        }
         Decision::Fixed => quote! { ::kraken_aws::diff::fixed(#name, #desired, #have) },
         Decision::Change(variant) if field.shape.is_list() => {
             let change = changes::variant(kind, variant);
@@ -65,7 +76,7 @@ fn one(kind: &Kind, field: &Field) -> Option<TokenStream> {
             let (add, remove) = (changes::variant(kind, add), changes::variant(kind, remove));
             quote! { ::kraken_aws::diff::of_lists(#name, #desired, &#have, #add, #remove) }
         }
-        Decision::Own | Decision::LaunchOnly | Decision::KrakenOnly => return None,
+        Decision::Own | Decision::LaunchOnly | Decision::KrakenOnly | Decision::Count => return None,
     })
 }
 
@@ -78,8 +89,8 @@ fn changed(
     have: &TokenStream,
 ) -> TokenStream {
     let (name, change) = (&field.keys.name, changes::variant(kind, variant));
-    let is_deep = field.keys.deep.is_some();
-    let have = if is_deep {
+    let is_known_only = field.keys.deep.or(field.keys.stopped).is_some();
+    let have = if is_known_only {
         quote! { Some(have) }
     } else {
         have.clone()
@@ -94,7 +105,7 @@ fn changed(
             })
         }
     };
-    if !is_deep {
+    if !is_known_only {
         return compared;
     }
     let read = observed(field);

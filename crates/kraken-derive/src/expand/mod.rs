@@ -2,18 +2,21 @@
 
 mod changes;
 mod common;
+mod count;
 mod desired;
 mod differences;
 mod group;
 mod resource;
-mod several;
 mod state;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::{Attribute, Error, Field as SynField, Fields, ItemStruct, Result, Visibility};
 
-use crate::{args::Args, field::Field};
+use crate::{
+    args::Args,
+    field::{Decision, Field},
+};
 
 pub(crate) use group::group;
 
@@ -34,13 +37,17 @@ impl Kind {
     fn desired(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(|field| field.is_desired())
     }
+
+    /// The number of objects, if a resource can have several.
+    fn count(&self) -> Option<&Field> {
+        self.fields.iter().find(|field| matches!(field.decision, Decision::Count))
+    }
 }
 
 /// The code of a kind.
 pub(crate) fn kind(args: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let kind = parse(syn::parse2(args)?, syn::parse2(item)?)?;
-    let spec = if kind.args.several.is_some() { several::expand(&kind)? } else { spec(&kind)? };
-    let parts = [resource::expand(&kind), desired::structs(&kind), changes::expand(&kind)?, spec];
+    let parts = [resource::expand(&kind), desired::structs(&kind), changes::expand(&kind)?, spec(&kind)?];
     Ok(quote! { #(#parts)* })
 }
 
@@ -55,6 +62,7 @@ fn spec(kind: &Kind) -> Result<TokenStream> {
         changes::without_ignored(kind)?,
         changes::at_creation(kind),
         state::deep(kind),
+        count::expand(kind),
     ];
     Ok(quote! {
         impl ::kraken_aws::AwsSpec for #ident {

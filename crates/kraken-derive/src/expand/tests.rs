@@ -231,18 +231,50 @@ fn changes_are_the_variants_of_the_fields() {
 }
 
 #[test]
-fn a_kind_with_several_objects_has_its_own_comparison() {
-    let fields = quote! {
+fn objects_of_a_kind_with_a_count_are_compared_as_those_of_others() {
+    let code = code(quote! {
         #[field("image", rule = IMAGE, fixed)] image: Opt<String>,
-        #[field("groups", check = groups, change = Groups)] groups: Option<ListOpt<String>>,
-    };
-    let code = expanded(quote! { several, change = changes::Change }, fields.clone()).unwrap();
-    contains(&code, &quote! { const _: &[fn(Vec<String>) -> changes::Change] = &[changes::Change::Groups]; });
-    contains(&code, &quote! { compare("image", Some(&desired.image), |observed| observed.image.as_ref()); });
+        #[field("max", rule = COUNT, count)] max_count: Public<Opt<i32>>,
+        #[field("data", change = Data, compare = Self::data, stopped, unpublished, published())] data: Opt<String>,
+        #[field("size", change = Size, stopped)] size: Option<Opt<String>>,
+    });
+    contains(
+        &code,
+        &quote! {
+            found.extend(
+                ::kraken_aws::diff::fixed_at_launch("image", Some(&desired.image), observed.image.as_ref(), "disk")
+            );
+            found.extend((Self::data(desired, observed)).into_iter().map(::kraken_aws::diff::stopped));
+            found.extend((observed.size.as_ref().and_then(|have|
+                ::kraken_aws::diff::changed("size", desired.size.as_ref(), Some(have), Change::Size)
+            )).into_iter().map(::kraken_aws::diff::stopped));
+        },
+    );
+    contains(
+        &code,
+        &quote! {
+            const COUNT_PATH: &'static str = "max";
+            const FIELD_ORDER: &[&str] = &["image", "max", "data", "size"];
+            fn count(desired: &Desired) -> Option<&::kraken_spoke::Resolved<i32>> { Some(&desired.max_count) }
+        },
+    );
+    contains(
+        &code,
+        &quote! {
+            let values = [
+                ("image", ::kraken_aws::fields::public(Some(&desired.image))),
+                ("max", ::kraken_aws::fields::public(Some(&desired.max_count))),
+                ("size", ::kraken_aws::fields::public(desired.size.as_ref()))
+            ];
+        },
+    );
     contains(&code, &quote! { tags: validator.tags(&self.tags), });
-    assert!(!code.contains("AwsSpec"), "{code}");
-    let error = expanded(quote! { several }, fields).unwrap_err().to_string();
-    assert!(error.contains("has its own type of changes"), "{error}");
+}
+
+#[test]
+fn only_a_field_that_is_changed_in_place_can_require_a_stop() {
+    let found = error(quote! { #[field("size", fixed, stopped)] size: Opt<i32>, });
+    assert!(found.contains("`size` is not changed in place, and cannot be `stopped`"), "{found}");
 }
 
 #[test]

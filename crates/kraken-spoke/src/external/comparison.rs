@@ -36,13 +36,7 @@ impl<C> Difference<C> {
 
     /// Converts the change to another type.
     pub fn map<D>(self, form: impl FnOnce(C) -> D) -> Difference<D> {
-        let remedy = match self.remedy {
-            Remedy::Change(change) => Remedy::Change(form(change)),
-            Remedy::Disruptive(change, takes) => Remedy::Disruptive(form(change), takes),
-            Remedy::Resume(change) => Remedy::Resume(form(change)),
-            Remedy::Immutable(why) => Remedy::Immutable(why),
-        };
-        Difference { field: self.field, remedy }
+        Difference { field: self.field, remedy: self.remedy.map(form) }
     }
 }
 
@@ -60,4 +54,16 @@ pub enum Remedy<C> {
     /// The provider does not support the change, or not in the current state; the text states what would make it
     /// possible.
     Immutable(String),
+}
+
+impl<C> Remedy<C> {
+    /// Converts the change to another type.
+    pub fn map<D>(self, form: impl FnOnce(C) -> D) -> Remedy<D> {
+        match self {
+            Self::Change(change) => Remedy::Change(form(change)),
+            Self::Disruptive(change, takes) => Remedy::Disruptive(form(change), takes),
+            Self::Resume(change) => Remedy::Resume(form(change)),
+            Self::Immutable(why) => Remedy::Immutable(why),
+        }
+    }
 }

@@ -1,19 +1,28 @@
-//! Each test covers one difference and its remedy.
+//! The comparison: each test covers one difference and its remedy.
 
-use kraken_aws::tags::{MEMORY, UID};
+use kraken_aws::{
+    Managed,
+    resource::{self, Change::Own, TagChange},
+    tag_memory,
+    tags::{MEMORY, UID},
+};
+use kraken_spoke::{Comparison, External, FieldDiff, Remedy};
 use serde_json::{Value, json};
 
-use super::*;
 use crate::{
+    calls::Instances,
+    change,
     desired::tests::desired,
     instance::{
-        IamInstanceProfile, Metadata, Monitoring, SecurityGroup,
+        IamInstanceProfile, Instance, Metadata, Monitoring, SecurityGroup,
         tests::{in_state, instance},
     },
 };
 
+type Change = resource::Change<change::Change>;
+
 fn comparison(changes: Value, instances: Vec<Instance>) -> Comparison<Change> {
-    compare(&desired(changes), &Observed::new(instances))
+    Managed::<Instances>::compare(&desired(changes), &instances)
 }
 
 /// Path, want, have and remedy of every difference.
@@ -84,7 +93,7 @@ fn the_newest_surplus_instances_are_terminated_and_not_compared() {
     young.tags.insert(kraken_aws::tags::EPOCH.into(), "2".into());
     young.instance_type = Some("t2.large".into());
     let found = comparison(json!({}), vec![young, instance("i-2"), instance("i-1")]);
-    let terminate = Change::Terminate(ids(&["i-0", "i-2"]));
+    let terminate = Change::Surplus(ids(&["i-0", "i-2"]));
     assert_eq!((found.missing, found.settling), (None, None));
     assert_eq!(found.differences.len(), 1);
     assert_eq!(found.differences[0].field, FieldDiff::new("maxCount", "1", "3 instances"));
@@ -95,7 +104,7 @@ fn the_newest_surplus_instances_are_terminated_and_not_compared() {
 fn one_change_sets_a_tag_on_all_instances_without_it() {
     let spec = json!({"maxCount": {"value": 3}, "tags": {"Team": "shop"}});
     let there = vec![tagged("i-1", &[("Team", "shop")]), tagged("i-2", &[("Team", "web")]), instance("i-3")];
-    let set = Change::SetTag { key: "Team".into(), ids: ids(&["i-2", "i-3"]) };
+    let set = Change::Tag(TagChange::Set("Team".into(), "shop".into()), ids(&["i-2", "i-3"]));
     assert_eq!(difference(spec, there), changes("tags.Team", "shop", "i-2: web, i-3: (absent)", set));
 }
 
@@ -110,7 +119,7 @@ fn each_tag_is_a_separate_difference() {
 fn a_tag_that_kraken_set_is_removed_with_the_spec() {
     let memory = tag_memory::of(&ids(&["Team"]));
     let there = tagged("i-1", &[("Team", "web"), (MEMORY, &memory)]);
-    let remove = Change::RemoveTag { key: "Team".into(), ids: ids(&["i-1"]) };
+    let remove = Change::Tag(TagChange::Remove("Team".into()), ids(&["i-1"]));
     assert_eq!(difference(json!({}), vec![there]), changes("tags.Team", "(absent)", "web", remove));
 }
 
@@ -127,7 +136,12 @@ fn security_groups_are_compared_ignoring_order() {
     assert_eq!(differences(json!({"securityGroupIDs": {"value": ["sg-2", "sg-1"]}}), vec![there()]), []);
     assert_eq!(
         difference(json!({"securityGroupIDs": {"value": ["sg-1", "sg-3"]}}), vec![there()]),
-        changes("securityGroupIDs", "sg-1, sg-3", "sg-1, sg-2", Change::SecurityGroups(ids(&["i-1"])))
+        changes(
+            "securityGroupIDs",
+            "sg-1, sg-3",
+            "sg-1, sg-2",
+            Own(change::Change::SecurityGroups, ids(&["i-1"]))
+        )
     );
 }
 
@@ -139,14 +153,14 @@ fn pending_monitoring_is_not_requested_again() {
     };
     let on = json!({"monitoring": {"value": true}});
     assert_eq!(differences(on.clone(), vec![there("pending")]), []);
-    let change = Change::Monitoring(ids(&["i-1"]));
+    let change = Own(change::Change::Monitoring, ids(&["i-1"]));
     assert_eq!(difference(on, vec![there("disabling")]), changes("monitoring", "true", "false", change));
     assert_eq!(differences(json!({}), vec![there("enabled")]), []);
 }
 
 #[test]
 fn imdsv1_is_not_changed_unless_the_spec_requires_imdsv2() {
-    let metadata = Metadata { tokens: Some("optional".into()), ..Metadata::default() };
+    let metadata = Metadata { http_tokens: Some("optional".into()), ..Metadata::default() };
     let there = || vec![Instance { metadata: metadata.clone(), ..instance("i-1") }];
     assert_eq!(differences(json!({}), there()), []);
     let hops = json!({"metadataOptions": {"value": {"httpPutResponseHopLimit": 2}}});
@@ -154,14 +168,22 @@ fn imdsv1_is_not_changed_unless_the_spec_requires_imdsv2() {
     let required = json!({"metadataOptions": {"value": {"httpTokens": "required"}}});
     assert_eq!(
         difference(required, there()),
-        changes("metadataOptions.httpTokens", "required", "optional", Change::MetadataOptions(ids(&["i-1"])))
+        changes(
+            "metadataOptions.httpTokens",
+            "required",
+            "optional",
+            Own(change::Change::MetadataOptions, ids(&["i-1"]))
+        )
     );
 }
 
 #[test]
 fn a_disabled_metadata_service_has_no_other_settings() {
-    let metadata =
-        Metadata { tokens: Some("optional".into()), hop_limit: Some(1), endpoint: Some("disabled".into()) };
+    let metadata = Metadata {
+        http_tokens: Some("optional".into()),
+        http_put_response_hop_limit: Some(1),
+        http_endpoint: Some("disabled".into()),
+    };
     let off =
         json!({"metadataOptions": {"value": {"httpEndpoint": "disabled", "httpPutResponseHopLimit": 2}}});
     assert_eq!(differences(off, vec![Instance { metadata, ..instance("i-1") }]), []);
@@ -202,7 +224,7 @@ fn a_profile_is_changed_in_place_and_removed_by_an_empty_name() {
         ..instance("i-1")
     };
     let wanted = |name: &str| json!({"iamInstanceProfile": {"value": name}});
-    let change = || Change::InstanceProfile(ids(&["i-1"]));
+    let change = || Own(change::Change::InstanceProfile, ids(&["i-1"]));
     assert_eq!(
         difference(wanted("db"), vec![with.clone()]),
         changes("iamInstanceProfile", "db", arn, change())
@@ -224,7 +246,7 @@ fn all_instances_are_surplus_if_none_are_desired() {
     let none = json!({"minCount": {"value": 0}, "maxCount": {"value": 0}});
     assert_eq!(comparison(none.clone(), vec![]), Comparison::default());
     assert_eq!(comparison(none.clone(), vec![in_state("i-1", "shutting-down")]), Comparison::default());
-    let terminate = Change::Terminate(ids(&["i-2", "i-1"]));
+    let terminate = Change::Surplus(ids(&["i-2", "i-1"]));
     assert_eq!(
         difference(none, vec![instance("i-1"), in_state("i-2", "pending")]),
         changes("maxCount", "0", "2 instances", terminate)
@@ -248,4 +270,29 @@ fn many_instances_are_truncated_with_a_count() {
     assert!(have.ends_with("i-5: (absent) and 4 more"), "{have}");
 }
 
+#[test]
+fn differences_of_several_instances_are_in_the_order_of_fields() {
+    let spec = json!({
+        "maxCount": {"value": 2},
+        "keyName": {"value": "ops"},
+        "monitoring": {"value": true},
+        "iamInstanceProfile": {"value": "web"},
+    });
+    let monitoring = |state: &str| Some(Monitoring { state: Some(state.into()) });
+    let one = Instance { monitoring: monitoring("enabled"), ..instance("i-1") };
+    let other = Instance {
+        key_name: Some("ops".into()),
+        monitoring: monitoring("disabled"),
+        iam_instance_profile: Some(IamInstanceProfile { arn: Some("web".into()) }),
+        ..instance("i-2")
+    };
+    let found = differences(spec, vec![one, other]);
+    let found: Vec<_> = found.iter().map(|(path, _, have, _)| (path.as_str(), have.as_str())).collect();
+    let wanted =
+        [("monitoring", "i-2: false"), ("iamInstanceProfile", "i-1: (absent)"), ("keyName", "i-1: (absent)")];
+    assert_eq!(found, wanted);
+}
+
+mod calls;
+mod state;
 mod stops;

@@ -5,110 +5,89 @@ use kraken_aws::{
     ec2::{
         operation::run_instances::builders::RunInstancesInputBuilder,
         types::{
-            BlockDeviceMapping, EbsBlockDevice, HttpTokensState, InstanceMetadataEndpointState,
-            InstanceMetadataOptionsRequest, InstanceNetworkInterfaceSpecification, InstanceType,
-            ResourceType, RunInstancesMonitoringEnabled, VolumeType,
+            BlockDeviceMapping, EbsBlockDevice, InstanceMetadataOptionsRequest,
+            InstanceNetworkInterfaceSpecification, ResourceType, RunInstancesMonitoringEnabled,
         },
     },
+    errors::terminal,
     resolved::exposed,
-    tag_memory,
-    tags::{self, MEMORY, Tags},
+    resource::{Creation, FromSdk as _},
+    tags,
 };
-use kraken_spoke::{Failure, FailureClass, Identity, Launch};
+use kraken_spoke::Failure;
 
-use super::{profile, read::instance};
+use super::profile;
 use crate::{
-    api::Desired,
-    api::{HttpTokens, RootVolume},
-    instance::Observed,
+    api::{Desired, HttpEndpoint, HttpTokens, RootVolume},
+    instance::Instance,
 };
 
-const ACTION: &str = "failed to launch instances";
+const IMAGE: &str = "failed to describe the image";
 
 /// Launches missing instances and returns them.
 pub(super) async fn launch(
     aws: &Aws,
-    identity: &Identity,
-    launch: &Launch,
     desired: &Desired,
-    observed: &Observed,
-) -> Result<Observed, Failure> {
-    let live = observed.live().len();
-    if live >= desired.count() {
-        return Ok(Observed::default());
+    creation: &Creation<'_>,
+    existing: usize,
+) -> Result<Vec<Instance>, Failure> {
+    let live = i32::try_from(existing).unwrap_or(i32::MAX);
+    if live >= *desired.max_count.expose() {
+        return Ok(vec![]);
     }
     let root_device = match &desired.root_volume {
         Some(_) => Some(root_device(aws, desired).await?),
         None => None,
     };
-    let tags = launch_tags(identity, launch, desired);
-    let input = input(launch, desired, live, &tags, root_device.as_deref());
-    let answer = aws.call("RunInstances", ACTION, input.send_with(aws.ec2_once())).await?;
-    let mut launched: Vec<_> = answer.instances().iter().map(instance).collect();
+    let input = input(creation, desired, live, root_device.as_deref());
+    let answer =
+        aws.call("RunInstances", "failed to launch instances", input.send_with(aws.ec2_once())).await?;
+    let mut launched = Vec::<Instance>::of(answer.instances);
     for instance in &mut launched {
         // A response may omit the requested tags.
-        instance.tags.extend(tags.clone());
+        instance.tags.extend(creation.tags.clone());
     }
-    Ok(Observed::new(launched))
+    Ok(launched)
 }
 
 /// The name of the image's root device: AWS requires it for all settings of the root volume, and it differs between
 /// images.
 async fn root_device(aws: &Aws, desired: &Desired) -> Result<String, Failure> {
     let call = aws.ec2().describe_images().image_ids(desired.image_id.expose()).send();
-    let answer = aws.call("DescribeImages", "failed to describe the image", call).await?;
+    let answer = aws.call("DescribeImages", IMAGE, call).await?;
     let name = answer.images().first().and_then(|image| image.root_device_name());
-    name.map(str::to_owned).ok_or_else(|| Failure {
-        class: FailureClass::Terminal,
-        action: "failed to describe the image".to_owned(),
-        code: String::new(),
-        message: "it does not exist, or has no root device, which rootVolume requires".to_owned(),
-    })
-}
-
-fn launch_tags(identity: &Identity, launch: &Launch, desired: &Desired) -> Tags {
-    let mut tags = desired.tags.clone();
-    tags.extend(tags::identity_tags(identity, launch.epoch));
-    tags.insert(MEMORY.to_owned(), tag_memory::of(desired.tags.keys()));
-    tags
+    name.map(str::to_owned)
+        .ok_or_else(|| terminal(IMAGE, "it does not exist, or has no root device, which rootVolume requires"))
 }
 
 /// The whole call. It must be identical for all calls of one launch, or AWS rejects the second.
 fn input(
-    launch: &Launch,
+    creation: &Creation<'_>,
     desired: &Desired,
-    live: usize,
-    tags: &Tags,
+    live: i32,
     root_device: Option<&str>,
 ) -> RunInstancesInputBuilder {
-    let live = i32::try_from(live).unwrap_or(i32::MAX);
     let (min, max) = (desired.min_count.expose() - live, desired.max_count.expose() - live);
-    let mut input = RunInstancesInputBuilder::default()
-        .client_token(&launch.token)
+    let profile = desired.iam_instance_profile.as_ref().filter(|profile| !profile.expose().is_empty());
+    let monitoring = |on: bool| RunInstancesMonitoringEnabled::builder().enabled(on).build();
+    let volume = desired.root_volume.as_ref().zip(root_device);
+    let input = RunInstancesInputBuilder::default()
+        .client_token(&creation.launch.token)
         .image_id(desired.image_id.expose())
-        .instance_type(InstanceType::from(desired.instance_type.expose().as_str()))
+        .instance_type(desired.instance_type.expose().as_str().into())
         .min_count(min.max(1))
         .max_count(max.max(1))
         .set_key_name(exposed(desired.key_name.as_ref()))
         .set_user_data(desired.user_data.as_ref().map(|text| base64::encode(text.expose())))
         .set_ebs_optimized(exposed(desired.ebs_optimized.as_ref()))
+        .set_monitoring(exposed(desired.monitoring.as_ref()).map(monitoring))
+        .set_iam_instance_profile(profile.map(|profile| profile::specification(profile.expose())))
+        .set_block_device_mappings(volume.map(|(volume, device)| vec![root_volume(volume.expose(), device)]))
         .metadata_options(metadata_options(desired))
         .set_tag_specifications(Some(tags::specifications(
             &[ResourceType::Instance, ResourceType::Volume],
-            tags,
+            creation.tags,
         )));
-    if let Some(monitoring) = &desired.monitoring {
-        input =
-            input.monitoring(RunInstancesMonitoringEnabled::builder().enabled(*monitoring.expose()).build());
-    }
-    if let Some(profile) =
-        desired.iam_instance_profile.as_ref().filter(|profile| !profile.expose().is_empty())
-    {
-        input = input.iam_instance_profile(profile::specification(profile.expose()));
-    }
-    if let (Some(volume), Some(device)) = (&desired.root_volume, root_device) {
-        input = input.block_device_mappings(root_volume(volume.expose(), device));
-    }
     network(input, desired)
 }
 
@@ -135,14 +114,11 @@ fn network(input: RunInstancesInputBuilder, desired: &Desired) -> RunInstancesIn
 
 fn metadata_options(desired: &Desired) -> InstanceMetadataOptionsRequest {
     let wanted = desired.metadata();
-    let endpoint = wanted.endpoint.map(|endpoint| InstanceMetadataEndpointState::from(endpoint.as_str()));
-    let options = InstanceMetadataOptionsRequest::builder().set_http_endpoint(endpoint);
-    if desired.without_metadata() {
-        return options.build();
-    }
-    let tokens = wanted.tokens.unwrap_or(HttpTokens::Required);
-    options
-        .http_tokens(HttpTokensState::from(tokens.as_str()))
+    let is_enabled = wanted.endpoint != Some(HttpEndpoint::Disabled);
+    let tokens = wanted.tokens.or(is_enabled.then_some(HttpTokens::Required));
+    InstanceMetadataOptionsRequest::builder()
+        .set_http_endpoint(wanted.endpoint.map(|endpoint| endpoint.as_str().into()))
+        .set_http_tokens(tokens.map(|tokens| tokens.as_str().into()))
         .set_http_put_response_hop_limit(wanted.hop_limit)
         .build()
 }
@@ -150,7 +126,7 @@ fn metadata_options(desired: &Desired) -> InstanceMetadataOptionsRequest {
 fn root_volume(volume: &RootVolume, device: &str) -> BlockDeviceMapping {
     let ebs = EbsBlockDevice::builder()
         .set_volume_size(volume.size_gib)
-        .set_volume_type(volume.volume_type.map(|kind| VolumeType::from(kind.as_str())))
+        .set_volume_type(volume.volume_type.map(|kind| kind.as_str().into()))
         .set_iops(volume.iops)
         .set_throughput(volume.throughput)
         .set_encrypted(volume.encrypted)
@@ -163,30 +139,29 @@ fn root_volume(volume: &RootVolume, device: &str) -> BlockDeviceMapping {
 mod tests {
     use super::*;
     use crate::desired::tests::desired;
-    use kraken_aws::tags::{EPOCH, OWNER, UID, from_sdk};
+    use kraken_aws::{
+        ec2::types::{HttpTokensState, InstanceMetadataEndpointState, VolumeType},
+        tags::{Tags, from_sdk},
+    };
+    use kraken_spoke::Launch;
     use serde_json::{Value, json};
 
-    fn made(changes: Value, live: usize) -> RunInstancesInputBuilder {
-        let identity = Identity { cluster: "c".into(), uid: "u".into(), owner: "EC2Instance/ns/a".into() };
+    fn made(changes: Value, live: i32) -> RunInstancesInputBuilder {
         let launch = Launch { epoch: 2, token: "token".into() };
-        let desired = desired(changes);
-        input(&launch, &desired, live, &launch_tags(&identity, &launch, &desired), Some("/dev/xvda"))
+        let tags = Tags::from([("Team".into(), "shop".into())]);
+        let creation = Creation { tags: &tags, launch: &launch };
+        input(&creation, &desired(changes).own, live, Some("/dev/xvda"))
     }
 
     #[test]
     fn a_launch_sends_its_token_and_every_tag() {
-        let input = made(json!({"tags": {"Team": "shop"}}), 0);
+        let input = made(json!({}), 0);
         assert_eq!(input.get_client_token().as_deref(), Some("token"));
         let specifications = input.get_tag_specifications().clone().unwrap();
         let types: Vec<_> = specifications.iter().filter_map(|spec| spec.resource_type()).collect();
         assert_eq!(types, [&ResourceType::Instance, &ResourceType::Volume]);
         for specification in &specifications {
-            let tags = from_sdk(specification.tags());
-            assert_eq!(
-                (&*tags[UID], &*tags[EPOCH], &*tags[OWNER], &*tags["Team"]),
-                ("u", "2", "EC2Instance/ns/a", "shop")
-            );
-            assert!(tag_memory::knows(tag_memory::read(&tags), "Team"));
+            assert_eq!(from_sdk(specification.tags())["Team"], "shop");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{
+    change::Change as Step,
     instance::UserData,
     mark::{self, Mark},
 };
@@ -35,7 +36,7 @@ fn first(changes: Value, instances: Vec<Instance>) -> Option<Change> {
 
 #[allow(clippy::unnecessary_wraps)] // compared with the first change, if there is one
 fn mark_of(id: &str, mark: Mark) -> Option<Change> {
-    Some(Change::Mark { id: id.into(), mark })
+    Some(Own(Step::Mark(mark), ids(&[id])))
 }
 
 #[test]
@@ -55,9 +56,9 @@ fn a_disruption_is_marked_stopped_changed_started_and_cleared() {
     let none = Mark::default();
     let one = || ids(&["i-1"]);
     assert_eq!(step("running", "t2.nano", &none), mark_of("i-1", stopping()));
-    assert_eq!(step("running", "t2.nano", &stopping()), Some(Change::Stop("i-1".into())));
-    assert_eq!(step("stopped", "t2.nano", &stopping()), Some(Change::InstanceType(one())));
-    assert_eq!(step("stopped", "t2.large", &stopping()), Some(Change::Start(one())));
+    assert_eq!(step("running", "t2.nano", &stopping()), Some(Own(Step::Stop, one())));
+    assert_eq!(step("stopped", "t2.nano", &stopping()), Some(Own(Step::InstanceType, one())));
+    assert_eq!(step("stopped", "t2.large", &stopping()), Some(Own(Step::Start, one())));
     assert_eq!(step("running", "t2.large", &stopping()), mark_of("i-1", none.clone()));
     assert_eq!(step("running", "t2.large", &none), None);
 }
@@ -72,7 +73,7 @@ fn the_steps_after_a_stop_by_kraken_are_resumed_and_not_drift() {
 
 #[test]
 fn an_instance_is_started_after_a_reverted_edit() {
-    let start = Change::Start(ids(&["i-1"]));
+    let start = Own(Step::Start, ids(&["i-1"]));
     assert_eq!(first(json!({}), vec![marked("i-1", "stopped", "t2.nano", &stopping())]), Some(start));
     let clear = mark_of("i-1", Mark::default());
     assert_eq!(first(json!({}), vec![marked("i-1", "running", "t2.nano", &stopping())]), clear);
@@ -80,7 +81,7 @@ fn an_instance_is_started_after_a_reverted_edit() {
 
 #[test]
 fn a_rejected_change_is_not_retried_and_the_instance_is_started() {
-    let start = Change::Start(ids(&["i-1"]));
+    let start = Own(Step::Start, ids(&["i-1"]));
     assert_eq!(first(resize(), vec![marked("i-1", "stopped", "t2.nano", &refused(true))]), Some(start));
     let running = |mark| vec![marked("i-1", "running", "t2.nano", &mark)];
     assert_eq!(first(resize(), running(refused(true))), mark_of("i-1", refused(false)));
@@ -98,11 +99,11 @@ fn one_instance_is_stopped_at_a_time() {
     let all = vec![instance("i-1"), instance("i-2"), instance("i-3")];
     assert_eq!(first(spec.clone(), all), mark_of("i-1", stopping()));
     let second = vec![instance("i-1"), nano("i-2", "running", stopping()), instance("i-3")];
-    assert_eq!(first(spec.clone(), second), Some(Change::Stop("i-2".into())));
+    assert_eq!(first(spec.clone(), second), Some(Own(Step::Stop, ids(&["i-2"]))));
     let done = marked("i-1", "running", "t2.large", &none());
     let under_way = vec![done.clone(), nano("i-2", "stopped", stopping()), instance("i-3")];
     let found = differences(spec.clone(), under_way);
-    assert_eq!(found[0].3, Remedy::Resume(Change::InstanceType(ids(&["i-2"]))));
+    assert_eq!(found[0].3, Remedy::Resume(Own(Step::InstanceType, ids(&["i-2"]))));
     assert!(comparison(spec.clone(), vec![done, nano("i-2", "stopping", stopping())]).settling.is_some());
 }
 
@@ -111,8 +112,8 @@ fn an_instance_stopped_out_of_band_is_changed_and_remains_drift() {
     let spec = json!({"instanceType": {"value": "t2.large"}, "maxCount": {"value": 2}});
     let found = differences(spec, vec![in_state("i-1", "stopped"), instance("i-2")]);
     assert_eq!(found.len(), 3);
-    assert_eq!(found[0].3, Remedy::Change(Change::InstanceType(ids(&["i-1"]))));
-    assert_eq!(found[1], changes("state", "running", "i-1: stopped", Change::Start(ids(&["i-1"]))));
+    assert_eq!(found[0].3, Remedy::Change(Own(Step::InstanceType, ids(&["i-1"]))));
+    assert_eq!(found[1], changes("state", "running", "i-1: stopped", Own(Step::Start, ids(&["i-1"]))));
     assert!(matches!(&found[2].3, Remedy::Disruptive(..)));
 }
 
@@ -132,13 +133,14 @@ fn an_instance_store_cannot_be_stopped() {
 
 #[test]
 fn user_data_is_compared_only_if_read_and_never_shown() {
-    let wanted = desired(json!({"userData": {"value": "new"}}));
-    let mut observed = Observed::new(vec![in_state("i-1", "stopped")]);
-    assert_eq!(compare(&wanted, &observed).differences.len(), 1, "only the start");
-    observed.user_data.insert("i-1".into(), UserData(b"old".to_vec()));
-    let found = compare(&wanted, &observed).differences;
-    assert_eq!(found[0].field, FieldDiff::new("userData", "(not shown)", "(not shown)"));
-    assert_eq!(found[0].remedy, Remedy::Change(Change::UserData(ids(&["i-1"]))));
-    observed.user_data.insert("i-1".into(), UserData(b"new".to_vec()));
-    assert_eq!(compare(&wanted, &observed).differences.len(), 1);
+    let found = |state: Option<&[u8]>| {
+        let user_data = state.map(|data| UserData(data.to_vec()));
+        let there = Instance { user_data, ..in_state("i-1", "stopped") };
+        comparison(json!({"userData": {"value": "new"}}), vec![there]).differences
+    };
+    assert_eq!(found(None).len(), 1, "only the start");
+    let old = found(Some(b"old"));
+    assert_eq!(old[0].field, FieldDiff::new("userData", "(not shown)", "(not shown)"));
+    assert_eq!(old[0].remedy, Remedy::Change(Own(Step::UserData, ids(&["i-1"]))));
+    assert_eq!(found(Some(b"new")).len(), 1);
 }

@@ -1,18 +1,17 @@
 //! Stops instances for a change, with checks that prevent unnecessary downtime.
 
 use kraken_aws::{
-    Aws,
-    ec2::types::{InstanceType, LocationType, Tag},
-    missing::for_existing,
+    Aws, Tags,
+    ec2::types::LocationType,
+    errors::terminal,
     release::filter,
-    tags::Tags,
+    resource::{remove_tags_of_all, set_tags_of_all},
 };
-use kraken_spoke::{Failure, FailureClass};
+use kraken_spoke::Failure;
 
-use super::tag_calls::create_tags;
 use crate::{
     api::Desired,
-    instance::{Instance, Observed},
+    instance::Instance,
     mark::{KEY, Mark},
 };
 
@@ -22,50 +21,40 @@ const CHECK: &str = "failed to check the instance type";
 /// stop a running instance.
 pub(super) async fn mark(
     aws: &Aws,
-    id: &str,
+    instance: &Instance,
     mark: &Mark,
     desired: &Desired,
-    observed: &Observed,
 ) -> Result<(), Failure> {
-    if mark.stop
-        && let Some(instance) = observed.instances.iter().find(|instance| instance.instance_id == id)
-        && instance.instance_type.as_ref() != Some(desired.instance_type.expose())
-    {
-        check_type(aws, instance, desired.instance_type.expose()).await?;
+    let wanted = desired.instance_type.expose();
+    if mark.stop && instance.instance_type.as_ref() != Some(wanted) {
+        check_type(aws, instance, wanted).await?;
     }
-    write(aws, id, mark).await
+    write(aws, &instance.instance_id, mark).await
 }
 
 /// Sets a mark.
 pub(super) async fn write(aws: &Aws, id: &str, mark: &Mark) -> Result<(), Failure> {
     let ids = [id.to_owned()];
     match mark.value() {
-        Some(value) => create_tags(aws, &ids, &Tags::from([(KEY.to_owned(), value)])).await,
+        Some(value) => set_tags_of_all(aws, &ids, &Tags::from([(KEY.to_owned(), value)])).await,
         None => remove(aws, &ids).await,
     }
 }
 
 /// Removes the marks.
 pub(super) async fn remove(aws: &Aws, ids: &[String]) -> Result<(), Failure> {
-    for_existing(ids, |ids| {
-        let tag = Tag::builder().key(KEY).build();
-        let call = aws.ec2().delete_tags().set_resources(Some(ids)).tags(tag);
-        aws.call("DeleteTags", "failed to remove the mark of a disruption", call.send())
-    })
-    .await?;
-    Ok(())
+    remove_tags_of_all(aws, ids, &[KEY], "failed to remove the mark of a disruption").await
 }
 
 /// Stops an instance.
 pub(super) async fn stop(aws: &Aws, id: &str) -> Result<(), Failure> {
     let call = aws.ec2().stop_instances().instance_ids(id).send();
-    aws.call("StopInstances", "failed to stop an instance for a change", call).await?;
-    Ok(())
+    aws.call("StopInstances", "failed to stop an instance for a change", call).await.map(drop)
 }
 
 /// Whether the instance supports this type: AWS validates this only after the stop, or at the start.
 async fn check_type(aws: &Aws, instance: &Instance, wanted: &str) -> Result<(), Failure> {
-    let call = aws.ec2().describe_instance_types().instance_types(InstanceType::from(wanted)).send();
+    let call = aws.ec2().describe_instance_types().instance_types(wanted.into()).send();
     let answer = aws.call("DescribeInstanceTypes", CHECK, call).await?;
     let processor = answer.instance_types().first().and_then(|found| found.processor_info());
     if let (Some(processor), Some(architecture)) = (processor, &instance.architecture) {
@@ -77,8 +66,9 @@ async fn check_type(aws: &Aws, instance: &Instance, wanted: &str) -> Result<(), 
             )));
         }
     }
-    let zone = instance.placement.as_ref().and_then(|placement| placement.availability_zone.clone());
-    let Some(zone) = zone else { return Ok(()) };
+    let Some(zone) = instance.placement.as_ref().and_then(|place| place.availability_zone.clone()) else {
+        return Ok(());
+    };
     let call = aws
         .ec2()
         .describe_instance_type_offerings()
@@ -94,10 +84,5 @@ async fn check_type(aws: &Aws, instance: &Instance, wanted: &str) -> Result<(), 
 
 /// A failure before any change, which requires an edit.
 fn refused(message: String) -> Failure {
-    Failure {
-        class: FailureClass::Terminal,
-        action: "the instance type cannot be changed to the one in the spec".to_owned(),
-        code: String::new(),
-        message,
-    }
+    terminal("the instance type cannot be changed to the one in the spec", message)
 }

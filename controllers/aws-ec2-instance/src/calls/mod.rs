@@ -1,0 +1,140 @@
+//! The calls of EC2 instances. Only this module and its submodules use the SDK.
+
+mod disruption;
+mod launch;
+mod profile;
+mod sdk;
+mod update;
+
+use kraken_aws::{
+    Aws, AwsObjects,
+    fields::listed,
+    missing::for_existing,
+    release::{self, filter},
+    resource::{self, Creation, DescribeQuery, Group, Phase, RemoteObject},
+    tags::UID,
+};
+use kraken_spoke::{Difference, Failure, Identity};
+
+use crate::{
+    api::{Desired, EC2Instance},
+    change::Change,
+    instance::Instance,
+    mark::{self, Mark},
+    stops,
+};
+
+/// The kind EC2Instance.
+pub(crate) struct Instances;
+
+impl AwsObjects for Instances {
+    type Kind = EC2Instance;
+    const IS_IDEMPOTENT: bool = true;
+    const DISRUPTS: bool = true;
+
+    fn remedies(
+        kept: &[&Instance],
+        differences: Vec<Group<'_, Instance, Change>>,
+    ) -> Vec<Difference<resource::Change<Change>>> {
+        stops::remedies(kept, differences)
+    }
+
+    fn what_is_done(change: &Change, ids: &[String]) -> Option<String> {
+        let ids = listed(ids);
+        match change {
+            Change::Stop => Some(format!("stopped {ids} for a change")),
+            Change::Start => Some(format!("started {ids}")),
+            Change::Mark(mark) if mark.stop => Some(format!("marked {ids} to be stopped for a change")),
+            Change::Mark(_) => Some(format!("{ids} is running again: removed its mark")),
+            _ => None,
+        }
+    }
+
+    fn disrupted(living: &[&Instance]) -> (Vec<String>, bool) {
+        let marked = living.iter().copied().filter(|instance| Mark::of(&instance.tags).stop);
+        let (stopped, others): (Vec<_>, Vec<_>) = marked.partition(|instance| instance.is("stopped"));
+        if !stopped.is_empty() {
+            return (ids(&stopped), true);
+        }
+        (ids(others.iter().filter(|instance| instance.is("stopping"))), false)
+    }
+
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Instance>, Failure> {
+        // AWS rejects MaxResults together with ids, and may return pages anyway.
+        let page_size = query.filters.is_some().then_some(1000);
+        let call = aws.ec2().describe_instances().set_instance_ids(query.ids).set_filters(query.filters);
+        let pages = call.set_max_results(page_size).into_paginator().send();
+        let pages = aws.pages("DescribeInstances", "failed to describe instances", pages).await?;
+        let reservations = pages.into_iter().flat_map(|page| page.reservations.unwrap_or_default());
+        let instances = reservations.flat_map(|reservation| reservation.instances.unwrap_or_default());
+        Ok(instances.map(Instance::from).collect())
+    }
+
+    /// Reads user data, which DescribeInstances does not return, of running and stopped instances: that of others is not needed
+    /// yet.
+    async fn complete(aws: &Aws, instance: &mut Instance, deep: bool) -> Result<(), Failure> {
+        if deep && instance.phase() == Phase::Up {
+            instance.user_data = sdk::user_data(aws, &instance.instance_id).await?;
+        }
+        Ok(())
+    }
+
+    async fn create(
+        aws: &Aws,
+        desired: &Desired,
+        creation: &Creation<'_>,
+        existing: usize,
+    ) -> Result<Vec<Instance>, Failure> {
+        launch::launch(aws, desired, creation, existing).await
+    }
+
+    async fn update(
+        aws: &Aws,
+        change: &Change,
+        desired: &Desired,
+        instances: &[&Instance],
+    ) -> Result<(), Failure> {
+        match change {
+            Change::Monitoring => return update::monitoring(aws, &ids(instances), desired).await,
+            Change::Start => return Self::start(aws, instances).await,
+            _ => {}
+        }
+        // AWS accepts one instance per call. A failure leaves the rest to the next reconcile.
+        for instance in instances {
+            update::one(aws, change, desired, instance).await?;
+        }
+        Ok(())
+    }
+
+    async fn start(aws: &Aws, instances: &[&Instance]) -> Result<(), Failure> {
+        let call = |ids| {
+            let call = aws.ec2().start_instances().set_instance_ids(Some(ids));
+            aws.call("StartInstances", "failed to start instances", call.send())
+        };
+        for_existing(&ids(instances), call).await.map(drop)
+    }
+
+    async fn delete(aws: &Aws, instances: &[&Instance]) -> Result<(), Failure> {
+        let call = |ids| {
+            let call = aws.ec2().terminate_instances().set_instance_ids(Some(ids));
+            aws.call("TerminateInstances", "failed to terminate instances", call.send())
+        };
+        for_existing(&ids(instances), call).await.map(drop)
+    }
+
+    async fn release(aws: &Aws, identity: &Identity, instances: &[&Instance]) -> Result<(), Failure> {
+        let marked = instances.iter().filter(|instance| instance.tags.contains_key(mark::KEY));
+        disruption::remove(aws, &ids(marked)).await?;
+        // A replacement releases adopted instances while the resource has others, which keep their volumes.
+        let with_uid = filter(&format!("tag:{UID}"), vec![identity.uid.clone()]);
+        let others = Self::read(aws, DescribeQuery { ids: None, filters: Some(vec![with_uid]) }).await?;
+        let released = ids(instances);
+        let others = others.iter().filter(|instance| !released.contains(&instance.instance_id));
+        let kept: Vec<_> = others.flat_map(Instance::volumes).collect();
+        release::release(aws, identity, &released, &["volume"], &kept).await
+    }
+}
+
+fn ids<'a>(instances: impl IntoIterator<Item = &'a &'a Instance>) -> Vec<String> {
+    instances.into_iter().map(|instance| instance.instance_id.clone()).collect()
+}

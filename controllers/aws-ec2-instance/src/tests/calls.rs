@@ -1,0 +1,72 @@
+//! Which instances calls are made for, and with which values.
+
+use kraken_aws::tags::{CLUSTER, EPOCH};
+use kraken_spoke::Ignored;
+
+use super::*;
+use crate::{
+    api::{EC2InstanceSpec, MetadataOptions},
+    instance::{BlockDeviceMapping, Ebs, tests::state},
+};
+
+#[test]
+fn an_ignored_setting_of_the_metadata_service_is_not_sent_with_the_others() {
+    let desired = desired(json!({"metadataOptions": {"value": {
+        "httpTokens": "required", "httpPutResponseHopLimit": 2,
+    }}}));
+    let kept = |path: &str| {
+        let ignored = Ignored::new(&[path.to_owned()]);
+        EC2InstanceSpec::without_ignored(&desired.own, &instance("i-1"), &ignored).map(|kept| kept.metadata())
+    };
+    let hops = MetadataOptions { hop_limit: Some(2), ..MetadataOptions::default() };
+    assert_eq!(kept("metadataOptions.httpTokens"), Some(hops));
+    assert_eq!(kept("metadataOptions"), Some(MetadataOptions::default()));
+    assert_eq!(kept("tags"), None);
+}
+
+#[test]
+fn a_live_instance_without_an_owner_is_untagged() {
+    let observed =
+        vec![tagged("i-1", &[(CLUSTER, "c"), (UID, "u")]), instance("i-2"), in_state("i-3", "terminated")];
+    assert_eq!(Managed::<Instances>::untagged(&observed), ["i-2"]);
+}
+
+#[test]
+fn launch_only_fields_and_a_removed_key_are_recorded() {
+    let of = |changes| EC2InstanceSpec::at_creation(&desired(changes).own);
+    let none = [("keyName", "(absent)"), ("associatePublicIPAddress", ""), ("rootVolume", "")];
+    assert_eq!(of(json!({})), none.map(|(path, value)| (path, value.to_owned())));
+    let all = of(json!({
+        "keyName": {"value": "ops"},
+        "associatePublicIPAddress": {"value": true},
+        "rootVolume": {"value": {"sizeGiB": 20}},
+    }));
+    let wanted = [("keyName", ""), ("associatePublicIPAddress", "true"), ("rootVolume", "{\"sizeGiB\":20}")];
+    assert_eq!(all, wanted.map(|(path, value)| (path, value.to_owned())));
+}
+
+#[test]
+fn it_is_deleted_when_all_instances_are_terminated() {
+    assert!(Managed::<Instances>::is_gone(&vec![]));
+    assert!(Managed::<Instances>::is_gone(&vec![in_state("i-1", "terminated")]));
+    assert!(!Managed::<Instances>::is_gone(&vec![in_state("i-1", "shutting-down")]));
+}
+
+#[test]
+fn the_epoch_is_the_highest_observed_one() {
+    let old = Instance { state: state("terminated"), ..tagged("i-1", &[(EPOCH, "7")]) };
+    assert_eq!(Managed::<Instances>::epoch(&vec![instance("i-2"), old]), 7);
+    assert_eq!(Managed::<Instances>::epoch(&vec![]), 0);
+}
+
+#[test]
+fn volumes_of_instances_are_those_that_are_attached() {
+    let ebs = |id: &str| BlockDeviceMapping {
+        ebs: Some(Ebs { volume_id: Some(id.to_owned()) }),
+        ..BlockDeviceMapping::default()
+    };
+    let with_volumes =
+        Instance { block_device_mappings: vec![ebs("vol-1"), ebs("vol-2")], ..instance("i-1") };
+    assert_eq!(with_volumes.volumes().collect::<Vec<_>>(), ["vol-1", "vol-2"]);
+    assert_eq!(instance("i-2").volumes().count(), 0);
+}

@@ -1,0 +1,144 @@
+//! The calls of a kind whose resources can have several objects, and of a kind with one.
+
+use std::future::ready;
+
+use kraken_spoke::{Difference, Failure, Identity, OwnSecret, SpokeKind};
+use kube::core::object::HasSpec;
+
+use super::{
+    AwsSpec, Change, ChangeOf, Creation, DescribeQuery, DesiredOf, Group, ObservedOf, SpecOf, tag_changes,
+};
+use crate::{Aws, claim, lookup::Tagged, tags::Tags};
+
+/// The calls of a kind with a number of AWS objects per resource. [`super::Managed`] implements [`kraken_spoke::External`] for
+/// it; its pure part is the [`AwsSpec`] of its kind. A kind with one object implements [`super::AwsResource`] instead.
+///
+/// Objects of a call are living ones of the resource. Those of `delete`, `start` and `release` have the tags of its identity.
+pub trait AwsObjects: Sized + Send + Sync + 'static {
+    /// The custom resource.
+    type Kind: SpokeKind + HasSpec<Spec: AwsSpec>;
+
+    /// As [`kraken_spoke::External::IS_IDEMPOTENT`].
+    const IS_IDEMPOTENT: bool = false;
+    /// As [`kraken_spoke::External::IDEMPOTENT_BY_NAME`].
+    const IDEMPOTENT_BY_NAME: bool = false;
+    /// As [`kraken_spoke::External::MAKES_SECRETS`].
+    const MAKES_SECRETS: bool = false;
+    /// As [`kraken_spoke::External::DISRUPTS`].
+    const DISRUPTS: bool = false;
+
+    /// Pure. As [`kraken_spoke::External::own_secret`].
+    fn own_secret(_: &SpecOf<Self>) -> Option<OwnSecret> {
+        None
+    }
+
+    /// Pure. The differences in fields of the kind, each with its objects, and of all objects that are kept. A kind that stops
+    /// objects for a change decides here which ones.
+    fn remedies(
+        _: &[&ObservedOf<Self>],
+        differences: Vec<Group<'_, ObservedOf<Self>, ChangeOf<Self>>>,
+    ) -> Vec<Difference<Change<ChangeOf<Self>>>> {
+        differences.into_iter().map(|group| group.map(Change::Own).difference()).collect()
+    }
+
+    /// Pure. As [`kraken_spoke::External::what_is_done`], with the ids of the changed objects.
+    fn what_is_done(_: &ChangeOf<Self>, _: &[String]) -> Option<String> {
+        None
+    }
+
+    /// Pure. As [`kraken_spoke::External::disrupted`].
+    fn disrupted(_: &[&ObservedOf<Self>]) -> (Vec<String>, bool) {
+        (vec![], false)
+    }
+
+    /// As [`super::AwsResource::read`].
+    fn read(
+        aws: &Aws,
+        query: DescribeQuery,
+    ) -> impl Future<Output = Result<Vec<ObservedOf<Self>>, Failure>> + Send;
+
+    /// As [`super::AwsResource::complete`].
+    fn complete(
+        _: &Aws,
+        _: &mut ObservedOf<Self>,
+        _deep: bool,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        ready(Ok(()))
+    }
+
+    /// Creates the objects that are missing besides the existing ones, as [`super::AwsResource::create`].
+    fn create(
+        aws: &Aws,
+        desired: &DesiredOf<Self>,
+        creation: &Creation<'_>,
+        existing: usize,
+    ) -> impl Future<Output = Result<Vec<ObservedOf<Self>>, Failure>> + Send;
+
+    /// Performs one change on these objects. All changes are idempotent.
+    fn update(
+        aws: &Aws,
+        change: &ChangeOf<Self>,
+        desired: &DesiredOf<Self>,
+        objects: &[&ObservedOf<Self>],
+    ) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// As [`kraken_spoke::External::resume`].
+    fn start(_: &Aws, _: &[&ObservedOf<Self>]) -> impl Future<Output = Result<(), Failure>> + Send {
+        ready(Ok(()))
+    }
+
+    /// Pure. As [`kraken_spoke::External::unprotected_by`].
+    fn unprotected_by(_: &SpecOf<Self>) -> Option<&'static str> {
+        None
+    }
+
+    /// As [`super::AwsResource::unprotect`].
+    fn unprotect(_: &Aws, _: &ObservedOf<Self>) -> impl Future<Output = Result<(), Failure>> + Send {
+        ready(Ok(()))
+    }
+
+    /// Requests their deletion. A missing object counts as deleted.
+    fn delete(aws: &Aws, objects: &[&ObservedOf<Self>]) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Sets tags of the objects. By default, objects of EC2.
+    fn set_tags(
+        aws: &Aws,
+        objects: &[&ObservedOf<Self>],
+        tags: &Tags,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        let ids = ids(objects);
+        async move { tag_changes::set_all(aws, &ids, tags).await }
+    }
+
+    /// Removes a tag of the objects. By default, objects of EC2.
+    fn remove_tag(
+        aws: &Aws,
+        objects: &[&ObservedOf<Self>],
+        key: &str,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        let ids = ids(objects);
+        async move { tag_changes::remove_all(aws, &ids, &[key], "failed to remove a tag").await }
+    }
+
+    /// Sets the tags of the identity, and others of Kraken, on objects that are adopted or have lost them. By default, objects
+    /// of EC2.
+    fn claim(
+        aws: &Aws,
+        objects: &[&ObservedOf<Self>],
+        tags: &Tags,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        let ids = ids(objects);
+        async move { claim::claim(aws, ids, tags).await }
+    }
+
+    /// Removes Kraken's tags. An object that is not found is a transient failure: it was observed before.
+    fn release(
+        aws: &Aws,
+        identity: &Identity,
+        objects: &[&ObservedOf<Self>],
+    ) -> impl Future<Output = Result<(), Failure>> + Send;
+}
+
+fn ids<T: Tagged>(objects: &[&T]) -> Vec<String> {
+    objects.iter().map(|object| object.id().to_owned()).collect()
+}

@@ -1,0 +1,94 @@
+//! A kind with one object per resource as one with several objects: each call is made for each of them. There is more than
+//! one only until surplus objects are deleted.
+
+use kraken_spoke::{Failure, Identity, OwnSecret};
+
+use super::{
+    AwsObjects, AwsResource, ChangeOf, Creation, DescribeQuery, DesiredOf, ObservedOf, RemoteObject, SpecOf,
+};
+use crate::{
+    Aws,
+    missing::gone_is_fine,
+    release::lagging,
+    tags::{KEYS, Tags},
+};
+
+impl<S: AwsResource> AwsObjects for S {
+    type Kind = <S as AwsResource>::Kind;
+    const IS_IDEMPOTENT: bool = S::IS_IDEMPOTENT;
+    const IDEMPOTENT_BY_NAME: bool = S::IDEMPOTENT_BY_NAME;
+    const MAKES_SECRETS: bool = S::MAKES_SECRETS;
+
+    fn own_secret(spec: &SpecOf<S>) -> Option<OwnSecret> {
+        S::own_secret(spec)
+    }
+
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<ObservedOf<S>>, Failure> {
+        S::read(aws, query).await
+    }
+
+    async fn complete(aws: &Aws, object: &mut ObservedOf<S>, deep: bool) -> Result<(), Failure> {
+        S::complete(aws, object, deep).await
+    }
+
+    async fn create(
+        aws: &Aws,
+        desired: &DesiredOf<S>,
+        creation: &Creation<'_>,
+        _existing: usize,
+    ) -> Result<Vec<ObservedOf<S>>, Failure> {
+        Ok(vec![S::create(aws, desired, creation).await?])
+    }
+
+    async fn update(
+        aws: &Aws,
+        change: &ChangeOf<S>,
+        desired: &DesiredOf<S>,
+        objects: &[&ObservedOf<S>],
+    ) -> Result<(), Failure> {
+        for object in objects {
+            S::update(aws, change, desired, object).await?;
+        }
+        Ok(())
+    }
+
+    fn unprotected_by(spec: &SpecOf<S>) -> Option<&'static str> {
+        S::unprotected_by(spec)
+    }
+
+    async fn unprotect(aws: &Aws, object: &ObservedOf<S>) -> Result<(), Failure> {
+        S::unprotect(aws, object).await
+    }
+
+    async fn delete(aws: &Aws, objects: &[&ObservedOf<S>]) -> Result<(), Failure> {
+        for object in objects {
+            gone_is_fine(S::delete(aws, object).await)?;
+        }
+        Ok(())
+    }
+
+    async fn set_tags(aws: &Aws, objects: &[&ObservedOf<S>], tags: &Tags) -> Result<(), Failure> {
+        for object in objects {
+            S::set_tags(aws, object.tagged_as(), tags).await?;
+        }
+        Ok(())
+    }
+
+    async fn remove_tag(aws: &Aws, objects: &[&ObservedOf<S>], key: &str) -> Result<(), Failure> {
+        for object in objects {
+            S::remove_tags(aws, object.tagged_as(), &[key]).await?;
+        }
+        Ok(())
+    }
+
+    async fn claim(aws: &Aws, objects: &[&ObservedOf<S>], tags: &Tags) -> Result<(), Failure> {
+        <S as AwsObjects>::set_tags(aws, objects, tags).await
+    }
+
+    async fn release(aws: &Aws, _: &Identity, objects: &[&ObservedOf<S>]) -> Result<(), Failure> {
+        for object in objects {
+            S::remove_tags(aws, object.tagged_as(), &KEYS).await.map_err(lagging)?;
+        }
+        Ok(())
+    }
+}
