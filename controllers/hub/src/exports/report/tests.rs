@@ -102,10 +102,10 @@ fn a_kept_target_is_in_the_status_until_it_is_deleted() {
 #[test]
 fn a_failed_read_does_not_change_the_report_of_this_generation() {
     let status = after(&Outcome::Exported(1));
-    let failed = Outcome::Unreadable("the API server is on fire".into());
+    let failed = Outcome::Unreadable("the API server is unavailable".into());
     assert_eq!(next(&export(1, Some(status.clone())), &failed, Progress::default(), at(2)), Next::Nothing);
     let (status, _) = written(next(&export(2, Some(status)), &failed, Progress::default(), at(2)));
-    assert_eq!(ready_of(&status).2, "the API server is on fire; retrying with backoff");
+    assert_eq!(ready_of(&status).2, "the API server is unavailable; retrying with backoff");
     assert_eq!(status.target.as_deref(), Some("ConfigMap/app"), "it still exists");
 }
 
