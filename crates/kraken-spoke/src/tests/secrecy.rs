@@ -138,7 +138,7 @@ async fn no_digest_is_recorded_of_a_secret_that_is_applied_at_creation_only() {
     let made = call("create epoch 1").returns(json!([remote("disk-1")]));
     scene.reconcile([read_secret(), call(INTENT), made, call(EVENT)]).await;
     let in_place = observe(&[remote("disk-1")]);
-    let report = scene.reconcile([read_secret(), in_place, call(STATE), call(STATUS)]).await;
+    let report = scene.reconcile([in_place, call(STATE), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("True", "Available"));
     let masked = in_place::at_creation("u-1", &[("note", "***".to_owned())]);
     assert_eq!(report.disk["status"]["atCreation"]["fields"], json!(masked));
