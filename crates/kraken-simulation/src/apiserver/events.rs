@@ -16,8 +16,12 @@ fn check_new(event: &Value, causes: &mut Vec<Cause>) {
     let text = |field: &str| event[field].as_str().unwrap_or_default();
     let namespace = event["metadata"]["namespace"].as_str().unwrap_or_default();
     let regarding = event["regarding"]["namespace"].as_str().unwrap_or_default();
-    let fits =
-        if regarding.is_empty() { ["", "default"].contains(&namespace) } else { regarding == namespace };
+    // What an Event with a time is about may be in any namespace.
+    let fits = match (regarding.is_empty(), event["eventTime"].is_null()) {
+        (true, true) => ["", "default"].contains(&namespace),
+        (true, false) => ["default", "kube-system"].contains(&namespace),
+        (false, is_older) => !is_older || regarding == namespace,
+    };
     if !fits {
         causes.push(Cause::invalid(
             "involvedObject.namespace",
@@ -41,12 +45,8 @@ fn check_new(event: &Value, causes: &mut Vec<Cause>) {
                 causes.push(Cause::invalid(field, &event[field], &why));
             }
         }
-        if !super::meta::is_qualified(text("reportingController")) {
-            causes.push(Cause::invalid(
-                "reportingController",
-                &event["reportingController"],
-                super::meta::QUALIFIED,
-            ));
+        for why in super::meta::qualified_faults(text("reportingController")) {
+            causes.push(Cause::invalid("reportingController", &event["reportingController"], &why));
         }
         if text("note").len() > 1024 {
             causes.push(Cause::invalid("message", &"".into(), "can have at most 1024 characters"));
@@ -57,6 +57,19 @@ fn check_new(event: &Value, causes: &mut Vec<Cause>) {
         causes.push(Cause::invalid("type", &"".into(), &why));
     }
     check_series(event, causes);
+    for (field, older) in [
+        ("deprecatedFirstTimestamp", "firstTimestamp"),
+        ("deprecatedLastTimestamp", "lastTimestamp"),
+        ("deprecatedCount", "count"),
+        ("deprecatedSource", "source"),
+    ] {
+        let value = &event[field];
+        let is_empty =
+            value.is_null() || *value == 0 || value.as_object().is_some_and(serde_json::Map::is_empty);
+        if !is_empty {
+            causes.push(Cause::invalid(older, &"".into(), "needs to be unset"));
+        }
+    }
 }
 
 fn check_series(event: &Value, causes: &mut Vec<Cause>) {

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::{
     Inner, State,
-    decode::{self, decode, typed},
+    decode::{self, decode, decode_applied, typed},
     fault::{Cause, Fault},
-    fields::{Managed, Manager, Operation, applied, updated},
+    fields::{Managed, Manager, Operation, applied, is_typed, scaled, updated},
+    kinds::Kind,
     meta, operations,
     request::{self, Query, Target},
     scale,
@@ -57,6 +58,10 @@ impl Inner {
         let target = request.target;
         let mut value = decode(&self.kinds, &target.kind, request.json()?, request.strict())?;
         self.begin(state, target, &mut value)?;
+        // Nobody owns what the server sets.
+        for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
+            meta::take(&mut value, field);
+        }
         let author = request.author(Operation::Update);
         self.create(state, target, value, &author)
     }
@@ -71,6 +76,7 @@ impl Inner {
     ) -> Result<Written, Fault> {
         let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         self.admit(state, target, &name, true)?;
+        check_kind(&target.kind, &name, &value)?;
         let managed = self.owned(target, None, &value, &Managed::default(), author);
         self.insert(state, target, Draft { value, managed }, author)
     }
@@ -87,6 +93,9 @@ impl Inner {
         let ignored = ignored(&target.kind, &target.subresource);
         if live.is_some() && managed.is_empty() {
             return Managed::default(); // it is not tracked
+        }
+        if !is_tracked(target, live, new) {
+            return Managed::default();
         }
         // Default fields of a new object have no owner.
         let zero = Value::Object(decode::zero(&target.kind).into_iter().collect());
@@ -115,7 +124,8 @@ impl Inner {
         let value = decode(&self.kinds, &target.kind, body, request.strict())?;
         if let Some(uid) = value["metadata"]["uid"].as_str().filter(|uid| *uid != existing.uid()) {
             let why = format!(
-                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+                "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+                target.storage_key(),
                 existing.uid()
             );
             return Err(Fault::conflict(&target.kind, &target.name, &why));
@@ -133,7 +143,10 @@ impl Inner {
         author: &Author,
     ) -> Result<Written, Fault> {
         let said = meta::take(&mut value, "managedFields");
-        let said = said.and_then(|list| Managed::read(&list));
+        // A subresource does not change who owns what.
+        let said = said
+            .filter(|_| target.subresource.is_empty())
+            .and_then(|list| Managed::read(&list, target.kind.is_custom()));
         let managed = said.as_ref().unwrap_or(&existing.managed);
         let managed = self.owned(target, Some(&existing.value), &value, managed, author);
         self.replace(state, target, existing, Draft { value, managed }, author)
@@ -162,7 +175,7 @@ impl Inner {
         };
         if target.subresource == "scale" {
             let scale = patched(scale::of(&target.kind, &existing.value), type_, request.body)?;
-            return self.rescale(state, target, &existing, &scale, &author);
+            return self.rescale(state, target, &existing, &scale, &author).map_err(Fault::of_patch);
         }
         let mut before = (*existing.value).clone();
         if request.body.windows(13).any(|part| part == b"managedFields") {
@@ -184,6 +197,10 @@ impl Inner {
             return Err(Fault::invalid_as("PatchOptions", "meta.k8s.io", "", &[cause]));
         }
         let mut config = request.json()?;
+        let existing = state.store.get(kind.index, &target.key()).cloned();
+        if existing.is_none() && !target.subresource.is_empty() {
+            return Err(Fault::not_found(kind, &target.name));
+        }
         let (api_version, named) = (text(&config["apiVersion"]), text(&config["kind"]));
         if api_version != kind.api_version() || named != kind.kind {
             let slash = if api_version.contains('/') { "" } else { "/" };
@@ -191,33 +208,10 @@ impl Inner {
             return Err(Fault::bad_request(message));
         }
         config = typed(kind, config)?;
-        self.check_name(target, &config)?;
         if config["metadata"].get("managedFields").is_some_and(|fields| !fields.is_null()) {
             return Err(Fault::bad_request("metadata.managedFields must be nil"));
         }
-        let is_new = state.store.get(kind.index, &target.key()).is_none();
-        if is_new
-            && target.subresource.is_empty()
-            && config["metadata"]["name"].as_str().is_none_or(str::is_empty)
-        {
-            return Err(Fault::bad_request(format!(
-                "the name of the object ({} based on URL) was undeterminable: name must be provided",
-                target.name
-            )));
-        }
-        meta::set(&mut config, "name", target.name.clone().into());
         let author = request.author(Operation::Apply);
-        let existing = state.store.get(kind.index, &target.key()).cloned();
-        let is_new = existing.is_none();
-        if is_new && !target.subresource.is_empty() {
-            return Err(Fault::not_found(kind, &target.name));
-        }
-        if let (true, Some(uid)) = (is_new, config["metadata"]["uid"].as_str()) {
-            let why = format!(
-                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-            );
-            return Err(Fault::conflict(kind, &target.name, &why));
-        }
         let (nothing, nobody) = (json!({}), Managed::default());
         let (live, managed) = match &existing {
             Some(existing) => (&*existing.value, &*existing.managed),
@@ -226,14 +220,23 @@ impl Inner {
         let how = (query.is_true("force"), ignored(kind, &target.subresource));
         let schemas = (&*kind.schema, &*self.kinds.meta);
         let applied = applied(schemas, live, &config, managed, &author.manager, &time::now(), how)?;
-        let value = decode(&self.kinds, kind, applied.value, request.strict())?;
+        let value = decode_applied(&self.kinds, kind, applied.value, request.strict())?;
         let draft = Draft { value, managed: applied.managed };
         let Some(existing) = existing else {
             let Draft { mut value, managed } = draft;
+            if let Some(uid) = value["metadata"]["uid"].as_str() {
+                let why = format!(
+                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                );
+                return Err(Fault::conflict(kind, &target.name, &why));
+            }
+            self.place(target, &mut value)?;
+            self.check_name(target, &value)?;
             self.begin(state, target, &mut value)?;
             self.admit(state, target, &target.name, true)?;
             return self.insert(state, target, Draft { value, managed }, &author);
         };
+        self.check_name(target, &draft.value)?;
         self.replace(state, target, &existing, draft, &author)
     }
 
@@ -256,7 +259,10 @@ impl Inner {
 
     fn check_name(&self, target: &Target, body: &Value) -> Result<(), Fault> {
         match body["metadata"]["name"].as_str() {
-            None | Some("") => Ok(()),
+            None | Some("") => Err(Fault::bad_request(format!(
+                "the name of the object ({} based on URL) was undeterminable: name must be provided",
+                target.name
+            ))),
             Some(name) if name == target.name => Ok(()),
             Some(name) => Err(Fault::bad_request(format!(
                 "the name of the object ({name}) does not match the name on the URL ({})",
@@ -270,7 +276,9 @@ impl Inner {
         let Some(existing) = state.store.get(target.kind.index, &target.key()).cloned() else {
             return Err(Fault::not_found(&target.kind, &target.name));
         };
-        self.rescale(state, target, &existing, &request.json()?, author)
+        let scale = request.json()?;
+        self.check_name(target, &scale)?;
+        self.rescale(state, target, &existing, &scale, author)
     }
 
     /// Writes the number of a scale into the spec; the answer is the scale.
@@ -283,8 +291,10 @@ impl Inner {
         author: &Author,
     ) -> Result<Written, Fault> {
         let value = scale::with(&target.kind, &existing.value, scale)?;
-        let main = Target { subresource: String::new(), ..target.clone() };
-        let written = self.update(state, &main, existing, value, author)?;
+        let (kind, main) = (&target.kind, Target { subresource: String::new(), ..target.clone() });
+        let replicas = (scale::replicas(kind, &existing.value), scale::replicas(kind, &value));
+        let managed = scaled(&existing.managed, scale::path(kind), &author.manager, replicas);
+        let written = self.replace(state, &main, existing, Draft { value, managed }, author)?;
         match written {
             Written::Stored(code, object) => {
                 let scale = scale::of(&target.kind, &object.value);
@@ -293,6 +303,27 @@ impl Inner {
             gone @ Written::Gone(_) => Ok(gone),
         }
     }
+}
+
+/// Whether the part of a custom resource that the endpoint does not write can be compared: otherwise the server forgets
+/// who owns what, although it does not store that part. The part that it writes is validated.
+fn is_tracked(target: &Target, live: Option<&Value>, new: &Value) -> bool {
+    let other = if target.subresource == "status" { "spec" } else { "status" };
+    let (Some(value), Some(schema)) = (new.get(other), target.kind.schema.properties.get(other)) else {
+        return true;
+    };
+    !target.kind.is_custom()
+        || live.and_then(|live| live.get(other)) == Some(value)
+        || is_typed(schema, value)
+}
+
+/// A custom resource of another kind is refused as invalid, not as malformed.
+pub(super) fn check_kind(kind: &Kind, name: &str, value: &Value) -> Result<(), Fault> {
+    if decode::is_of(kind, value) {
+        return Ok(());
+    }
+    let cause = Cause::invalid("kind", &value["kind"], &format!("must be {}", kind.kind));
+    Err(Fault::invalid_as(text(&value["kind"]), &kind.group, name, &[cause]))
 }
 
 fn text(value: &Value) -> &str {

@@ -9,7 +9,7 @@ use super::{
     Inner, State,
     fault::Fault,
     kinds::Kind,
-    request::{Form, Query, Target},
+    request::{self, Form, Query, Target},
     scale,
     selectors::Selector,
     store::{Key, Object},
@@ -33,7 +33,7 @@ impl Inner {
         };
         let object = object.ok_or_else(|| Fault::not_found(kind, &target.name))?;
         if target.subresource == "scale" {
-            return Ok(scale::of(kind, &object.value).to_string().into());
+            return Ok(scale::read(kind, &object.value)?.to_string().into());
         }
         Ok(object.bytes(form))
     }
@@ -48,6 +48,7 @@ impl Inner {
     ) -> Result<Bytes, Fault> {
         let kind = &target.kind;
         let form = item_form(kind, form);
+        request::check_list(query)?;
         let selector = selector(target, query)?;
         let limit = query.number("limit")?.unwrap_or_default();
         let page = match query.get("continue") {
@@ -56,7 +57,7 @@ impl Inner {
         };
         let (revision, objects) = match &page {
             Some(page) => self.exactly(state, kind, page.revision)?,
-            None => self.version(state, kind, query)?,
+            None => self.version(state, kind, query, &selector)?,
         };
         let after = page.map(|page| page.after);
         let mut items = Vec::new();
@@ -80,12 +81,24 @@ impl Inner {
     }
 
     /// The requested version of a list.
-    fn version<'s>(&self, state: &'s State, kind: &Kind, query: &Query) -> Result<Version<'s>, Fault> {
+    fn version<'s>(
+        &self,
+        state: &'s State,
+        kind: &Kind,
+        query: &Query,
+        selector: &Selector,
+    ) -> Result<Version<'s>, Fault> {
         let requested = query.number("resourceVersion")?;
         let newest = state.store.revision;
         match (requested, query.get("resourceVersionMatch")) {
             (Some(revision), Some("Exact")) => self.exactly(state, kind, revision),
             (Some(0), _) => Ok(self.cached(state, kind)),
+            // A limit without a match means this version as well, unless a single object is requested.
+            (Some(revision), None)
+                if query.get("limit").is_some_and(|limit| limit != "0") && !selector.is_of_one() =>
+            {
+                self.exactly(state, kind, revision)
+            }
             (Some(revision), _) if revision > newest => Err(Fault::too_large_version(revision, newest)),
             _ => {
                 let table = state.store.table(kind.index);

@@ -9,6 +9,7 @@ use super::{
     kinds::{Kind, Nature},
     meta,
     schema::{Place, check_rules, duplicates, validate},
+    secrets,
 };
 
 /// Before a new object is stored.
@@ -95,21 +96,41 @@ fn differs(value: &Value, old: &Value) -> bool {
         || new.iter().any(|(name, value)| name != "metadata" && old.get(name) != Some(value))
 }
 
-/// The validation errors of an object, by its schema and the rules of its kind.
-pub(super) fn check(kind: &Kind, value: &Value, old: Option<&Value>, subresource: &str) -> Vec<Cause> {
-    let mut causes = Vec::new();
+/// Adds the validation errors of an object, by its schema and the rules of its kind, to those of its metadata.
+pub(super) fn check(
+    kind: &Kind,
+    value: &Value,
+    old: Option<&Value>,
+    subresource: &str,
+    mut causes: Vec<Cause>,
+) -> Vec<Cause> {
     match kind.nature {
         Nature::Custom => check_custom(kind, value, old, subresource, &mut causes),
         Nature::ConfigMap | Nature::Secret => {
             check_keys(value, &mut causes);
+            if kind.nature == Nature::Secret {
+                secrets::check(value, &mut causes);
+            }
             if let Some(old) = old {
                 check_immutable(kind, value, old, &mut causes);
             }
         }
         Nature::Plain if kind.plural == "events" => events::check(value, old, &mut causes),
+        Nature::Plain if kind.plural == "leases" => check_lease(&value["spec"], &mut causes),
         Nature::Namespace | Nature::Plain => {}
     }
     causes
+}
+
+fn check_lease(spec: &Value, causes: &mut Vec<Cause>) {
+    for (field, least, why) in [
+        ("leaseDurationSeconds", 1, "must be greater than 0"),
+        ("leaseTransitions", 0, "must be greater than or equal to 0"),
+    ] {
+        if spec[field].as_i64().is_some_and(|number| number < least) {
+            causes.push(Cause::invalid(format!("spec.{field}"), &spec[field], why));
+        }
+    }
 }
 
 fn check_custom(kind: &Kind, value: &Value, old: Option<&Value>, subresource: &str, causes: &mut Vec<Cause>) {
@@ -155,7 +176,7 @@ fn check_replicas(value: &Value, path: &[String], causes: &mut Vec<Cause>) {
     let field = format!(".{}", path.join("."));
     for (index, name) in path.iter().enumerate() {
         if !at.is_object() {
-            let before = path.get(..index).unwrap_or_default().join(".");
+            let before = path.get(..=index).unwrap_or_default().join(".");
             let (is, type_) = (go::plain(at), go::type_of(at));
             let why = format!(
                 ".{before} accessor error: {is} is of the type {type_}, expected map[string]interface{{}}"

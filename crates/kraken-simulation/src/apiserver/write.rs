@@ -40,6 +40,14 @@ pub(super) struct Draft {
 }
 
 impl Target {
+    /// The key in etcd, which some errors name.
+    pub(super) fn storage_key(&self) -> String {
+        let group = if self.kind.is_custom() { format!("{}/", self.kind.group) } else { String::new() };
+        let namespace =
+            if self.namespace.is_empty() { String::new() } else { format!("{}/", self.namespace) };
+        format!("/registry/{group}{}/{namespace}{}", self.kind.plural, self.name)
+    }
+
     /// The key of the object that is named.
     pub(super) fn key(&self) -> Key {
         Key { namespace: self.namespace.clone(), name: self.name.clone() }
@@ -60,7 +68,7 @@ impl Inner {
     }
 
     /// The namespace of the request is that of the object.
-    fn place(&self, target: &Target, value: &mut Value) -> Result<(), Fault> {
+    pub(super) fn place(&self, target: &Target, value: &mut Value) -> Result<(), Fault> {
         match value["metadata"]["namespace"].as_str() {
             None if target.namespace.is_empty() => Ok(()),
             None => {
@@ -107,28 +115,29 @@ impl Inner {
         let Draft { mut value, managed } = draft;
         let kind = &target.kind;
         self.place(target, &mut value)?;
-        for field in
-            ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields", "generation"]
-        {
+        for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"] {
             meta::take(&mut value, field);
         }
         meta::set(&mut value, "uid", state.uids.uid().into());
         meta::set(&mut value, "creationTimestamp", time::now().into());
         strategy::before_create(kind, &mut value);
         let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        let mut causes = strategy::check(kind, &value, None, "");
-        if causes.is_empty() {
-            causes = meta::check(kind, &value);
-        }
+        let causes = strategy::check(kind, &value, None, "", meta::check(kind, &value));
         if !causes.is_empty() {
             return Err(Fault::invalid(kind, &name, &causes));
         }
-        if value["metadata"]["resourceVersion"].as_str().is_some_and(|version| version != "0") {
+        let is_versioned =
+            value["metadata"]["resourceVersion"].as_str().is_some_and(|version| version != "0");
+        if is_versioned && !author.dry_run {
             return Err(Fault::internal("resourceVersion should not be set on objects to be created"));
         }
         let key = Key::of(&value);
         if let Some(existing) = state.store.get(kind.index, &key) {
-            let fault = Fault::already_exists(kind, &name);
+            let fault = if value["metadata"]["generateName"].is_string() {
+                Fault::already_generated(kind, &name)
+            } else {
+                Fault::already_exists(kind, &name)
+            };
             return Err(if existing.is_deleting() {
                 fault.prefixed("object is being deleted: ")
             } else {
@@ -194,7 +203,13 @@ impl Inner {
         let (kind, old) = (&target.kind, &*existing.value);
         let name = target.name.as_str();
         self.admit(state, target, name, false)?;
-        match value["metadata"]["resourceVersion"].as_str() {
+        let version = value["metadata"]["resourceVersion"].as_str();
+        if let Some(version) =
+            version.filter(|version| !version.is_empty() && version.parse::<u64>().is_err())
+        {
+            return Err(Fault::internal(format!("strconv.ParseUint: parsing {version:?}: invalid syntax")));
+        }
+        match version {
             None | Some("" | "0") if kind.unconditional => {
                 meta::set(&mut value, "resourceVersion", old["metadata"]["resourceVersion"].clone());
             }
@@ -208,6 +223,9 @@ impl Inner {
             }
             Some(_) => {}
         }
+        if target.subresource.is_empty() {
+            super::patch::check_kind(kind, name, &value)?;
+        }
         self.place(target, &mut value)?;
         meta::take(&mut value, "selfLink");
         meta::take(&mut value, "managedFields");
@@ -216,7 +234,7 @@ impl Inner {
         keep_system_fields(&mut value, old);
         let mut causes = meta::check_update(&value, old);
         causes.extend(meta::check(kind, &value));
-        causes.extend(strategy::check(kind, &value, Some(old), &target.subresource));
+        causes = strategy::check(kind, &value, Some(old), &target.subresource, causes);
         if !causes.is_empty() {
             return Err(Fault::invalid(kind, name, &causes));
         }

@@ -83,10 +83,10 @@ pub async fn compare(
     while compared.requests < count {
         let step = generator.step();
         let (method, is_request) = match &step.what {
-            What::Call(request) => (request.method.as_str(), true),
-            What::Watch(_) => ("WATCH", true),
-            What::Read(_) => ("READ", false),
-            What::Settle => ("SETTLE", false),
+            What::Call(request) => (request.operation(), true),
+            What::Watch(_) => ("WATCH".to_owned(), true),
+            What::Read(_) => ("READ".to_owned(), false),
+            What::Settle => ("SETTLE".to_owned(), false),
         };
         compared.requests += usize::from(is_request);
         let answer = match pair.step(&step).await? {
@@ -102,7 +102,7 @@ pub async fn compare(
             }
         };
         let status = answer["status"].as_u64().unwrap_or_default();
-        *compared.tally.entry((method.to_owned(), status)).or_default() += 1;
+        *compared.tally.entry((method, status)).or_default() += 1;
         generator.learn(&step, &answer);
     }
     compared.differences.extend(pair.end().await?);

@@ -62,11 +62,13 @@ impl Normaliser {
         self.note_generated(fields);
         let is_list = fields.contains_key("items") && fields.contains_key("metadata");
         let is_status = fields.get("kind").and_then(Value::as_str) == Some("Status");
+        let is_bookmark = fields.get("type").and_then(Value::as_str) == Some("BOOKMARK");
         let mut out = Map::new();
         for (key, value) in fields {
             let new = match (key.as_str(), value) {
                 ("resourceVersion", Value::String(version)) => Value::String(self.version(version)),
                 ("metadata", Value::Object(metadata)) if is_list => self.list_metadata(metadata),
+                ("object", Value::Object(object)) if is_bookmark => self.bookmark(object),
                 ("message", Value::String(text)) if is_status => Value::String(self.message(text)),
                 _ => self.of(value),
             };
@@ -82,6 +84,15 @@ impl Normaliser {
             });
         }
         Value::Object(out)
+    }
+
+    /// Its version is as that of a list.
+    fn bookmark(&mut self, object: &Map<String, Value>) -> Value {
+        let mut out = object.clone();
+        if let Some(Value::Object(metadata)) = object.get("metadata") {
+            out.insert("metadata".into(), self.list_metadata(metadata));
+        }
+        out.into()
     }
 
     fn list_metadata(&mut self, metadata: &Map<String, Value>) -> Value {
@@ -139,7 +150,12 @@ impl Normaliser {
             }
             if !digits.is_empty() {
                 let known = digits.parse().ok().and_then(|number: u64| self.versions.get(&number));
-                out.push_str(&known.map_or_else(|| digits.clone(), |known| format!("<version {known}>")));
+                // Digits of a name or of a placeholder are no version.
+                let is_number = out.ends_with([' ', '(']) && !character.is_alphanumeric() && character != '>';
+                match known.filter(|_| is_number) {
+                    Some(known) => drop(write!(out, "<version {known}>")),
+                    None => out.push_str(&digits),
+                }
                 digits.clear();
             }
             out.push(character);
@@ -270,6 +286,12 @@ mod tests {
         assert_eq!(
             normal.of(&refused)["message"],
             "ResourceVersion in precondition: <version 1>, UID <uid 1>"
+        );
+        let bookmark = json!({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "115"}}});
+        assert_eq!(
+            normal.of(&bookmark)["object"]["metadata"]["resourceVersion"],
+            "<at least version 2>",
+            "a real server counts the writes of others"
         );
     }
 }

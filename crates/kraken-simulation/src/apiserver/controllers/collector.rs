@@ -70,13 +70,35 @@ impl Inner {
             }
         }
         let target = target(kind, object);
-        if present == 0 && (!absent.is_empty() || is_blocking(owners, &leaving)) {
+        let must_go = || {
+            !absent.is_empty()
+                || is_blocking(owners, &leaving)
+                || leaving.iter().any(|owner| self.was_dependent(state, kind, object, owner))
+        };
+        if present == 0 && must_go() {
             let waits = !leaving.is_empty() && !self.dependents(state, object.uid()).is_empty();
             tasks.push(Task::Delete(target, object.uid().to_owned(), waits));
         } else if present > 0 && !(absent.is_empty() && leaving.is_empty()) {
             absent.append(&mut leaving);
             tasks.push(Task::Forget(target, absent));
         }
+    }
+
+    /// Whether the object already had this owner when the foreground deletion of the owner began: only then does it not
+    /// matter that it does not block it.
+    fn was_dependent(&self, state: &State, kind: &Kind, object: &Object, owner: &str) -> bool {
+        let tables = state.store.tables.iter();
+        let mut entries = tables.flat_map(|table| table.history.iter());
+        let began = entries.find(|entry| entry.after.uid() == owner && entry.after.is_deleting());
+        let Some(began) = began.map(|entry| entry.revision) else { return false };
+        let history = state.store.table(kind.index).into_iter().flat_map(|table| table.history.iter());
+        let mut later = history.filter(|entry| entry.revision > began && entry.after.uid() == object.uid());
+        let then = match later.next() {
+            Some(entry) => entry.before.as_deref(),
+            None => Some(object),
+        };
+        let owners = then.and_then(|then| then.meta("ownerReferences").as_array());
+        owners.into_iter().flatten().any(|reference| reference["uid"] == owner)
     }
 
     fn task_of_owner(&self, state: &State, kind: &Arc<Kind>, object: &Object, tasks: &mut Vec<Task>) {

@@ -83,6 +83,7 @@ fn is_empty(value: Option<&Value>) -> bool {
     value.is_none_or(|value| match value {
         Value::Object(map) => map.is_empty(),
         Value::Array(items) => items.is_empty(),
+        Value::Null => true,
         _ => false,
     })
 }

@@ -53,7 +53,8 @@ pub(in super::super) fn applied(
         before = updated(schemas, None, live, managed, &manager, now, ignored);
         &before
     } else {
-        managed
+        before = managed.decoded();
+        &before
     };
     let merged = merge(node, Some(live), Some(config)).map_err(Fault::internal)?.unwrap_or_default();
     let last = managed.find(manager).cloned();
@@ -71,11 +72,11 @@ pub(in super::super) fn applied(
     let comparison = compared(node, Some(live), &value, ignored);
     let mut changed = comparison.modified;
     changed.extend(&comparison.added);
-    let conflicts: Vec<(Manager, String, Set)> = after
+    let conflicts: Vec<(Manager, Set)> = after
         .0
         .iter()
-        .map(|entry| (entry.manager.clone(), entry.time.clone(), entry.set.intersection(&changed)))
-        .filter(|(_, _, set)| !set.is_empty())
+        .map(|entry| (entry.manager.clone(), entry.set.intersection(&changed)))
+        .filter(|(_, set)| !set.is_empty())
         .collect();
     if !force && !conflicts.is_empty() {
         return Err(refused(&conflicts));
@@ -83,8 +84,11 @@ pub(in super::super) fn applied(
     for entry in &mut after.0 {
         entry.set = entry.set.difference(&changed).difference(&comparison.removed);
     }
+    // An apply that changes nothing has no time, unless an earlier one had.
+    let is_same = changed.is_empty() && comparison.removed.is_empty();
     let time = match &last {
-        Some(last) if value == *live => last.time.clone(),
+        Some(last) if is_same => last.time.clone(),
+        None if is_same => String::new(),
         _ => now.to_owned(),
     };
     after.0.push(Entry { manager: manager.clone(), time, set });
@@ -104,19 +108,16 @@ fn named(object: &Value) -> String {
     )
 }
 
-fn refused(conflicts: &[(Manager, String, Set)]) -> Fault {
+fn refused(conflicts: &[(Manager, Set)]) -> Fault {
     let mut causes = Vec::new();
     let mut texts = Vec::new();
-    for (manager, time, set) in conflicts {
+    for (manager, set) in conflicts {
         let mut who = quoted(&manager.name);
         if !manager.subresource.is_empty() {
             who = format!("{who} with subresource {}", quoted(&manager.subresource));
         }
         if manager.operation == Operation::Update {
             who = format!("{who} using {}", manager.api_version);
-            if !time.is_empty() {
-                who = format!("{who} at {time}");
-            }
         }
         texts.push((who.clone(), set.paths()));
         for path in set.paths() {

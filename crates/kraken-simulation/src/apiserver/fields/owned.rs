@@ -59,7 +59,7 @@ pub(in super::super) fn updated(
     let comparison = compared(node, live, new, ignored);
     let mut changed = comparison.modified;
     changed.extend(&comparison.added);
-    let mut after = managed.clone();
+    let mut after = managed.decoded();
     for entry in &mut after.0 {
         entry.set = entry.set.difference(&changed).difference(&comparison.removed);
     }

@@ -200,14 +200,13 @@ fn nearest(value: &Value, branches: &[Schema], place: &Place<'_>, causes: &mut V
 fn check_text(value: &Value, text: &str, schema: &Schema, place: &Place<'_>, causes: &mut Vec<Cause>) {
     let limits = &schema.limits;
     let length = text.chars().count() as u64;
+    // Only the first of these is reported.
     if let Some(most) = limits.max_length.filter(|most| length > *most) {
         let message = format!("Too long: may not be more than {most} bytes");
         causes.push(Cause { reason: "FieldValueTooLong", message, field: place.text() });
-    }
-    if let Some(least) = limits.min_length.filter(|least| length < *least) {
+    } else if let Some(least) = limits.min_length.filter(|least| length < *least) {
         causes.push(place.invalid(value, &format!("should be at least {least} chars long")));
-    }
-    if let Some((pattern, _)) = limits.pattern.as_ref().filter(|(_, regex)| !regex.is_match(text)) {
+    } else if let Some((pattern, _)) = limits.pattern.as_ref().filter(|(_, regex)| !regex.is_match(text)) {
         causes.push(place.invalid(value, &format!("should match '{pattern}'")));
     }
     if limits.format.as_deref() == Some("date-time") && text.parse::<jiff::Timestamp>().is_err() {

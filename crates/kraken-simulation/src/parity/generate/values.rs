@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::samples;
 use crate::parity::random::Random;
 
 /// Deeper values are left out, unless they must be there.
@@ -40,6 +41,11 @@ impl Values<'_> {
 
     fn string(&mut self, schema: &Value) -> String {
         let pattern = schema["pattern"].as_str().unwrap_or_default();
+        if !self.random.chance(5)
+            && let Some(fitting) = samples::fitting(schema)
+        {
+            return self.random.pick(&fitting).to_owned();
+        }
         let texts: &[&str] = if schema["format"] == "date-time" {
             &["2001-02-03T04:05:06Z", "2002-02-03T04:05:06Z"]
         } else if pattern.contains("ms|s|m|h|d") {
