@@ -140,7 +140,7 @@ impl Inner {
             }
         }
         meta::set(&mut value, "deletionGracePeriodSeconds", json!(0));
-        if value == *existing.value {
+        if value == *existing.value && !existing.lacks_defaults {
             return Ok(Deleted::Pending(existing));
         }
         Ok(Deleted::Pending(self.marked(state, kind, value, &existing, options)))

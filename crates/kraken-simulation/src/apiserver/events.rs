@@ -107,8 +107,43 @@ fn check_change(event: &Value, old: &Value, causes: &mut Vec<Cause>) {
     ];
     for (field, older) in fields {
         if event[field] != old[field] {
-            let shown = if event[field].is_null() { Value::from("") } else { event[field].clone() };
-            causes.push(Cause::immutable(older, &shown));
+            let shown = shown(field, &event[field]);
+            let message = format!("Invalid value: {shown}: field is immutable");
+            causes.push(Cause { reason: "FieldValueInvalid", message, field: older.to_owned() });
         }
+    }
+}
+
+/// A field as Go's type of the older form prints it.
+fn shown(field: &str, value: &Value) -> String {
+    let of = |name: &str| value[name].as_str().unwrap_or_default();
+    let fields: &[(&str, &str)] = match field {
+        "regarding" | "related" => &[
+            ("Kind", "kind"),
+            ("Namespace", "namespace"),
+            ("Name", "name"),
+            ("UID", "uid"),
+            ("APIVersion", "apiVersion"),
+            ("ResourceVersion", "resourceVersion"),
+            ("FieldPath", "fieldPath"),
+        ],
+        "deprecatedSource" => &[("Component", "component"), ("Host", "host")],
+        _ => &[],
+    };
+    match value {
+        Value::Null if field == "deprecatedCount" => "0".to_owned(),
+        Value::Null
+            if matches!(field, "reason" | "note" | "type" | "action") || field.starts_with("reporting") =>
+        {
+            "\"\"".to_owned()
+        }
+        Value::Object(_) => {
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(go, name)| format!("{go:?}:{}", super::fault::quoted(of(name))))
+                .collect();
+            format!("{{{}}}", fields.join(","))
+        }
+        other => super::fault::shown(other),
     }
 }

@@ -78,7 +78,7 @@ impl Inner {
         self.admit(state, target, &name, true)?;
         check_kind(&target.kind, &name, &value)?;
         let managed = self.owned(target, None, &value, &Managed::default(), author);
-        self.insert(state, target, Draft { value, managed }, author)
+        self.insert(state, target, Draft { value, managed, is_raw: false }, author)
     }
 
     fn owned(
@@ -118,17 +118,17 @@ impl Inner {
                 return Err(Fault::not_found(&target.kind, &target.name));
             }
             let mut value = decode(&self.kinds, &target.kind, body, request.strict())?;
+            if let Some(uid) = value["metadata"]["uid"].as_str() {
+                return Err(other_uid(target, uid, ""));
+            }
+            // Only a POST must not have one.
+            meta::take(&mut value, "resourceVersion");
             self.begin(state, target, &mut value)?;
             return self.create(state, target, value, &author);
         };
         let value = decode(&self.kinds, &target.kind, body, request.strict())?;
         if let Some(uid) = value["metadata"]["uid"].as_str().filter(|uid| *uid != existing.uid()) {
-            let why = format!(
-                "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-                target.storage_key(),
-                existing.uid()
-            );
-            return Err(Fault::conflict(&target.kind, &target.name, &why));
+            return Err(other_uid(target, uid, existing.uid()));
         }
         self.update(state, target, &existing, value, &author)
     }
@@ -149,7 +149,7 @@ impl Inner {
             .and_then(|list| Managed::read(&list, target.kind.is_custom()));
         let managed = said.as_ref().unwrap_or(&existing.managed);
         let managed = self.owned(target, Some(&existing.value), &value, managed, author);
-        self.replace(state, target, existing, Draft { value, managed }, author)
+        self.replace(state, target, existing, Draft { value, managed, is_raw: false }, author)
     }
 
     /// PATCH.
@@ -220,10 +220,13 @@ impl Inner {
         let how = (query.is_true("force"), ignored(kind, &target.subresource));
         let schemas = (&*kind.schema, &*self.kinds.meta);
         let applied = applied(schemas, live, &config, managed, &author.manager, &time::now(), how)?;
+        let metadata = applied.value["metadata"].clone();
         let value = decode_applied(&self.kinds, kind, applied.value, request.strict())?;
-        let draft = Draft { value, managed: applied.managed };
+        let is_raw =
+            kind.is_custom() && target.subresource.is_empty() && is_raw(&metadata, &value["metadata"]);
+        let draft = Draft { value, managed: applied.managed, is_raw };
         let Some(existing) = existing else {
-            let Draft { mut value, managed } = draft;
+            let Draft { mut value, managed, is_raw } = draft;
             if let Some(uid) = value["metadata"]["uid"].as_str() {
                 let why = format!(
                     "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
@@ -234,7 +237,8 @@ impl Inner {
             self.check_name(target, &value)?;
             self.begin(state, target, &mut value)?;
             self.admit(state, target, &target.name, true)?;
-            return self.insert(state, target, Draft { value, managed }, &author);
+            meta::take(&mut value, "resourceVersion");
+            return self.insert(state, target, Draft { value, managed, is_raw }, &author);
         };
         self.check_name(target, &draft.value)?;
         self.replace(state, target, &existing, draft, &author)
@@ -294,7 +298,8 @@ impl Inner {
         let (kind, main) = (&target.kind, Target { subresource: String::new(), ..target.clone() });
         let replicas = (scale::replicas(kind, &existing.value), scale::replicas(kind, &value));
         let managed = scaled(&existing.managed, scale::path(kind), &author.manager, replicas);
-        let written = self.replace(state, &main, existing, Draft { value, managed }, author)?;
+        let written =
+            self.replace(state, &main, existing, Draft { value, managed, is_raw: false }, author)?;
         match written {
             Written::Stored(code, object) => {
                 let scale = scale::of(&target.kind, &object.value);
@@ -305,9 +310,35 @@ impl Inner {
     }
 }
 
+/// The object is not the one that a PUT is for.
+fn other_uid(target: &Target, wanted: &str, is: &str) -> Fault {
+    let key = target.storage_key();
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {is}"
+    );
+    Fault::conflict(&target.kind, &target.name, &why)
+}
+
+/// Whether applied metadata has something empty that is stored and that no reader sees.
+fn is_raw(applied: &Value, seen: &Value) -> bool {
+    let is_empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::Object(map) => map.is_empty() || map.values().any(Value::is_null),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    let fields = ["labels", "annotations", "finalizers", "ownerReferences"];
+    fields.into_iter().any(|field| {
+        applied.get(field).is_some_and(|value| is_empty(value) && seen.get(field) != Some(value))
+    })
+}
+
 /// Whether the part of a custom resource that the endpoint does not write can be compared: otherwise the server forgets
 /// who owns what, although it does not store that part. The part that it writes is validated.
 fn is_tracked(target: &Target, live: Option<&Value>, new: &Value) -> bool {
+    if !decode::is_of(&target.kind, new) {
+        return false;
+    }
     let other = if target.subresource == "status" { "spec" } else { "status" };
     let (Some(value), Some(schema)) = (new.get(other), target.kind.schema.properties.get(other)) else {
         return true;

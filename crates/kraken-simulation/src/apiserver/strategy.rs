@@ -212,8 +212,13 @@ fn check_keys(value: &Value, causes: &mut Vec<Cause>) {
                 && !matches!(key.as_str(), "." | "..")
                 && !key.starts_with("..")
                 && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+            let key_value = key.as_str().into();
             if !is_key {
-                causes.push(Cause::invalid(format!("{field}[{key}]"), &key.as_str().into(), WHY));
+                causes.push(Cause::invalid(format!("{field}[{key}]"), &key_value, WHY));
+            }
+            if field == "data" && value["binaryData"].get(key).is_some() {
+                let why = "duplicate of key present in binaryData";
+                causes.push(Cause::invalid(format!("data[{key}]"), &key_value, why));
             }
         }
     }

@@ -17,10 +17,11 @@ use super::{
     Inner, State,
     decode::zero,
     fault::Fault,
+    meta,
     read::selector,
     request::{self, Form, Query, Target},
     selectors::Selector,
-    store::Entry,
+    store::{Entry, Object},
 };
 
 /// The interval of bookmarks of a watch without events.
@@ -221,8 +222,17 @@ fn event(entry: &Entry, selector: &Selector, form: Form) -> Option<Bytes> {
         (false, false) => None,
         (false, true) => Some(line("ADDED", &entry.after.bytes(form))),
         (true, true) => Some(line("MODIFIED", &entry.after.bytes(form))),
-        (true, false) => Some(line("DELETED", &entry.after.bytes(form))),
+        (true, false) if entry.deleted => Some(line("DELETED", &entry.after.bytes(form))),
+        (true, false) => Some(line("DELETED", &no_longer_selected(entry)?.bytes(form))),
     }
+}
+
+/// The last version that was selected, with the revision of the one that is not.
+fn no_longer_selected(entry: &Entry) -> Option<Object> {
+    let before = entry.before.as_ref()?;
+    let mut value = (*before.value).clone();
+    meta::set(&mut value, "resourceVersion", entry.revision.to_string().into());
+    Some(Object::new(value, before.managed.clone(), false))
 }
 
 fn line(type_: &str, object: &Bytes) -> Bytes {

@@ -37,6 +37,8 @@ pub(super) struct Author {
 pub(super) struct Draft {
     pub value: Value,
     pub managed: Managed,
+    /// Whether it is stored with empty metadata that no reader sees, so that it is a write even without a change.
+    pub is_raw: bool,
 }
 
 impl Target {
@@ -112,7 +114,7 @@ impl Inner {
         draft: Draft,
         author: &Author,
     ) -> Result<Written, Fault> {
-        let Draft { mut value, managed } = draft;
+        let Draft { mut value, managed, is_raw } = draft;
         let kind = &target.kind;
         self.place(target, &mut value)?;
         for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"] {
@@ -148,7 +150,7 @@ impl Inner {
         if kind.is_custom() {
             apply_defaults(&mut value, &kind.schema);
         }
-        let lacks_defaults = stored != value;
+        let lacks_defaults = is_raw || stored != value;
         if author.dry_run {
             return Ok(Written::Stored(201, Arc::new(Object::new(value, Arc::new(managed), lacks_defaults))));
         }
@@ -199,7 +201,7 @@ impl Inner {
         draft: Draft,
         author: &Author,
     ) -> Result<Written, Fault> {
-        let Draft { mut value, managed } = draft;
+        let Draft { mut value, managed, is_raw } = draft;
         let (kind, old) = (&target.kind, &*existing.value);
         let name = target.name.as_str();
         self.admit(state, target, name, false)?;
@@ -247,14 +249,14 @@ impl Inner {
             }
             return Ok(Written::Gone(last));
         }
-        let is_same = value == *old && managed == existing.managed && !existing.lacks_defaults;
+        let is_same = value == *old && managed == existing.managed && !existing.lacks_defaults && !is_raw;
         if is_same {
             return Ok(Written::Stored(200, existing.clone()));
         }
         if author.dry_run {
             return Ok(Written::Stored(200, Arc::new(Object::new(value, managed, false))));
         }
-        Ok(Written::Stored(200, self.store(state, kind, value, managed, false)))
+        Ok(Written::Stored(200, self.store(state, kind, value, managed, is_raw)))
     }
 }
 

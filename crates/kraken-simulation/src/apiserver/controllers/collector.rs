@@ -84,12 +84,22 @@ impl Inner {
         }
     }
 
+    /// Whether a dependent must be deleted before its owner stops waiting for its dependents.
+    fn goes_first(&self, state: &State, dependent: &Target, owner: &Object) -> bool {
+        let Some(object) = state.store.get(dependent.kind.index, &dependent.key()) else { return false };
+        let mut tasks = Vec::new();
+        if !object.is_deleting() && self.was_dependent(state, &dependent.kind, object, owner.uid()) {
+            self.task_of_dependent(state, &dependent.kind, object, &mut tasks);
+        }
+        tasks.iter().any(|task| matches!(task, Task::Delete(..)))
+    }
+
     /// Whether the object already had this owner when the foreground deletion of the owner began: only then does it not
     /// matter that it does not block it.
     fn was_dependent(&self, state: &State, kind: &Kind, object: &Object, owner: &str) -> bool {
         let tables = state.store.tables.iter();
         let mut entries = tables.flat_map(|table| table.history.iter());
-        let began = entries.find(|entry| entry.after.uid() == owner && entry.after.is_deleting());
+        let began = entries.find(|entry| entry.after.uid() == owner && is_leaving(&entry.after));
         let Some(began) = began.map(|entry| entry.revision) else { return false };
         let history = state.store.table(kind.index).into_iter().flat_map(|table| table.history.iter());
         let mut later = history.filter(|entry| entry.revision > began && entry.after.uid() == object.uid());
@@ -117,7 +127,8 @@ impl Inner {
             if dependents.is_empty() {
                 tasks.push(Task::Release(target(kind, object), "orphan"));
             }
-        } else if !dependents.iter().any(|(_, blocks)| *blocks) {
+        } else if !dependents.iter().any(|(target, blocks)| *blocks || self.goes_first(state, target, object))
+        {
             tasks.push(Task::Release(target(kind, object), "foregroundDeletion"));
         }
     }
@@ -144,11 +155,8 @@ impl Inner {
         let key = Key { namespace: namespace.to_owned(), name: text(owner, "name").to_owned() };
         match state.store.get(kind.index, &key).filter(|object| object.uid() == text(owner, "uid")) {
             None => Owner::Absent,
-            Some(object) => {
-                let mut finalizers = object.meta("finalizers").as_array().into_iter().flatten();
-                let waits = finalizers.any(|finalizer| finalizer == "foregroundDeletion");
-                if waits && object.is_deleting() { Owner::Leaving } else { Owner::Present }
-            }
+            Some(object) if is_leaving(object) => Owner::Leaving,
+            Some(_) => Owner::Present,
         }
     }
 
@@ -190,6 +198,12 @@ enum Owner {
     Absent,
     /// Its kind is not served.
     Unknown,
+}
+
+/// Whether an object waits for the deletion of its dependents.
+fn is_leaving(object: &Object) -> bool {
+    let mut finalizers = object.meta("finalizers").as_array().into_iter().flatten();
+    object.is_deleting() && finalizers.any(|finalizer| finalizer == "foregroundDeletion")
 }
 
 fn is_blocking(owners: &[Value], leaving: &BTreeSet<String>) -> bool {

@@ -58,10 +58,12 @@ pub(in super::super) fn applied(
     };
     let merged = merge(node, Some(live), Some(config)).map_err(Fault::internal)?.unwrap_or_default();
     let last = managed.find(manager).cloned();
-    let set = own(&paths_of(node, config), ignored);
+    let applied = paths_of(node, config).without(&Set::of(ignored));
+    let set = own(&applied, ignored);
     let mut after = managed.clone();
     after.0.retain(|entry| entry.manager != *manager);
-    let mut everyone = set.clone();
+    // With the name, which keeps the rest of the metadata.
+    let mut everyone = applied;
     for entry in &after.0 {
         everyone.extend(&entry.set);
     }

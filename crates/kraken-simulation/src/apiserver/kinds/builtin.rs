@@ -34,8 +34,8 @@ pub(super) fn kinds() -> Result<Vec<Kind>, SchemaError> {
         "automountServiceAccountToken": {"type": "boolean"},
     });
     let lease = json!({"spec": {"type": "object", "properties": {
-        "holderIdentity": text(), "leaseDurationSeconds": {"type": "integer"}, "acquireTime": text(),
-        "renewTime": text(), "leaseTransitions": {"type": "integer"}, "strategy": text(),
+        "holderIdentity": text(), "leaseDurationSeconds": {"type": "integer"}, "acquireTime": time(),
+        "renewTime": time(), "leaseTransitions": {"type": "integer"}, "strategy": text(),
         "preferredHolder": text(),
     }}});
     let definition = json!({"spec": any(), "status": any()});
@@ -87,14 +87,18 @@ fn event() -> Value {
         "resourceVersion": text(), "fieldPath": text(),
     }});
     json!({
-        "eventTime": text(), "action": text(), "reason": text(), "note": text(), "type": text(),
+        "eventTime": time(), "action": text(), "reason": text(), "note": text(), "type": text(),
         "reportingController": text(), "reportingInstance": text(), "regarding": reference,
-        "related": reference, "deprecatedCount": {"type": "integer"}, "deprecatedFirstTimestamp": text(),
-        "deprecatedLastTimestamp": text(), "deprecatedSource": any(),
+        "related": reference, "deprecatedCount": {"type": "integer"}, "deprecatedFirstTimestamp": time(),
+        "deprecatedLastTimestamp": time(), "deprecatedSource": any(),
         "series": {"type": "object", "properties": {
-            "count": {"type": "integer"}, "lastObservedTime": text(),
+            "count": {"type": "integer"}, "lastObservedTime": time(),
         }},
     })
+}
+
+fn time() -> Value {
+    json!({"type": "string", "format": "date-time"})
 }
 
 fn text() -> Value {
