@@ -110,12 +110,7 @@ fn built_in(kind: &Kind, object: &mut Value) -> Result<(), Fault> {
                     data[key] = encoded(text.as_str().unwrap_or_default().as_bytes()).into();
                 }
             }
-            let data = map.get("data").and_then(Value::as_object).into_iter().flatten();
-            if let Some((key, _)) = data.into_iter().find(|(_, value)| !is_base64(value.as_str())) {
-                return Err(Fault::bad_request(format!(
-                    "Secret in version \"v1\" cannot be handled as a Secret: illegal base64 data in data.{key}"
-                )));
-            }
+            check_base64(map, "data")?;
             map.entry("type").or_insert_with(|| "Opaque".into());
             if map.get("type").and_then(Value::as_str) == Some("") {
                 map.insert("type".to_owned(), "Opaque".into());
@@ -128,12 +123,21 @@ fn built_in(kind: &Kind, object: &mut Value) -> Result<(), Fault> {
             return Ok(());
         }
         Nature::Plain => plain(kind, map),
-        Nature::ConfigMap | Nature::Custom => {}
+        Nature::ConfigMap => check_base64(map, "binaryData")?,
+        Nature::Custom => {}
     }
     map.retain(|name, value| {
         name == "metadata" || !(value.as_object().is_some_and(serde_json::Map::is_empty) && is_data(name))
     });
     Ok(())
+}
+
+fn check_base64(map: &serde_json::Map<String, Value>, field: &str) -> Result<(), Fault> {
+    let data = map.get(field).and_then(Value::as_object).into_iter().flatten();
+    match data.into_iter().find(|(_, value)| !is_base64(value.as_str())) {
+        Some((key, _)) => Err(Fault::bad_request(format!("illegal base64 data in {field}.{key}"))),
+        None => Ok(()),
+    }
 }
 
 /// The fields that Go writes also if they are empty, and those that it leaves out then.
@@ -164,6 +168,12 @@ pub(super) fn zero(kind: &Kind) -> Vec<(String, Value)> {
         _ => &[],
     };
     fields.iter().map(|(field, value)| ((*field).to_owned(), value.clone())).collect()
+}
+
+/// An object of this kind without content, if Go writes any of it.
+pub(super) fn zero_object(kind: &Kind) -> Option<Value> {
+    let fields = zero(kind);
+    (!fields.is_empty()).then(|| Value::Object(fields.into_iter().collect()))
 }
 
 fn is_data(name: &str) -> bool {

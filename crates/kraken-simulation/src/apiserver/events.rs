@@ -12,7 +12,8 @@ pub(super) fn check(event: &Value, old: Option<&Value>, causes: &mut Vec<Cause>)
     }
 }
 
-fn check_new(event: &Value, causes: &mut Vec<Cause>) {
+/// What is checked of every version of an Event.
+fn check_content(event: &Value, causes: &mut Vec<Cause>) {
     let text = |field: &str| event[field].as_str().unwrap_or_default();
     let namespace = event["metadata"]["namespace"].as_str().unwrap_or_default();
     let regarding = event["regarding"]["namespace"].as_str().unwrap_or_default();
@@ -29,9 +30,7 @@ fn check_new(event: &Value, causes: &mut Vec<Cause>) {
             "does not match event.namespace",
         ));
     }
-    if event["eventTime"].is_null() {
-        causes.push(Cause::required("eventTime", ""));
-    } else {
+    if !event["eventTime"].is_null() {
         for (field, longest) in [
             ("reportingController", usize::MAX),
             ("reportingInstance", 128),
@@ -52,8 +51,16 @@ fn check_new(event: &Value, causes: &mut Vec<Cause>) {
             causes.push(Cause::invalid("message", &"".into(), "can have at most 1024 characters"));
         }
     }
-    if !["Normal", "Warning"].contains(&text("type")) {
-        let why = format!("has invalid value: {}", text("type"));
+}
+
+fn check_new(event: &Value, causes: &mut Vec<Cause>) {
+    check_content(event, causes);
+    if event["eventTime"].is_null() {
+        causes.push(Cause::required("eventTime", ""));
+    }
+    let type_ = event["type"].as_str().unwrap_or_default();
+    if !["Normal", "Warning"].contains(&type_) {
+        let why = format!("has invalid value: {type_}");
         causes.push(Cause::invalid("type", &"".into(), &why));
     }
     check_series(event, causes);
@@ -87,6 +94,7 @@ fn check_series(event: &Value, causes: &mut Vec<Cause>) {
 
 /// Only the series of an Event can be changed.
 fn check_change(event: &Value, old: &Value, causes: &mut Vec<Cause>) {
+    check_content(event, causes);
     if event["series"] != old["series"] {
         check_series(event, causes);
     }

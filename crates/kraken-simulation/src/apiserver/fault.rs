@@ -205,6 +205,11 @@ impl Fault {
         )
     }
 
+    /// The result of an apply cannot be decoded.
+    pub(super) fn unconverted(self) -> Self {
+        if self.code == 400 { Self::internal(self.message) } else { self }
+    }
+
     /// A request that cannot be read.
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)

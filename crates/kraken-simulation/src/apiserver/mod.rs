@@ -188,7 +188,7 @@ impl ApiServer {
             };
             return result.map(whole);
         }
-        request::check_options(method, query)?;
+        request::check_options(method, query, headers)?;
         let write = patch::Request { target, query, headers, body };
         let main = target.subresource.is_empty();
         let written = match *method {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, header};
+use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     decode::{self, decode, decode_applied, typed},
     fault::{Cause, Fault},
     fields::{Managed, Manager, Operation, applied, is_typed, scaled, updated},
-    kinds::Kind,
+    kinds::{Kind, Nature},
     meta, operations,
     request::{self, Query, Target},
     scale,
@@ -78,7 +78,7 @@ impl Inner {
         self.admit(state, target, &name, true)?;
         check_kind(&target.kind, &name, &value)?;
         let managed = self.owned(target, None, &value, &Managed::default(), author);
-        self.insert(state, target, Draft { value, managed, is_raw: false }, author)
+        self.insert(state, target, Draft::new(value, managed), author)
     }
 
     fn owned(
@@ -98,9 +98,8 @@ impl Inner {
             return Managed::default();
         }
         // Default fields of a new object have no owner.
-        let zero = Value::Object(decode::zero(&target.kind).into_iter().collect());
-        let is_new = zero.as_object().is_some_and(|zero| !zero.is_empty());
-        let live = live.or_else(|| is_new.then_some(&zero));
+        let zero = decode::zero_object(&target.kind);
+        let live = live.or(zero.as_ref());
         updated(schemas, live, new, managed, &author.manager, &time::now(), ignored)
     }
 
@@ -126,11 +125,12 @@ impl Inner {
             self.begin(state, target, &mut value)?;
             return self.create(state, target, value, &author);
         };
+        let emptied = emptied(&target.kind, &body);
         let value = decode(&self.kinds, &target.kind, body, request.strict())?;
         if let Some(uid) = value["metadata"]["uid"].as_str().filter(|uid| *uid != existing.uid()) {
             return Err(other_uid(target, uid, existing.uid()));
         }
-        self.update(state, target, &existing, value, &author)
+        self.update(state, target, &existing, (value, emptied), &author)
     }
 
     /// Stores the result of a write other than an apply.
@@ -139,7 +139,7 @@ impl Inner {
         state: &mut State,
         target: &Target,
         existing: &Arc<Object>,
-        mut value: Value,
+        (mut value, emptied): (Value, Vec<&'static str>),
         author: &Author,
     ) -> Result<Written, Fault> {
         let said = meta::take(&mut value, "managedFields");
@@ -149,16 +149,15 @@ impl Inner {
             .and_then(|list| Managed::read(&list, target.kind.is_custom()));
         let managed = said.as_ref().unwrap_or(&existing.managed);
         let managed = self.owned(target, Some(&existing.value), &value, managed, author);
-        self.replace(state, target, existing, Draft { value, managed, is_raw: false }, author)
+        self.replace(state, target, existing, Draft { emptied, ..Draft::new(value, managed) }, author)
     }
 
     /// PATCH.
     pub(super) fn patch(&self, state: &mut State, request: &Request<'_>) -> Result<Written, Fault> {
-        let type_ = request.headers.get(header::CONTENT_TYPE).and_then(|type_| type_.to_str().ok());
-        let type_ = type_.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        let type_ = request::content_type(request.headers);
         let target = request.target;
         match type_ {
-            "application/apply-patch+yaml" => return self.apply(state, request),
+            request::APPLY => return self.apply(state, request),
             "application/merge-patch+json" | "application/json-patch+json" => {}
             "application/strategic-merge-patch+json" if !target.kind.is_custom() => {}
             _ => {
@@ -183,19 +182,16 @@ impl Inner {
             meta::set(&mut before, "managedFields", managed);
         }
         let value = patched(before, type_, request.body)?;
+        let emptied = emptied(&target.kind, &value);
         let value = decode(&self.kinds, &target.kind, value, request.strict()).map_err(Fault::of_patch)?;
         self.check_name(target, &value)?;
-        self.update(state, target, &existing, value, &author)
+        self.update(state, target, &existing, (value, emptied), &author)
     }
 
     /// Server-side apply.
     fn apply(&self, state: &mut State, request: &Request<'_>) -> Result<Written, Fault> {
         let (target, query) = (request.target, request.query);
         let kind = &target.kind;
-        if query.get("fieldManager").is_none() {
-            let cause = Cause::required("fieldManager", "is required for apply patch");
-            return Err(Fault::invalid_as("PatchOptions", "meta.k8s.io", "", &[cause]));
-        }
         let mut config = request.json()?;
         let existing = state.store.get(kind.index, &target.key()).cloned();
         if existing.is_none() && !target.subresource.is_empty() {
@@ -217,16 +213,20 @@ impl Inner {
             Some(existing) => (&*existing.value, &*existing.managed),
             None => (&nothing, &nobody),
         };
-        let how = (query.is_true("force"), ignored(kind, &target.subresource));
+        let zero = decode::zero_object(kind);
+        let how = (query.is_true("force"), ignored(kind, &target.subresource), zero.as_ref());
         let schemas = (&*kind.schema, &*self.kinds.meta);
         let applied = applied(schemas, live, &config, managed, &author.manager, &time::now(), how)?;
         let metadata = applied.value["metadata"].clone();
-        let value = decode_applied(&self.kinds, kind, applied.value, request.strict())?;
+        let emptied = emptied(kind, &applied.value);
+        // What Go's types cannot hold is an internal error here.
+        let malformed = |fault: Fault| if kind.is_custom() { fault } else { fault.unconverted() };
+        let value = decode_applied(&self.kinds, kind, applied.value, request.strict()).map_err(malformed)?;
         let is_raw =
             kind.is_custom() && target.subresource.is_empty() && is_raw(&metadata, &value["metadata"]);
-        let draft = Draft { value, managed: applied.managed, is_raw };
+        let draft = Draft { value, managed: applied.managed, is_raw, emptied };
         let Some(existing) = existing else {
-            let Draft { mut value, managed, is_raw } = draft;
+            let Draft { mut value, managed, is_raw, .. } = draft;
             if let Some(uid) = value["metadata"]["uid"].as_str() {
                 let why = format!(
                     "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
@@ -238,7 +238,7 @@ impl Inner {
             self.begin(state, target, &mut value)?;
             self.admit(state, target, &target.name, true)?;
             meta::take(&mut value, "resourceVersion");
-            return self.insert(state, target, Draft { value, managed, is_raw }, &author);
+            return self.insert(state, target, Draft { is_raw, ..Draft::new(value, managed) }, &author);
         };
         self.check_name(target, &draft.value)?;
         self.replace(state, target, &existing, draft, &author)
@@ -256,7 +256,7 @@ impl Inner {
             subresource: target.subresource.clone(),
         };
         let author = Author { manager, dry_run: false };
-        if let Err(fault) = self.update(state, target, &existing, value, &author) {
+        if let Err(fault) = self.update(state, target, &existing, (value, Vec::new()), &author) {
             tracing::debug!(?fault, name = target.name, "a controller's change was rejected");
         }
     }
@@ -298,8 +298,7 @@ impl Inner {
         let (kind, main) = (&target.kind, Target { subresource: String::new(), ..target.clone() });
         let replicas = (scale::replicas(kind, &existing.value), scale::replicas(kind, &value));
         let managed = scaled(&existing.managed, scale::path(kind), &author.manager, replicas);
-        let written =
-            self.replace(state, &main, existing, Draft { value, managed, is_raw: false }, author)?;
+        let written = self.replace(state, &main, existing, Draft::new(value, managed), author)?;
         match written {
             Written::Stored(code, object) => {
                 let scale = scale::of(&target.kind, &object.value);
@@ -317,6 +316,16 @@ fn other_uid(target: &Target, wanted: &str, is: &str) -> Fault {
         "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {is}"
     );
     Fault::conflict(&target.kind, &target.name, &why)
+}
+
+/// The data that is there and empty: an immutable object must not get it, although it is not stored.
+fn emptied(kind: &Kind, value: &Value) -> Vec<&'static str> {
+    let is_empty = |field: &&str| value[*field].as_object().is_some_and(serde_json::Map::is_empty);
+    match kind.nature {
+        Nature::ConfigMap => ["data", "binaryData"].into_iter().filter(is_empty).collect(),
+        Nature::Secret => ["data"].into_iter().filter(is_empty).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Whether applied metadata has something empty that is stored and that no reader sees.

@@ -50,7 +50,9 @@ impl Inner {
         let form = item_form(kind, form);
         request::check_list(query)?;
         let selector = selector(target, query)?;
-        let limit = query.number("limit")?.unwrap_or_default();
+        // A cache answers lists at version 0, and pays no attention to limits.
+        let limit = query.number("limit")?.filter(|_| query.get("resourceVersion") != Some("0"));
+        let limit = limit.unwrap_or_default();
         let page = match query.get("continue") {
             Some(token) => Some(Page::read(token)?),
             None => None,

@@ -18,6 +18,9 @@ pub(super) enum Endpoint {
     Document(Vec<String>),
 }
 
+/// The content type of an apply.
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
+
 /// Which objects.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
@@ -133,14 +136,17 @@ impl Query {
 }
 
 /// Options that are invalid for a write.
-pub(super) fn check_options(method: &Method, query: &Query) -> Result<(), Fault> {
+pub(super) fn check_options(method: &Method, query: &Query, headers: &HeaderMap) -> Result<(), Fault> {
     let kind = match *method {
         Method::POST => "CreateOptions",
         Method::PUT => "UpdateOptions",
         Method::PATCH => "PatchOptions",
         _ => return Ok(()), // those of a deletion are in its body, too
     };
-    let causes: Vec<Cause> = query.get("dryRun").and_then(dry_run_cause).into_iter().collect();
+    let mut causes: Vec<Cause> = query.get("dryRun").and_then(dry_run_cause).into_iter().collect();
+    if *method == Method::PATCH && content_type(headers) == APPLY && query.get("fieldManager").is_none() {
+        causes.push(Cause::required("fieldManager", "is required for apply patch"));
+    }
     if causes.is_empty() { Ok(()) } else { Err(Fault::invalid_as(kind, "meta.k8s.io", "", &causes)) }
 }
 
@@ -201,6 +207,12 @@ pub(super) fn form(headers: &HeaderMap) -> Form {
     // The first known one applies, as in a list of preferences.
     let first = accepted.split(',').next().unwrap_or_default();
     if first.contains("as=PartialObjectMetadata") { Form::Metadata } else { Form::Full }
+}
+
+/// The content type of the body, without parameters.
+pub(super) fn content_type(headers: &HeaderMap) -> &str {
+    let type_ = headers.get(header::CONTENT_TYPE).and_then(|type_| type_.to_str().ok());
+    type_.unwrap_or_default().split(';').next().unwrap_or_default().trim()
 }
 
 /// Whether a method reads.

@@ -140,7 +140,7 @@ fn check_custom(kind: &Kind, value: &Value, old: Option<&Value>, subresource: &s
         validate(value, old, schema, &Place::Root, causes);
     } else if let (Some(status), Some(of)) = (value.get("status"), schema.properties.get("status")) {
         let old = old.and_then(|old| old.get("status"));
-        validate(status, old, of, &Place::Field(&Place::Root, "status"), causes);
+        validate(status, old, of, &Place::Top("status"), causes);
     }
     if let Some((spec, status)) = &kind.scale {
         if !is_status {
@@ -230,14 +230,19 @@ fn check_immutable(kind: &Kind, value: &Value, old: &Value, causes: &mut Vec<Cau
     }
     if old["immutable"] == true {
         if value["immutable"] != true {
-            causes.push(Cause::forbidden("immutable", "field is immutable when `immutable` is set"));
+            causes.push(is_immutable("immutable"));
         }
         for field in ["data", "binaryData"] {
             if value[field] != old[field] {
-                causes.push(Cause::forbidden(field, "field is immutable when `immutable` is set"));
+                causes.push(is_immutable(field));
             }
         }
     }
+}
+
+/// The cause of a change of an immutable object.
+pub(super) fn is_immutable(field: &str) -> Cause {
+    Cause::forbidden(field, "field is immutable when `immutable` is set")
 }
 
 /// Whether this version is the last one: it is being deleted and has no finalizers left.

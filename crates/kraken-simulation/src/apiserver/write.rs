@@ -39,6 +39,15 @@ pub(super) struct Draft {
     pub managed: Managed,
     /// Whether it is stored with empty metadata that no reader sees, so that it is a write even without a change.
     pub is_raw: bool,
+    /// The data that the request sets to nothing.
+    pub emptied: Vec<&'static str>,
+}
+
+impl Draft {
+    /// Of a request that says what it stores.
+    pub(super) fn new(value: Value, managed: Managed) -> Self {
+        Self { value, managed, is_raw: false, emptied: Vec::new() }
+    }
 }
 
 impl Target {
@@ -114,7 +123,7 @@ impl Inner {
         draft: Draft,
         author: &Author,
     ) -> Result<Written, Fault> {
-        let Draft { mut value, managed, is_raw } = draft;
+        let Draft { mut value, managed, is_raw, .. } = draft;
         let kind = &target.kind;
         self.place(target, &mut value)?;
         for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"] {
@@ -201,7 +210,7 @@ impl Inner {
         draft: Draft,
         author: &Author,
     ) -> Result<Written, Fault> {
-        let Draft { mut value, managed, is_raw } = draft;
+        let Draft { mut value, managed, is_raw, emptied } = draft;
         let (kind, old) = (&target.kind, &*existing.value);
         let name = target.name.as_str();
         self.admit(state, target, name, false)?;
@@ -237,6 +246,9 @@ impl Inner {
         let mut causes = meta::check_update(&value, old);
         causes.extend(meta::check(kind, &value));
         causes = strategy::check(kind, &value, Some(old), &target.subresource, causes);
+        for field in emptied.into_iter().filter(|field| old["immutable"] == true && old[*field].is_null()) {
+            causes.push(strategy::is_immutable(field));
+        }
         if !causes.is_empty() {
             return Err(Fault::invalid(kind, name, &causes));
         }

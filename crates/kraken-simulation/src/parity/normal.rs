@@ -69,7 +69,10 @@ impl Normaliser {
                 ("resourceVersion", Value::String(version)) => Value::String(self.version(version)),
                 ("metadata", Value::Object(metadata)) if is_list => self.list_metadata(metadata),
                 ("object", Value::Object(object)) if is_bookmark => self.bookmark(object),
+                // A message that is not compared must not count versions and UIDs.
+                ("message", Value::String(text)) if is_status && is_undecoded(fields) => text.clone().into(),
                 ("message", Value::String(text)) if is_status => Value::String(self.message(text)),
+                ("details", details) if is_status && is_undecoded(fields) => details.clone(),
                 _ => self.of(value),
             };
             out.insert(self.text(key), new);
@@ -215,6 +218,12 @@ impl Normaliser {
         }
         out
     }
+}
+
+/// Whether a request could not be decoded: the message quotes it.
+fn is_undecoded(status: &Map<String, Value>) -> bool {
+    let is_patch = status.get("details").is_some_and(|details| details["causes"][0]["field"] == "patch");
+    is_patch || matches!(status.get("code").and_then(Value::as_u64), Some(400 | 415 | 500))
 }
 
 /// The causes of a refusal come in the order of a hash map.

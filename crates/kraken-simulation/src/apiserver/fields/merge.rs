@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::{
-    compare::paths_of,
+    compare::{compare, paths_of},
     element::{Element, Node, Shape, item},
     managed::{Entry, Managed, Manager, Operation},
-    owned::{compared, own, updated},
+    owned::{own, updated},
     remove::removed,
     set::Set,
     typed::untyped,
@@ -35,7 +35,7 @@ pub(in super::super) fn applied(
     managed: &Managed,
     manager: &Manager,
     now: &str,
-    (force, ignored): (bool, &[&str]),
+    (force, ignored, zero): (bool, &[&str], Option<&Value>),
 ) -> Result<Applied, Fault> {
     let node = Node::Root(schemas.0, schemas.1);
     let errors = untyped(node, config);
@@ -50,7 +50,7 @@ pub(in super::super) fn applied(
         // Existing fields without an owner precede the first apply.
         let name = "before-first-apply".to_owned();
         let manager = Manager { operation: Operation::Update, name, ..manager.clone() };
-        before = updated(schemas, None, live, managed, &manager, now, ignored);
+        before = updated(schemas, zero, live, managed, &manager, now, ignored);
         &before
     } else {
         before = managed.decoded();
@@ -71,7 +71,9 @@ pub(in super::super) fn applied(
         Some(last) => pruned(node, merged, &last.set, &everyone),
         None => merged,
     };
-    let comparison = compared(node, Some(live), &value, ignored);
+    let comparison = compare(node, Some(live), Some(&value));
+    let is_same = comparison.is_empty();
+    let comparison = comparison.without(ignored);
     let mut changed = comparison.modified;
     changed.extend(&comparison.added);
     let conflicts: Vec<(Manager, Set)> = after
@@ -87,7 +89,6 @@ pub(in super::super) fn applied(
         entry.set = entry.set.difference(&changed).difference(&comparison.removed);
     }
     // An apply that changes nothing has no time, unless an earlier one had.
-    let is_same = changed.is_empty() && comparison.removed.is_empty();
     let time = match &last {
         Some(last) if is_same => last.time.clone(),
         None if is_same => String::new(),

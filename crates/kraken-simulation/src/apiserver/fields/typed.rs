@@ -58,6 +58,12 @@ fn check(node: Node<'_>, value: &Value, path: &str, errors: &mut Vec<String>) {
         (Some(Type::Object), _) => wrong(format!("expected map, got {}", got())),
         (Some(Type::Array), Value::Array(items)) => check_items(node, schema, items, path, errors),
         (Some(Type::Array), _) => wrong(format!("expected list, got {}", got())),
+        // Anything is allowed here, but named fields have their types.
+        (None, Value::Object(map)) => {
+            for (name, value) in map.iter().filter(|(name, _)| schema.properties.contains_key(*name)) {
+                check(node.field(name), value, &format!("{path}.{name}"), errors);
+            }
+        }
         (Some(Type::String), Value::String(_)) | (None, _) => {}
         (Some(Type::String), _) => wrong(format!("expected string, got {}", got_syntax())),
         (Some(Type::Integer | Type::Number), Value::Number(_)) => {}

@@ -86,11 +86,12 @@ fn event() -> Value {
         "apiVersion": text(), "kind": text(), "name": text(), "namespace": text(), "uid": text(),
         "resourceVersion": text(), "fieldPath": text(),
     }});
+    let source = json!({"type": "object", "properties": {"component": text(), "host": text()}});
     json!({
         "eventTime": time(), "action": text(), "reason": text(), "note": text(), "type": text(),
         "reportingController": text(), "reportingInstance": text(), "regarding": reference,
         "related": reference, "deprecatedCount": {"type": "integer"}, "deprecatedFirstTimestamp": time(),
-        "deprecatedLastTimestamp": time(), "deprecatedSource": any(),
+        "deprecatedLastTimestamp": time(), "deprecatedSource": source,
         "series": {"type": "object", "properties": {
             "count": {"type": "integer"}, "lastObservedTime": time(),
         }},

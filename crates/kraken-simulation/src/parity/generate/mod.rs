@@ -124,7 +124,9 @@ impl<'a> Generator<'a> {
         let What::Call(request) = &step.what else { return };
         let body = &answer["body"];
         if body["items"].is_array() {
-            self.lists.push(step.id);
+            if request.method == "GET" {
+                self.lists.push(step.id);
+            }
             if body["metadata"]["continue"].as_str().is_some_and(|token| !token.is_empty()) {
                 self.cut.push((step.id, request.clone()));
             }

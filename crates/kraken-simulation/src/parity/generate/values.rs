@@ -156,7 +156,9 @@ impl Values<'_> {
         if let Some(most) = schema["maximum"].as_f64()
             && self.random.chance(40)
         {
-            return json!(most + 1.0);
+            // Not 501.0, which CEL knows as another type.
+            #[allow(clippy::cast_possible_truncation)] // bounds of schemas are small
+            return json!(most as i64 + 1);
         }
         match self.random.below(9) {
             0 => Value::Null,

@@ -18,7 +18,9 @@ impl Generator<'_> {
         let mut key = (kind, namespace.clone(), name.clone());
         match self.random.below(20) {
             0 | 1 => {
-                metadata.insert("generateName".into(), format!("{name}-").into());
+                // The order of names must not depend on what is generated.
+                let prefix = format!("{name}-{}-", self.next);
+                metadata.insert("generateName".into(), prefix.into());
                 key.2 = format!("<<{}/metadata/name>>", self.next - 1);
             }
             2 => drop(metadata.insert("generateName".into(), "unused-".into())),
