@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     Inner, State,
     decode::{self, decode, decode_applied, typed},
-    fault::{Cause, Fault},
+    fault::Fault,
     fields::{Managed, Manager, Operation, applied, is_typed, scaled, updated},
     kinds::{Kind, Nature},
     meta, operations,
@@ -76,7 +76,6 @@ impl Inner {
     ) -> Result<Written, Fault> {
         let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         self.admit(state, target, &name, true)?;
-        check_kind(&target.kind, &name, &value)?;
         let managed = self.owned(target, None, &value, &Managed::default(), author);
         self.insert(state, target, Draft::new(value, managed), author)
     }
@@ -355,15 +354,6 @@ fn is_tracked(target: &Target, live: Option<&Value>, new: &Value) -> bool {
     !target.kind.is_custom()
         || live.and_then(|live| live.get(other)) == Some(value)
         || is_typed(schema, value)
-}
-
-/// A custom resource of another kind is refused as invalid, not as malformed.
-pub(super) fn check_kind(kind: &Kind, name: &str, value: &Value) -> Result<(), Fault> {
-    if decode::is_of(kind, value) {
-        return Ok(());
-    }
-    let cause = Cause::invalid("kind", &value["kind"], &format!("must be {}", kind.kind));
-    Err(Fault::invalid_as(text(&value["kind"]), &kind.group, name, &[cause]))
 }
 
 fn text(value: &Value) -> &str {

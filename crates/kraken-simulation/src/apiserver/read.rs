@@ -64,19 +64,25 @@ impl Inner {
         let after = page.map(|page| page.after);
         let mut items = Vec::new();
         let mut next = None;
-        let mut left = 0_u64;
+        let (mut left, mut is_cut) = (0_u64, false);
         for (key, object) in objects.iter() {
-            if after.as_ref().is_some_and(|after| key <= after) || !selector.matches(&object.value) {
+            if after.as_ref().is_some_and(|after| key <= after) || !selector.is_in(&key.namespace) {
                 continue;
             }
-            if limit > 0 && items.len() as u64 >= limit {
+            let is_full = limit > 0 && items.len() as u64 >= limit;
+            // Whether what is left is selected is only known when it is read.
+            is_cut |= is_full;
+            if !selector.matches(&object.value) {
+                continue;
+            }
+            if is_full {
                 left += 1;
                 continue;
             }
             next = Some(key);
             items.push(object.bytes(form));
         }
-        let next = next.filter(|_| left > 0).map(|after| Page { revision, after: after.clone() }.text());
+        let next = next.filter(|_| is_cut).map(|after| Page { revision, after: after.clone() }.text());
         let is_selective = query.get("labelSelector").is_some() || query.get("fieldSelector").is_some();
         let left = (!is_selective && left > 0).then_some(left);
         Ok(body(kind, form, revision, &items, next, left))

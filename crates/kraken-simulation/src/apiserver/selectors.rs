@@ -60,6 +60,11 @@ impl Selector {
         Ok(Self { namespace: namespace.to_owned(), labels, fields })
     }
 
+    /// Whether a namespace is selected.
+    pub(super) fn is_in(&self, namespace: &str) -> bool {
+        self.namespace.is_empty() || self.namespace == namespace
+    }
+
     /// Whether the namespace and the name of one object are selected.
     pub(super) fn is_of_one(&self) -> bool {
         let is_name = |field: &Field| field.equal && field.path == ["metadata", "name"];

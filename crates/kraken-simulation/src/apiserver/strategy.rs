@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    events,
+    decode, events,
     fault::Cause,
     go,
     kinds::{Kind, Nature},
@@ -136,13 +136,15 @@ fn check_lease(spec: &Value, causes: &mut Vec<Cause>) {
 fn check_custom(kind: &Kind, value: &Value, old: Option<&Value>, subresource: &str, causes: &mut Vec<Cause>) {
     let schema = &kind.schema;
     let is_status = subresource == "status";
-    if !is_status {
+    if !decode::is_of(kind, value) {
+        causes.push(Cause::invalid("kind", &value["kind"], &format!("must be {}", kind.kind)));
+    } else if !is_status {
         validate(value, old, schema, &Place::Root, causes);
     } else if let (Some(status), Some(of)) = (value.get("status"), schema.properties.get("status")) {
         let old = old.and_then(|old| old.get("status"));
         validate(status, old, of, &Place::Top("status"), causes);
     }
-    if let Some((spec, status)) = &kind.scale {
+    if let Some((spec, status)) = kind.scale.as_ref().filter(|_| decode::is_of(kind, value)) {
         if !is_status {
             check_replicas(value, spec, causes);
         }

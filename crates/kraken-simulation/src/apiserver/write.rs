@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
-    Inner, State,
+    Inner, State, decode,
     fault::{Cause, Fault, MODIFIED},
     fields::{Managed, Manager},
     kinds::{Kind, Nature},
@@ -133,9 +133,11 @@ impl Inner {
         meta::set(&mut value, "creationTimestamp", time::now().into());
         strategy::before_create(kind, &mut value);
         let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        let causes = strategy::check(kind, &value, None, "", meta::check(kind, &value));
+        let is_of = !kind.is_custom() || decode::is_of(kind, &value);
+        let causes = if is_of { meta::check(kind, &value) } else { Vec::new() };
+        let causes = strategy::check(kind, &value, None, "", causes);
         if !causes.is_empty() {
-            return Err(Fault::invalid(kind, &name, &causes));
+            return Err(invalid(kind, &value, &name, &causes));
         }
         let is_versioned =
             value["metadata"]["resourceVersion"].as_str().is_some_and(|version| version != "0");
@@ -234,9 +236,6 @@ impl Inner {
             }
             Some(_) => {}
         }
-        if target.subresource.is_empty() {
-            super::patch::check_kind(kind, name, &value)?;
-        }
         self.place(target, &mut value)?;
         meta::take(&mut value, "selfLink");
         meta::take(&mut value, "managedFields");
@@ -250,7 +249,7 @@ impl Inner {
             causes.push(strategy::is_immutable(field));
         }
         if !causes.is_empty() {
-            return Err(Fault::invalid(kind, name, &causes));
+            return Err(invalid(kind, &value, name, &causes));
         }
         let managed =
             if managed.is_like(&existing.managed) { existing.managed.clone() } else { Arc::new(managed) };
@@ -269,6 +268,14 @@ impl Inner {
             return Ok(Written::Stored(200, Arc::new(Object::new(value, managed, false))));
         }
         Ok(Written::Stored(200, self.store(state, kind, value, managed, is_raw)))
+    }
+}
+
+/// The validation errors name the kind that the object says.
+fn invalid(kind: &Kind, value: &Value, name: &str, causes: &[Cause]) -> Fault {
+    match value["kind"].as_str().filter(|_| kind.is_custom()) {
+        Some(named) => Fault::invalid_as(named, &kind.group, name, causes),
+        None => Fault::invalid(kind, name, causes),
     }
 }
 

@@ -97,3 +97,14 @@ async fn a_list_at_version_zero_has_no_limit() {
     let list = api.get(&format!("{MAPS}?limit=1&resourceVersion=0"));
     assert_eq!(list["items"].as_array().unwrap().len(), 2);
 }
+
+#[tokio::test]
+async fn a_page_does_not_say_whether_what_follows_is_selected() {
+    let api = Api::new();
+    api.post(MAPS, &json!({"metadata": {"name": "a", "labels": {"x": "y"}}}));
+    api.map("b");
+    let list = api.get(&format!("{MAPS}?limit=1&labelSelector=x"));
+    let token = list["metadata"]["continue"].as_str().unwrap();
+    let rest = api.get(&format!("{MAPS}?limit=1&labelSelector=x&continue={token}"));
+    assert_eq!((rest["items"].clone(), &rest["metadata"]["continue"]), (json!([]), &Value::Null));
+}

@@ -387,6 +387,9 @@ impl Generator<'_> {
     }
 }
 
+/// Elsewhere, the comparison would not know them for what they are.
+const NOT_MOVED: [&str; 4] = ["managedFields", "kind", "apiVersion", "resourceVersion"];
+
 /// The pointers to everything in a value, itself aside.
 fn pointers(value: &Value) -> Vec<String> {
     fn collect(path: &str, value: &Value, found: &mut Vec<String>) {
@@ -397,10 +400,7 @@ fn pointers(value: &Value) -> Vec<String> {
         };
         match value {
             Value::Object(fields) => {
-                for (key, value) in fields
-                    .iter()
-                    .filter(|(key, _)| !["managedFields", "kind", "apiVersion"].contains(&key.as_str()))
-                {
+                for (key, value) in fields.iter().filter(|(key, _)| !NOT_MOVED.contains(&key.as_str())) {
                     visit(key.replace('~', "~0").replace('/', "~1"), value);
                 }
             }
