@@ -45,7 +45,7 @@ fn check_content(event: &Value, causes: &mut Vec<Cause>) {
             }
         }
         for why in super::meta::qualified_faults(text("reportingController")) {
-            causes.push(Cause::invalid("reportingController", &event["reportingController"], &why));
+            causes.push(Cause::invalid("reportingController", &text("reportingController").into(), &why));
         }
         if text("note").len() > 1024 {
             causes.push(Cause::invalid("message", &"".into(), "can have at most 1024 characters"));

@@ -16,7 +16,7 @@ use super::{
     scale,
     store::Object,
     time,
-    write::{Author, Draft, Written, ignored},
+    write::{Author, Draft, OTHER_NAMESPACE, Written, ignored},
 };
 
 /// A writing request, read.
@@ -117,7 +117,7 @@ impl Inner {
             }
             let mut value = decode(&self.kinds, &target.kind, body, request.strict())?;
             if let Some(uid) = value["metadata"]["uid"].as_str() {
-                return Err(other_uid(target, uid, ""));
+                return Err(other_uid(target, uid, "", author.dry_run));
             }
             // Only a POST must not have one.
             meta::take(&mut value, "resourceVersion");
@@ -127,7 +127,7 @@ impl Inner {
         let emptied = emptied(&target.kind, &body);
         let value = decode(&self.kinds, &target.kind, body, request.strict())?;
         if let Some(uid) = value["metadata"]["uid"].as_str().filter(|uid| *uid != existing.uid()) {
-            return Err(other_uid(target, uid, existing.uid()));
+            return Err(other_uid(target, uid, existing.uid(), author.dry_run));
         }
         self.update(state, target, &existing, (value, emptied), &author)
     }
@@ -260,7 +260,12 @@ impl Inner {
         }
     }
 
+    /// The names in the body are those of the path.
     fn check_name(&self, target: &Target, body: &Value) -> Result<(), Fault> {
+        let namespace = body["metadata"]["namespace"].as_str().unwrap_or_default();
+        if !namespace.is_empty() && namespace != target.namespace {
+            return Err(Fault::bad_request(OTHER_NAMESPACE));
+        }
         match body["metadata"]["name"].as_str() {
             None | Some("") => Err(Fault::bad_request(format!(
                 "the name of the object ({} based on URL) was undeterminable: name must be provided",
@@ -309,8 +314,9 @@ impl Inner {
 }
 
 /// The object is not the one that a PUT is for.
-fn other_uid(target: &Target, wanted: &str, is: &str) -> Fault {
+fn other_uid(target: &Target, wanted: &str, is: &str, dry_run: bool) -> Fault {
     let key = target.storage_key();
+    let key = if dry_run { key.trim_start_matches("/registry") } else { &key };
     let why = format!(
         "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {is}"
     );
@@ -321,7 +327,8 @@ fn other_uid(target: &Target, wanted: &str, is: &str) -> Fault {
 fn emptied(kind: &Kind, value: &Value) -> Vec<&'static str> {
     let is_empty = |field: &&str| value[*field].as_object().is_some_and(serde_json::Map::is_empty);
     match kind.nature {
-        Nature::ConfigMap => ["data", "binaryData"].into_iter().filter(is_empty).collect(),
+        // `data` is set to nothing by default.
+        Nature::ConfigMap => ["binaryData"].into_iter().filter(is_empty).collect(),
         Nature::Secret => ["data"].into_iter().filter(is_empty).collect(),
         _ => Vec::new(),
     }

@@ -71,7 +71,7 @@ impl Inner {
             }
             let is_full = limit > 0 && items.len() as u64 >= limit;
             // Whether what is left is selected is only known when it is read.
-            is_cut |= is_full;
+            is_cut |= is_full && !selector.is_of_one();
             if !selector.matches(&object.value) {
                 continue;
             }

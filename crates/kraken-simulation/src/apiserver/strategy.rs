@@ -177,6 +177,9 @@ fn check_replicas(value: &Value, path: &[String], causes: &mut Vec<Cause>) {
     let mut at = value;
     let field = format!(".{}", path.join("."));
     for (index, name) in path.iter().enumerate() {
+        if at.is_null() {
+            return;
+        }
         if !at.is_object() {
             let before = path.get(..=index).unwrap_or_default().join(".");
             let (is, type_) = (go::plain(at), go::type_of(at));

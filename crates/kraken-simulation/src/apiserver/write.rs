@@ -16,6 +16,10 @@ use super::{
     strategy, time,
 };
 
+/// What a body of another namespace is answered with.
+pub(super) const OTHER_NAMESPACE: &str =
+    "the namespace of the provided object does not match the namespace sent on the request";
+
 /// The result of a write.
 #[derive(Debug)]
 pub(super) enum Written {
@@ -87,9 +91,7 @@ impl Inner {
                 Ok(())
             }
             Some(namespace) if namespace == target.namespace => Ok(()),
-            Some(_) => Err(Fault::bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request",
-            )),
+            Some(_) => Err(Fault::bad_request(OTHER_NAMESPACE)),
         }
     }
 
@@ -212,10 +214,14 @@ impl Inner {
         draft: Draft,
         author: &Author,
     ) -> Result<Written, Fault> {
-        let Draft { mut value, managed, is_raw, emptied } = draft;
+        let Draft { mut value, managed, mut is_raw, emptied } = draft;
         let (kind, old) = (&target.kind, &*existing.value);
         let name = target.name.as_str();
         self.admit(state, target, name, false)?;
+        // Times alone are no change, unless something was requested that is not stored.
+        let is_timeless =
+            managed.is_like(&existing.managed) && (managed == *existing.managed || value == *old);
+        let managed = if is_timeless { existing.managed.clone() } else { Arc::new(managed) };
         let version = value["metadata"]["resourceVersion"].as_str();
         if let Some(version) =
             version.filter(|version| !version.is_empty() && version.parse::<u64>().is_err())
@@ -237,10 +243,19 @@ impl Inner {
             Some(_) => {}
         }
         self.place(target, &mut value)?;
-        meta::take(&mut value, "selfLink");
+        if !author.dry_run {
+            meta::take(&mut value, "selfLink"); // only the storage drops it
+        }
         meta::take(&mut value, "managedFields");
         meta::set(&mut value, "generation", old["metadata"]["generation"].clone());
+        let is_of = !kind.is_custom() || decode::is_of(kind, &value);
         strategy::before_update(kind, &target.subresource, &mut value, old);
+        if !is_of && target.subresource == "status" {
+            // Such an object has no defaults, but its status is stored in one that has.
+            let without = value.clone();
+            apply_defaults(&mut value, &kind.schema);
+            is_raw = value != without;
+        }
         keep_system_fields(&mut value, old);
         let mut causes = meta::check_update(&value, old);
         causes.extend(meta::check(kind, &value));
@@ -251,8 +266,6 @@ impl Inner {
         if !causes.is_empty() {
             return Err(invalid(kind, &value, name, &causes));
         }
-        let managed =
-            if managed.is_like(&existing.managed) { existing.managed.clone() } else { Arc::new(managed) };
         if strategy::is_finished(kind, &value, old) {
             let last = Arc::new(Object::new(value, managed, false));
             if !author.dry_run {

@@ -25,7 +25,7 @@ use std::{
     },
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use kraken_simulator::hook::{Answer, Call, Hook, Order};
 use kube::Client;
 
@@ -80,7 +80,7 @@ pub async fn compare(
     let mut generator = Generator::new(seed, kinds, profile);
     let (mut pair, _) = servers.pair();
     let mut compared = Compared::default();
-    while compared.requests < count {
+    while compared.requests < count || generator.must_continue() {
         let step = generator.step();
         let (method, is_request) = match &step.what {
             What::Call(request) => (request.operation(), true),
@@ -89,7 +89,7 @@ pub async fn compare(
             What::Settle => ("SETTLE".to_owned(), false),
         };
         compared.requests += usize::from(is_request);
-        let answer = match pair.step(&step).await? {
+        let answer = match pair.step(&step).await.with_context(|| step.line())? {
             Ok(answer) => answer,
             Err(difference) => {
                 let is_final = difference.is_final();

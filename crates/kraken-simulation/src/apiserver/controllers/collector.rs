@@ -19,6 +19,9 @@ use crate::apiserver::{
 enum Task {
     /// None of its owners exists or stays; in the foreground if its owner waits for it and it has dependents itself.
     Delete(Target, String, bool),
+    /// It is to be deleted in the foreground, and so is one of its dependents already: it stops blocking its owners, so that
+    /// they do not wait for each other.
+    Unblock(Target),
     /// It has existing and missing owners: remove the references to the missing ones.
     Forget(Target, BTreeSet<String>),
     /// All its dependents are deleted or orphaned: remove this finalizer.
@@ -76,8 +79,20 @@ impl Inner {
                 || leaving.iter().any(|owner| self.was_dependent(state, kind, object, owner))
         };
         if present == 0 && must_go() {
-            let waits = !leaving.is_empty() && !self.dependents(state, object.uid()).is_empty();
-            tasks.push(Task::Delete(target, object.uid().to_owned(), waits));
+            let dependents =
+                if leaving.is_empty() { Vec::new() } else { self.dependents(state, object.uid()) };
+            let is_cycle = dependents.iter().any(|(dependent, _)| {
+                state
+                    .store
+                    .get(dependent.kind.index, &dependent.key())
+                    .is_some_and(|object| is_leaving(object))
+            });
+            let blocks = owners.iter().any(|owner| owner["blockOwnerDeletion"] == true);
+            tasks.push(if is_cycle && blocks {
+                Task::Unblock(target)
+            } else {
+                Task::Delete(target, object.uid().to_owned(), !dependents.is_empty())
+            });
         } else if present > 0 && !(absent.is_empty() && leaving.is_empty()) {
             absent.append(&mut leaving);
             tasks.push(Task::Forget(target, absent));
@@ -108,7 +123,9 @@ impl Inner {
             None => Some(object),
         };
         let owners = then.and_then(|then| then.meta("ownerReferences").as_array());
-        owners.into_iter().flatten().any(|reference| reference["uid"] == owner)
+        // One that stopped blocking is no longer deleted for it.
+        let is_it = |reference: &Value| reference["uid"] == owner && reference["blockOwnerDeletion"] != true;
+        owners.into_iter().flatten().any(is_it)
     }
 
     fn task_of_owner(&self, state: &State, kind: &Arc<Kind>, object: &Object, tasks: &mut Vec<Task>) {
@@ -138,9 +155,11 @@ impl Inner {
         let mut dependents = Vec::new();
         for kind in self.kinds.iter() {
             for object in state.store.table(kind.index).into_iter().flat_map(|table| table.objects.values()) {
-                let mut owners = object.meta("ownerReferences").as_array().into_iter().flatten();
-                if let Some(owner) = owners.find(|owner| owner["uid"] == uid) {
-                    dependents.push((target(kind, object), owner["blockOwnerDeletion"] == true));
+                let owners = object.meta("ownerReferences").as_array().into_iter().flatten();
+                let mut owners = owners.filter(|owner| owner["uid"] == uid).peekable();
+                if owners.peek().is_some() {
+                    let blocks = owners.any(|owner| owner["blockOwnerDeletion"] == true);
+                    dependents.push((target(kind, object), blocks));
                 }
             }
         }
@@ -171,6 +190,13 @@ impl Inner {
                     tracing::debug!(name = target.name, "not collected: it changed meanwhile");
                 }
             }
+            Task::Unblock(target) => self.edit(&mut state, target, |value| {
+                let owners = value["metadata"]["ownerReferences"].as_array_mut();
+                for owner in owners.into_iter().flatten().filter(|owner| owner["blockOwnerDeletion"] == true)
+                {
+                    owner["blockOwnerDeletion"] = false.into();
+                }
+            }),
             Task::Forget(target, owners) => self.edit(&mut state, target, |value| {
                 let mut left = value["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
                 left.retain(|owner| !owners.contains(text(owner, "uid")));

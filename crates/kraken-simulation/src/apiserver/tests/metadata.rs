@@ -106,3 +106,12 @@ async fn a_scale_of_a_kind_without_one_is_not_found() {
     let (code, body) = api.send("GET", &format!("{VPCS}/a/scale"), "", &Value::Null);
     assert_eq!((code, &body["details"]["name"]), (404, &json!("a")));
 }
+
+#[tokio::test]
+async fn another_namespace_is_refused_before_an_old_version() {
+    let api = Api::new();
+    let mut old = api.post(VPCS, &vpc("a"));
+    api.merge(&format!("{VPCS}/a"), &json!({"metadata": {"labels": {"x": "y"}}}));
+    old["metadata"]["namespace"] = "other".into();
+    assert_eq!(api.put(&format!("{VPCS}/a"), &old).0, 400);
+}

@@ -166,3 +166,16 @@ async fn an_apply_with_a_status_that_is_not_stored_has_a_time() {
     assert_eq!(code, 200, "{applied}");
     assert!(entries(&applied)[0]["time"].is_string(), "{applied}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn metadata_that_a_status_does_not_store_is_owned_anew_each_time() {
+    let _clock = kraken_runtime::clock::simulate("2026-01-01T00:00:00Z".parse().unwrap());
+    let api = Api::new();
+    api.post(VPCS, &vpc("a"));
+    let label = |value: &str| {
+        version(&api.merge(&format!("{VPCS}/a/status"), &json!({"metadata": {"labels": {"x": value}}})).1)
+    };
+    let first = label("y");
+    tokio::time::advance(std::time::Duration::from_secs(2)).await;
+    assert!(label("z") > first);
+}

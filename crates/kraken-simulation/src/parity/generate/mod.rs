@@ -119,6 +119,11 @@ impl<'a> Generator<'a> {
         Step { id, what }
     }
 
+    /// Whether the last step needs another one: controllers are waited for.
+    pub fn must_continue(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     /// Records the response to the last step.
     pub fn learn(&mut self, step: &Step, answer: &Value) {
         let What::Call(request) = &step.what else { return };
