@@ -6,14 +6,33 @@ use super::{
     fault::{Fault, quoted},
     kinds::{Kind, Kinds, Nature},
     meta,
-    schema::{Place, apply_defaults, prune, validate},
+    schema::{Place, apply_defaults, drop_nulls, prune, validate},
 };
 
 /// A whole object in a request: known fields only, with defaults.
 pub(super) fn decode(kinds: &Kinds, kind: &Kind, body: Value, strict: bool) -> Result<Value, Fault> {
+    decode_with(kinds, kind, body, strict, Nulls::Dropped)
+}
+
+/// The result of an apply, in which nulls remain.
+pub(super) fn decode_applied(kinds: &Kinds, kind: &Kind, body: Value, strict: bool) -> Result<Value, Fault> {
+    decode_with(kinds, kind, body, strict, Nulls::Kept)
+}
+
+/// What becomes of nulls that the schema does not allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nulls {
+    Dropped,
+    Kept,
+}
+
+fn decode_with(kinds: &Kinds, kind: &Kind, body: Value, strict: bool, nulls: Nulls) -> Result<Value, Fault> {
     let mut object = typed(kind, body)?;
     let mut unknown = meta::normalize(kinds, &mut object)?;
-    unknown.extend(prune(&mut object, &kind.schema));
+    meta::deduplicate_owners(&mut object);
+    if !kind.is_custom() || is_of(kind, &object) {
+        unknown.extend(prune(&mut object, &kind.schema));
+    }
     if strict && !unknown.is_empty() {
         let fields: Vec<String> =
             unknown.iter().map(|field| format!("unknown field {}", quoted(field))).collect();
@@ -25,7 +44,12 @@ pub(super) fn decode(kinds: &Kinds, kind: &Kind, body: Value, strict: bool) -> R
         )));
     }
     if kind.is_custom() {
-        apply_defaults(&mut object, &kind.schema);
+        if is_of(kind, &object) {
+            apply_defaults(&mut object, &kind.schema);
+            if nulls == Nulls::Dropped {
+                drop_nulls(&mut object, &kind.schema);
+            }
+        }
         return Ok(object);
     }
     built_in(kind, &mut object)?;
@@ -39,8 +63,13 @@ pub(super) fn typed(kind: &Kind, mut body: Value) -> Result<Value, Fault> {
     };
     for (field, wanted) in [("apiVersion", kind.api_version()), ("kind", kind.kind.clone())] {
         match map.get(field).and_then(Value::as_str) {
+            None | Some("") if kind.is_custom() => {
+                return Err(Fault::bad_request(format!("Object '{field}' is missing")));
+            }
             None | Some("") => drop(map.insert(field.to_owned(), wanted.into())),
             Some(is) if is == wanted => {}
+            // The kind of a custom resource is checked with the rest of the object.
+            Some(_) if kind.is_custom() && field == "kind" => {}
             Some(is) => {
                 let message =
                     format!("the {field} in the data ({is}) does not match the expected {field} ({wanted})");
@@ -50,6 +79,11 @@ pub(super) fn typed(kind: &Kind, mut body: Value) -> Result<Value, Fault> {
     }
     map.entry("metadata").or_insert_with(|| Value::Object(serde_json::Map::new()));
     Ok(body)
+}
+
+/// Whether this is an object of the kind, and not of another one in its version.
+pub(super) fn is_of(kind: &Kind, object: &Value) -> bool {
+    object["kind"] == kind.kind.as_str()
 }
 
 /// What Go's types do to the kinds of Kubernetes itself.
@@ -76,12 +110,7 @@ fn built_in(kind: &Kind, object: &mut Value) -> Result<(), Fault> {
                     data[key] = encoded(text.as_str().unwrap_or_default().as_bytes()).into();
                 }
             }
-            let data = map.get("data").and_then(Value::as_object).into_iter().flatten();
-            if let Some((key, _)) = data.into_iter().find(|(_, value)| !is_base64(value.as_str())) {
-                return Err(Fault::bad_request(format!(
-                    "Secret in version \"v1\" cannot be handled as a Secret: illegal base64 data in data.{key}"
-                )));
-            }
+            check_base64(map, "data")?;
             map.entry("type").or_insert_with(|| "Opaque".into());
             if map.get("type").and_then(Value::as_str) == Some("") {
                 map.insert("type".to_owned(), "Opaque".into());
@@ -94,12 +123,21 @@ fn built_in(kind: &Kind, object: &mut Value) -> Result<(), Fault> {
             return Ok(());
         }
         Nature::Plain => plain(kind, map),
-        Nature::ConfigMap | Nature::Custom => {}
+        Nature::ConfigMap => check_base64(map, "binaryData")?,
+        Nature::Custom => {}
     }
     map.retain(|name, value| {
         name == "metadata" || !(value.as_object().is_some_and(serde_json::Map::is_empty) && is_data(name))
     });
     Ok(())
+}
+
+fn check_base64(map: &serde_json::Map<String, Value>, field: &str) -> Result<(), Fault> {
+    let data = map.get(field).and_then(Value::as_object).into_iter().flatten();
+    match data.into_iter().find(|(_, value)| !is_base64(value.as_str())) {
+        Some((key, _)) => Err(Fault::bad_request(format!("illegal base64 data in {field}.{key}"))),
+        None => Ok(()),
+    }
 }
 
 /// The fields that Go writes also if they are empty, and those that it leaves out then.
@@ -123,9 +161,19 @@ pub(super) fn zero(kind: &Kind) -> Vec<(String, Value)> {
             ("regarding", Value::Object(serde_json::Map::new())),
         ],
         "leases" => &[("spec", Value::Object(serde_json::Map::new()))],
+        "namespaces" => &[
+            ("spec", Value::Object(serde_json::Map::new())),
+            ("status", Value::Object(serde_json::Map::new())),
+        ],
         _ => &[],
     };
     fields.iter().map(|(field, value)| ((*field).to_owned(), value.clone())).collect()
+}
+
+/// An object of this kind without content, if Go writes any of it.
+pub(super) fn zero_object(kind: &Kind) -> Option<Value> {
+    let fields = zero(kind);
+    (!fields.is_empty()).then(|| Value::Object(fields.into_iter().collect()))
 }
 
 fn is_data(name: &str) -> bool {
@@ -148,6 +196,21 @@ fn encoded(bytes: &[u8]) -> String {
     text
 }
 
+/// The bytes of base64, as far as it is valid.
+pub(super) fn decoded(text: &str) -> Vec<u8> {
+    let (mut bytes, mut bits, mut count) = (Vec::with_capacity(text.len() / 4 * 3), 0_u32, 0);
+    for letter in text.bytes() {
+        let Some(index) = ALPHABET.iter().position(|known| *known == letter) else { break };
+        bits = (bits << 6) | u32::try_from(index).unwrap_or_default();
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from((bits >> count) & 0xff).unwrap_or_default());
+        }
+    }
+    bytes
+}
+
 fn is_base64(text: Option<&str>) -> bool {
     let text = text.unwrap_or_default();
     let body = text.trim_end_matches('=');
@@ -165,6 +228,7 @@ mod tests {
         for (text, encoded_text) in [("", ""), ("a", "YQ=="), ("ab", "YWI="), ("abc", "YWJj")] {
             assert_eq!(encoded(text.as_bytes()), encoded_text);
             assert!(is_base64(Some(encoded_text)));
+            assert_eq!(decoded(encoded_text), text.as_bytes());
         }
         assert!(!is_base64(Some("YQ=")) && !is_base64(Some("Y!==")));
     }

@@ -35,6 +35,8 @@ pub(super) struct Options {
     uid: Option<String>,
     resource_version: Option<String>,
     dry_run: bool,
+    /// Whether `orphanDependents` is false: an object that remains is then answered with 202.
+    pub cascades: bool,
 }
 
 impl Options {
@@ -45,8 +47,10 @@ impl Options {
         } else {
             serde_json::from_slice(body).map_err(|error| Fault::bad_request(error.to_string()))?
         };
+        // The query only counts without a body.
+        let query = |key: &str| query.get(key).filter(|_| body.is_null());
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let policy = text(&body["propagationPolicy"]).or(query.get("propagationPolicy").map(str::to_owned));
+        let policy = text(&body["propagationPolicy"]).or(query("propagationPolicy").map(str::to_owned));
         let mut causes = Vec::new();
         if let Some(policy) = policy.as_deref() {
             if body["orphanDependents"].is_boolean() {
@@ -61,16 +65,19 @@ impl Options {
                 causes.push(Cause { reason: "FieldValueNotSupported", message, field });
             }
         }
-        let dry_run = query.get("dryRun").or(body["dryRun"][0].as_str());
+        let dry_run = query("dryRun").or(body["dryRun"][0].as_str());
         causes.extend(dry_run.and_then(dry_run_cause));
         if !causes.is_empty() {
             return Err(Fault::invalid_as("DeleteOptions", "meta.k8s.io", "", &causes));
         }
+        let orphans = body["orphanDependents"].as_bool();
+        let policy_of = |orphans: bool| if orphans { "Orphan" } else { "Background" }.to_owned();
         Ok(Self {
-            policy,
+            policy: policy.or(orphans.map(policy_of)),
+            cascades: orphans == Some(false),
             uid: text(&body["preconditions"]["uid"]),
             resource_version: text(&body["preconditions"]["resourceVersion"]),
-            dry_run: query.dry_run() || body["dryRun"].as_array().is_some_and(|all| !all.is_empty()),
+            dry_run: dry_run.is_some(),
         })
     }
 
@@ -133,7 +140,7 @@ impl Inner {
             }
         }
         meta::set(&mut value, "deletionGracePeriodSeconds", json!(0));
-        if value == *existing.value {
+        if value == *existing.value && !existing.lacks_defaults {
             return Ok(Deleted::Pending(existing));
         }
         Ok(Deleted::Pending(self.marked(state, kind, value, &existing, options)))

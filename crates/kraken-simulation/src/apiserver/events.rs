@@ -12,12 +12,17 @@ pub(super) fn check(event: &Value, old: Option<&Value>, causes: &mut Vec<Cause>)
     }
 }
 
-fn check_new(event: &Value, causes: &mut Vec<Cause>) {
+/// What is checked of every version of an Event.
+fn check_content(event: &Value, causes: &mut Vec<Cause>) {
     let text = |field: &str| event[field].as_str().unwrap_or_default();
     let namespace = event["metadata"]["namespace"].as_str().unwrap_or_default();
     let regarding = event["regarding"]["namespace"].as_str().unwrap_or_default();
-    let fits =
-        if regarding.is_empty() { ["", "default"].contains(&namespace) } else { regarding == namespace };
+    // What an Event with a time is about may be in any namespace.
+    let fits = match (regarding.is_empty(), event["eventTime"].is_null()) {
+        (true, true) => ["", "default"].contains(&namespace),
+        (true, false) => ["default", "kube-system"].contains(&namespace),
+        (false, is_older) => !is_older || regarding == namespace,
+    };
     if !fits {
         causes.push(Cause::invalid(
             "involvedObject.namespace",
@@ -25,9 +30,7 @@ fn check_new(event: &Value, causes: &mut Vec<Cause>) {
             "does not match event.namespace",
         ));
     }
-    if event["eventTime"].is_null() {
-        causes.push(Cause::required("eventTime", ""));
-    } else {
+    if !event["eventTime"].is_null() {
         for (field, longest) in [
             ("reportingController", usize::MAX),
             ("reportingInstance", 128),
@@ -41,22 +44,39 @@ fn check_new(event: &Value, causes: &mut Vec<Cause>) {
                 causes.push(Cause::invalid(field, &event[field], &why));
             }
         }
-        if !super::meta::is_qualified(text("reportingController")) {
-            causes.push(Cause::invalid(
-                "reportingController",
-                &event["reportingController"],
-                super::meta::QUALIFIED,
-            ));
+        for why in super::meta::qualified_faults(text("reportingController")) {
+            causes.push(Cause::invalid("reportingController", &text("reportingController").into(), &why));
         }
         if text("note").len() > 1024 {
             causes.push(Cause::invalid("message", &"".into(), "can have at most 1024 characters"));
         }
     }
-    if !["Normal", "Warning"].contains(&text("type")) {
-        let why = format!("has invalid value: {}", text("type"));
+}
+
+fn check_new(event: &Value, causes: &mut Vec<Cause>) {
+    check_content(event, causes);
+    if event["eventTime"].is_null() {
+        causes.push(Cause::required("eventTime", ""));
+    }
+    let type_ = event["type"].as_str().unwrap_or_default();
+    if !["Normal", "Warning"].contains(&type_) {
+        let why = format!("has invalid value: {type_}");
         causes.push(Cause::invalid("type", &"".into(), &why));
     }
     check_series(event, causes);
+    for (field, older) in [
+        ("deprecatedFirstTimestamp", "firstTimestamp"),
+        ("deprecatedLastTimestamp", "lastTimestamp"),
+        ("deprecatedCount", "count"),
+        ("deprecatedSource", "source"),
+    ] {
+        let value = &event[field];
+        let is_empty =
+            value.is_null() || *value == 0 || value.as_object().is_some_and(serde_json::Map::is_empty);
+        if !is_empty {
+            causes.push(Cause::invalid(older, &"".into(), "needs to be unset"));
+        }
+    }
 }
 
 fn check_series(event: &Value, causes: &mut Vec<Cause>) {
@@ -74,6 +94,7 @@ fn check_series(event: &Value, causes: &mut Vec<Cause>) {
 
 /// Only the series of an Event can be changed.
 fn check_change(event: &Value, old: &Value, causes: &mut Vec<Cause>) {
+    check_content(event, causes);
     if event["series"] != old["series"] {
         check_series(event, causes);
     }
@@ -94,8 +115,43 @@ fn check_change(event: &Value, old: &Value, causes: &mut Vec<Cause>) {
     ];
     for (field, older) in fields {
         if event[field] != old[field] {
-            let shown = if event[field].is_null() { Value::from("") } else { event[field].clone() };
-            causes.push(Cause::immutable(older, &shown));
+            let shown = shown(field, &event[field]);
+            let message = format!("Invalid value: {shown}: field is immutable");
+            causes.push(Cause { reason: "FieldValueInvalid", message, field: older.to_owned() });
         }
+    }
+}
+
+/// A field as Go's type of the older form prints it.
+fn shown(field: &str, value: &Value) -> String {
+    let of = |name: &str| value[name].as_str().unwrap_or_default();
+    let fields: &[(&str, &str)] = match field {
+        "regarding" | "related" => &[
+            ("Kind", "kind"),
+            ("Namespace", "namespace"),
+            ("Name", "name"),
+            ("UID", "uid"),
+            ("APIVersion", "apiVersion"),
+            ("ResourceVersion", "resourceVersion"),
+            ("FieldPath", "fieldPath"),
+        ],
+        "deprecatedSource" => &[("Component", "component"), ("Host", "host")],
+        _ => &[],
+    };
+    match value {
+        Value::Null if field == "deprecatedCount" => "0".to_owned(),
+        Value::Null
+            if matches!(field, "reason" | "note" | "type" | "action") || field.starts_with("reporting") =>
+        {
+            "\"\"".to_owned()
+        }
+        Value::Object(_) => {
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(go, name)| format!("{go:?}:{}", super::fault::quoted(of(name))))
+                .collect();
+            format!("{{{}}}", fields.join(","))
+        }
+        other => super::fault::shown(other),
     }
 }

@@ -110,6 +110,21 @@ impl Fault {
         Self::new(409, "AlreadyExists", message).of(kind, name)
     }
 
+    /// There is an object of the name of an object that also has a prefix for names.
+    pub(super) fn already_generated(kind: &Kind, name: &str) -> Self {
+        let group = kind.internal_group();
+        let dot = if group.is_empty() { "" } else { "." };
+        let message = format!(
+            "{}{dot}{group} {} already exists, the server was not able to generate a unique name for the object",
+            kind.plural,
+            quoted(name)
+        );
+        let mut fault = Self::new(409, "AlreadyExists", message);
+        fault.details = named(name, group, &kind.plural);
+        fault.details["retryAfterSeconds"] = json!(1);
+        fault
+    }
+
     /// With a prefix.
     pub(super) fn prefixed(mut self, prefix: &str) -> Self {
         self.message.insert_str(0, prefix);
@@ -124,15 +139,12 @@ impl Fault {
 
     /// A precondition of a deletion does not hold; here the kind stands where the resource does elsewhere.
     pub(super) fn delete_conflict(kind: &Kind, name: &str, why: &str) -> Self {
-        let dot = if kind.group.is_empty() { "" } else { "." };
-        let message = format!(
-            "Operation cannot be fulfilled on {}{dot}{} {}: {why}",
-            kind.kind,
-            kind.group,
-            quoted(name)
-        );
+        let group = kind.internal_group();
+        let dot = if group.is_empty() { "" } else { "." };
+        let message =
+            format!("Operation cannot be fulfilled on {}{dot}{group} {}: {why}", kind.kind, quoted(name));
         let mut fault = Self::new(409, "Conflict", message);
-        fault.details = named(name, &kind.group, &kind.kind);
+        fault.details = named(name, group, &kind.kind);
         fault
     }
 
@@ -145,9 +157,7 @@ impl Fault {
 
     /// The object breaks its schema or a rule of its kind.
     pub(super) fn invalid(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
-        // Inside, kube-apiserver knows Events in their older group only.
-        let group = if kind.plural == "events" { "" } else { kind.group.as_str() };
-        Self::invalid_as(&kind.kind, group, name, causes)
+        Self::invalid_as(&kind.kind, kind.internal_group(), name, causes)
     }
 
     /// As [`Self::invalid`], of any kind.
@@ -193,6 +203,11 @@ impl Fault {
             "",
             &[Cause { reason: "FieldValueInvalid", message, field: "patch".to_owned() }],
         )
+    }
+
+    /// The result of an apply cannot be decoded.
+    pub(super) fn unconverted(self) -> Self {
+        if self.code == 400 { Self::internal(self.message) } else { self }
     }
 
     /// A request that cannot be read.

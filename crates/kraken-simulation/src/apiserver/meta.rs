@@ -43,6 +43,12 @@ pub(super) fn normalize(kinds: &Kinds, object: &mut Value) -> Result<Vec<String>
         let message = format!("metadata.{}: {}", cause.field, cause.message);
         return Err(Fault::bad_request(message));
     }
+    for field in ["creationTimestamp", "deletionTimestamp"] {
+        let text = metadata[field].as_str();
+        if let Some(text) = text.filter(|text| text.parse::<jiff::Timestamp>().is_err()) {
+            return Err(Fault::bad_request(format!("parsing time {text:?} of metadata.{field}")));
+        }
+    }
     Ok(unknown.into_iter().map(|field| format!("metadata.{field}")).collect())
 }
 
@@ -71,6 +77,20 @@ fn drop_empty(metadata: &mut Value) {
     }
 }
 
+/// An owner reference that is repeated counts once.
+pub(super) fn deduplicate_owners(object: &mut Value) {
+    let owners = object.get_mut("metadata").and_then(|metadata| metadata.get_mut("ownerReferences"));
+    let Some(Value::Array(owners)) = owners else { return };
+    let mut seen: Vec<Value> = Vec::with_capacity(owners.len());
+    owners.retain(|owner| {
+        let is_new = !seen.contains(owner);
+        if is_new {
+            seen.push(owner.clone());
+        }
+        is_new
+    });
+}
+
 /// The validation errors of the metadata of any object.
 pub(super) fn check(kind: &Kind, object: &Value) -> Vec<Cause> {
     let (metadata, mut causes) = (&object["metadata"], Vec::new());
@@ -85,19 +105,19 @@ pub(super) fn check(kind: &Kind, object: &Value) -> Vec<Cause> {
         causes.push(Cause::required("metadata.name", "name or generateName is required"));
     }
     for (key, value) in metadata["labels"].as_object().into_iter().flatten() {
-        if !is_qualified(key) {
-            causes.push(Cause::invalid("metadata.labels", &key.as_str().into(), QUALIFIED));
+        check_qualified("metadata.labels", key, key, &mut causes);
+        let text = value.as_str().unwrap_or_default();
+        if text.len() > 63 {
+            causes.push(Cause::invalid("metadata.labels", value, "must be no more than 63 bytes"));
         }
-        if !is_label(value.as_str().unwrap_or_default()) {
+        if !is_label_text(text) {
             causes.push(Cause::invalid("metadata.labels", value, LABEL));
         }
     }
     let mut size = 0;
     for (key, value) in metadata["annotations"].as_object().into_iter().flatten() {
         size += key.len() + value.as_str().unwrap_or_default().len();
-        if !is_qualified(&key.to_lowercase()) {
-            causes.push(Cause::invalid("metadata.annotations", &key.as_str().into(), QUALIFIED));
-        }
+        check_qualified("metadata.annotations", key, &key.to_lowercase(), &mut causes);
     }
     if size > 256 * 1024 {
         let message = "Too long: may not be more than 262144 bytes".to_owned();
@@ -105,11 +125,25 @@ pub(super) fn check(kind: &Kind, object: &Value) -> Vec<Cause> {
         causes.push(Cause { reason: "FieldValueTooLong", message, field });
     }
     check_owners(metadata, &mut causes);
-    let finalizers = metadata["finalizers"].as_array().into_iter().flatten();
-    for finalizer in finalizers.filter(|name| !is_qualified(name.as_str().unwrap_or_default())) {
-        causes.push(Cause::invalid("metadata.finalizers", finalizer, QUALIFIED));
+    for (index, finalizer) in metadata["finalizers"].as_array().into_iter().flatten().enumerate() {
+        let name = finalizer.as_str().unwrap_or_default();
+        check_qualified("metadata.finalizers", name, name, &mut causes);
+        let is_standard = name.contains('/') || STANDARD_FINALIZERS.contains(&name);
+        if kind.checks_finalizers() && !is_standard {
+            let why = "name is neither a standard finalizer name nor is it fully qualified";
+            causes.push(Cause::invalid(format!("metadata.finalizers[{index}]"), finalizer, why));
+        }
     }
     causes
+}
+
+/// The finalizers without a domain that Kubernetes' own kinds accept.
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
+fn check_qualified(field: &str, shown: &str, name: &str, causes: &mut Vec<Cause>) {
+    for why in qualified_faults(name) {
+        causes.push(Cause::invalid(field, &shown.into(), &why));
+    }
 }
 
 fn check_owners(metadata: &Value, causes: &mut Vec<Cause>) {
@@ -121,24 +155,49 @@ fn check_owners(metadata: &Value, causes: &mut Vec<Cause>) {
             ("name", "must not be empty"),
             ("uid", "must not be empty"),
         ] {
-            if owner[field].as_str().unwrap_or_default().is_empty() {
-                causes.push(Cause::invalid(format!("metadata.ownerReferences.{field}"), &"".into(), why));
+            let text = owner[field].as_str().unwrap_or_default();
+            let is_version = field != "apiVersion" || text.split('/').count() <= 2;
+            if text.is_empty() || !is_version {
+                causes.push(Cause::invalid(format!("metadata.ownerReferences.{field}"), &text.into(), why));
             }
+        }
+        if owner["apiVersion"] == "v1" && owner["kind"] == "Event" {
+            let why = "/v1, Kind=Event is disallowed from being an owner";
+            causes.push(invalid_owners(&shown_owner(owner), why));
         }
     }
     let mut controllers = owners.iter().filter(|owner| owner["controller"] == true);
-    if let (Some(first), Some(second)) = (controllers.next(), controllers.next()) {
-        let named = |owner: &Value| {
-            let text = |name: &str| owner[name].as_str().unwrap_or_default().to_owned();
-            format!("{}/{}", text("kind"), text("name"))
-        };
-        let why = format!(
-            "Only one reference can have Controller set to true. Found \"true\" in references for {} and {}",
-            named(first),
-            named(second)
-        );
-        causes.push(Cause::invalid("metadata.ownerReferences", &metadata["ownerReferences"], &why));
+    if let Some(first) = controllers.next() {
+        for second in controllers {
+            causes.push(second_controller(owners, first, second));
+        }
     }
+}
+
+fn second_controller(owners: &[Value], first: &Value, second: &Value) -> Cause {
+    let named = |owner: &Value| {
+        let text = |name: &str| owner[name].as_str().unwrap_or_default().to_owned();
+        format!("{}/{}", text("kind"), text("name"))
+    };
+    let why = format!(
+        "Only one reference can have Controller set to true. Found \"true\" in references for {} and {}",
+        named(first),
+        named(second)
+    );
+    let shown: Vec<String> = owners.iter().map(shown_owner).collect();
+    invalid_owners(&format!("[{}]", shown.join(",")), &why)
+}
+
+fn invalid_owners(shown: &str, why: &str) -> Cause {
+    let message = format!("Invalid value: {shown}: {why}");
+    Cause { reason: "FieldValueInvalid", message, field: "metadata.ownerReferences".to_owned() }
+}
+
+/// With the fields in the order of Go's type.
+fn shown_owner(owner: &Value) -> String {
+    let fields = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+    let fields = fields.into_iter().filter_map(|name| Some(format!("{name:?}:{}", owner.get(name)?)));
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
 }
 
 /// The validation errors of changed immutable metadata.
@@ -169,19 +228,20 @@ pub(super) fn check_update(new: &Value, old: &Value) -> Vec<Cause> {
     causes
 }
 
-pub(super) const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const QUALIFIED: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const LABEL: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const DNS_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
-fn name_fault(kind: &Kind, name: &str) -> Option<&'static str> {
+fn is_dns_label(label: &str) -> bool {
     let is_ours = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
-    let is_dns_label = |label: &str| {
-        !label.is_empty()
-            && label.starts_with(is_ours)
-            && label.ends_with(is_ours)
-            && label.chars().all(|letter| is_ours(letter) || letter == '-')
-    };
+    !label.is_empty()
+        && label.starts_with(is_ours)
+        && label.ends_with(is_ours)
+        && label.chars().all(|letter| is_ours(letter) || letter == '-')
+}
+
+fn name_fault(kind: &Kind, name: &str) -> Option<&'static str> {
     if kind.plural == "namespaces" {
         if name.len() > 63 {
             return Some("must be no more than 63 characters");
@@ -191,31 +251,54 @@ fn name_fault(kind: &Kind, name: &str) -> Option<&'static str> {
     if kind.group == "rbac.authorization.k8s.io" {
         return None;
     }
+    subdomain_fault(name)
+}
+
+fn subdomain_fault(name: &str) -> Option<&'static str> {
     if name.len() > 253 {
         return Some("must be no more than 253 characters");
     }
     (!name.split('.').all(is_dns_label)).then_some(SUBDOMAIN)
 }
 
-pub(super) fn is_qualified(name: &str) -> bool {
-    let (prefix, rest) = name.split_once('/').map_or((None, name), |(prefix, rest)| (Some(prefix), rest));
-    let is_prefix = |prefix: &str| {
-        !prefix.is_empty()
-            && prefix.len() <= 253
-            && prefix.split('.').all(|label| {
-                !label.is_empty()
-                    && label.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-                    && !label.starts_with('-')
-                    && !label.ends_with('-')
-            })
+/// Why a name is not one with an optional domain before it, as labels and finalizers have.
+pub(super) fn qualified_faults(name: &str) -> Vec<String> {
+    let parts: Vec<&str> = name.split('/').collect();
+    let (prefix, rest) = match parts.as_slice() {
+        [rest] => (None, *rest),
+        [prefix, rest] => (Some(*prefix), *rest),
+        _ => {
+            return vec![format!(
+                "a valid label key {QUALIFIED} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+            )];
+        }
     };
-    prefix.is_none_or(is_prefix) && !rest.is_empty() && is_label(rest)
+    let mut faults = Vec::new();
+    match prefix {
+        None => {}
+        Some("") => faults.push("prefix part must be non-empty".to_owned()),
+        Some(prefix) => faults.extend(subdomain_fault(prefix).map(|why| format!("prefix part {why}"))),
+    }
+    if rest.is_empty() {
+        faults.push("name part must be non-empty".to_owned());
+    } else if rest.len() > 63 {
+        faults.push("name part must be no more than 63 bytes".to_owned());
+    }
+    if rest.is_empty() || !is_label_text(rest) {
+        faults.push(format!("name part {QUALIFIED}"));
+    }
+    faults
 }
 
-fn is_label(value: &str) -> bool {
+/// Whether a text of any length has the characters of a label's value.
+fn is_label_text(value: &str) -> bool {
     value.is_empty()
-        || (value.len() <= 63
-            && value.starts_with(|c: char| c.is_ascii_alphanumeric())
+        || (value.starts_with(|c: char| c.is_ascii_alphanumeric())
             && value.ends_with(|c: char| c.is_ascii_alphanumeric())
             && value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')))
+}
+
+/// Whether this is the value of a label.
+pub(super) fn is_label(value: &str) -> bool {
+    value.len() <= 63 && is_label_text(value)
 }

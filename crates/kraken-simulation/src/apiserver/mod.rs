@@ -21,6 +21,7 @@ mod read;
 mod request;
 mod scale;
 mod schema;
+mod secrets;
 mod selectors;
 mod service;
 mod store;
@@ -187,16 +188,20 @@ impl ApiServer {
             };
             return result.map(whole);
         }
-        request::check_options(method, query)?;
+        request::check_options(method, query, headers)?;
         let write = patch::Request { target, query, headers, body };
         let main = target.subresource.is_empty();
         let written = match *method {
-            Method::POST if !named => inner.post(state, &write)?,
+            // The name in the path of a custom resource is not used.
+            Method::POST if !named || (main && target.kind.is_custom()) => inner.post(state, &write)?,
             Method::PUT if named => inner.put(state, &write)?,
             Method::PATCH if named => inner.patch(state, &write)?,
             Method::DELETE if named && main => {
                 let options = delete::Options::read(query, body)?;
                 return Ok(match inner.delete(state, target, &options)? {
+                    Deleted::Pending(object) if options.cascades => {
+                        (202, Reply::Whole(Some(object.bytes(form))))
+                    }
                     Deleted::Pending(object) => whole(object.bytes(form)),
                     Deleted::Gone(status) => (200, Reply::json(&status)),
                 });

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, header};
+use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::{
     Inner, State,
-    decode::{self, decode, typed},
-    fault::{Cause, Fault},
-    fields::{Managed, Manager, Operation, applied, updated},
+    decode::{self, decode, decode_applied, typed},
+    fault::Fault,
+    fields::{Managed, Manager, Operation, applied, is_typed, scaled, updated},
+    kinds::{Kind, Nature},
     meta, operations,
     request::{self, Query, Target},
     scale,
     store::Object,
     time,
-    write::{Author, Draft, Written, ignored},
+    write::{Author, Draft, OTHER_NAMESPACE, Written, ignored},
 };
 
 /// A writing request, read.
@@ -57,6 +58,10 @@ impl Inner {
         let target = request.target;
         let mut value = decode(&self.kinds, &target.kind, request.json()?, request.strict())?;
         self.begin(state, target, &mut value)?;
+        // Nobody owns what the server sets.
+        for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
+            meta::take(&mut value, field);
+        }
         let author = request.author(Operation::Update);
         self.create(state, target, value, &author)
     }
@@ -72,7 +77,7 @@ impl Inner {
         let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         self.admit(state, target, &name, true)?;
         let managed = self.owned(target, None, &value, &Managed::default(), author);
-        self.insert(state, target, Draft { value, managed }, author)
+        self.insert(state, target, Draft::new(value, managed), author)
     }
 
     fn owned(
@@ -88,10 +93,12 @@ impl Inner {
         if live.is_some() && managed.is_empty() {
             return Managed::default(); // it is not tracked
         }
+        if !is_tracked(target, live, new) {
+            return Managed::default();
+        }
         // Default fields of a new object have no owner.
-        let zero = Value::Object(decode::zero(&target.kind).into_iter().collect());
-        let is_new = zero.as_object().is_some_and(|zero| !zero.is_empty());
-        let live = live.or_else(|| is_new.then_some(&zero));
+        let zero = decode::zero_object(&target.kind);
+        let live = live.or(zero.as_ref());
         updated(schemas, live, new, managed, &author.manager, &time::now(), ignored)
     }
 
@@ -109,18 +116,20 @@ impl Inner {
                 return Err(Fault::not_found(&target.kind, &target.name));
             }
             let mut value = decode(&self.kinds, &target.kind, body, request.strict())?;
+            if let Some(uid) = value["metadata"]["uid"].as_str() {
+                return Err(other_uid(target, uid, "", author.dry_run));
+            }
+            // Only a POST must not have one.
+            meta::take(&mut value, "resourceVersion");
             self.begin(state, target, &mut value)?;
             return self.create(state, target, value, &author);
         };
+        let emptied = emptied(&target.kind, &body);
         let value = decode(&self.kinds, &target.kind, body, request.strict())?;
         if let Some(uid) = value["metadata"]["uid"].as_str().filter(|uid| *uid != existing.uid()) {
-            let why = format!(
-                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-                existing.uid()
-            );
-            return Err(Fault::conflict(&target.kind, &target.name, &why));
+            return Err(other_uid(target, uid, existing.uid(), author.dry_run));
         }
-        self.update(state, target, &existing, value, &author)
+        self.update(state, target, &existing, (value, emptied), &author)
     }
 
     /// Stores the result of a write other than an apply.
@@ -129,23 +138,25 @@ impl Inner {
         state: &mut State,
         target: &Target,
         existing: &Arc<Object>,
-        mut value: Value,
+        (mut value, emptied): (Value, Vec<&'static str>),
         author: &Author,
     ) -> Result<Written, Fault> {
         let said = meta::take(&mut value, "managedFields");
-        let said = said.and_then(|list| Managed::read(&list));
+        // A subresource does not change who owns what.
+        let said = said
+            .filter(|_| target.subresource.is_empty())
+            .and_then(|list| Managed::read(&list, target.kind.is_custom()));
         let managed = said.as_ref().unwrap_or(&existing.managed);
         let managed = self.owned(target, Some(&existing.value), &value, managed, author);
-        self.replace(state, target, existing, Draft { value, managed }, author)
+        self.replace(state, target, existing, Draft { emptied, ..Draft::new(value, managed) }, author)
     }
 
     /// PATCH.
     pub(super) fn patch(&self, state: &mut State, request: &Request<'_>) -> Result<Written, Fault> {
-        let type_ = request.headers.get(header::CONTENT_TYPE).and_then(|type_| type_.to_str().ok());
-        let type_ = type_.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        let type_ = request::content_type(request.headers);
         let target = request.target;
         match type_ {
-            "application/apply-patch+yaml" => return self.apply(state, request),
+            request::APPLY => return self.apply(state, request),
             "application/merge-patch+json" | "application/json-patch+json" => {}
             "application/strategic-merge-patch+json" if !target.kind.is_custom() => {}
             _ => {
@@ -162,7 +173,7 @@ impl Inner {
         };
         if target.subresource == "scale" {
             let scale = patched(scale::of(&target.kind, &existing.value), type_, request.body)?;
-            return self.rescale(state, target, &existing, &scale, &author);
+            return self.rescale(state, target, &existing, &scale, &author).map_err(Fault::of_patch);
         }
         let mut before = (*existing.value).clone();
         if request.body.windows(13).any(|part| part == b"managedFields") {
@@ -170,20 +181,21 @@ impl Inner {
             meta::set(&mut before, "managedFields", managed);
         }
         let value = patched(before, type_, request.body)?;
+        let emptied = emptied(&target.kind, &value);
         let value = decode(&self.kinds, &target.kind, value, request.strict()).map_err(Fault::of_patch)?;
         self.check_name(target, &value)?;
-        self.update(state, target, &existing, value, &author)
+        self.update(state, target, &existing, (value, emptied), &author)
     }
 
     /// Server-side apply.
     fn apply(&self, state: &mut State, request: &Request<'_>) -> Result<Written, Fault> {
         let (target, query) = (request.target, request.query);
         let kind = &target.kind;
-        if query.get("fieldManager").is_none() {
-            let cause = Cause::required("fieldManager", "is required for apply patch");
-            return Err(Fault::invalid_as("PatchOptions", "meta.k8s.io", "", &[cause]));
-        }
         let mut config = request.json()?;
+        let existing = state.store.get(kind.index, &target.key()).cloned();
+        if existing.is_none() && !target.subresource.is_empty() {
+            return Err(Fault::not_found(kind, &target.name));
+        }
         let (api_version, named) = (text(&config["apiVersion"]), text(&config["kind"]));
         if api_version != kind.api_version() || named != kind.kind {
             let slash = if api_version.contains('/') { "" } else { "/" };
@@ -191,49 +203,43 @@ impl Inner {
             return Err(Fault::bad_request(message));
         }
         config = typed(kind, config)?;
-        self.check_name(target, &config)?;
         if config["metadata"].get("managedFields").is_some_and(|fields| !fields.is_null()) {
             return Err(Fault::bad_request("metadata.managedFields must be nil"));
         }
-        let is_new = state.store.get(kind.index, &target.key()).is_none();
-        if is_new
-            && target.subresource.is_empty()
-            && config["metadata"]["name"].as_str().is_none_or(str::is_empty)
-        {
-            return Err(Fault::bad_request(format!(
-                "the name of the object ({} based on URL) was undeterminable: name must be provided",
-                target.name
-            )));
-        }
-        meta::set(&mut config, "name", target.name.clone().into());
         let author = request.author(Operation::Apply);
-        let existing = state.store.get(kind.index, &target.key()).cloned();
-        let is_new = existing.is_none();
-        if is_new && !target.subresource.is_empty() {
-            return Err(Fault::not_found(kind, &target.name));
-        }
-        if let (true, Some(uid)) = (is_new, config["metadata"]["uid"].as_str()) {
-            let why = format!(
-                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-            );
-            return Err(Fault::conflict(kind, &target.name, &why));
-        }
         let (nothing, nobody) = (json!({}), Managed::default());
         let (live, managed) = match &existing {
             Some(existing) => (&*existing.value, &*existing.managed),
             None => (&nothing, &nobody),
         };
-        let how = (query.is_true("force"), ignored(kind, &target.subresource));
+        let zero = decode::zero_object(kind);
+        let how = (query.is_true("force"), ignored(kind, &target.subresource), zero.as_ref());
         let schemas = (&*kind.schema, &*self.kinds.meta);
         let applied = applied(schemas, live, &config, managed, &author.manager, &time::now(), how)?;
-        let value = decode(&self.kinds, kind, applied.value, request.strict())?;
-        let draft = Draft { value, managed: applied.managed };
+        let metadata = applied.value["metadata"].clone();
+        let emptied = emptied(kind, &applied.value);
+        // What Go's types cannot hold is an internal error here.
+        let malformed = |fault: Fault| if kind.is_custom() { fault } else { fault.unconverted() };
+        let value = decode_applied(&self.kinds, kind, applied.value, request.strict()).map_err(malformed)?;
+        let is_raw =
+            kind.is_custom() && target.subresource.is_empty() && is_raw(&metadata, &value["metadata"]);
+        let draft = Draft { value, managed: applied.managed, is_raw, emptied };
         let Some(existing) = existing else {
-            let Draft { mut value, managed } = draft;
+            let Draft { mut value, managed, is_raw, .. } = draft;
+            if let Some(uid) = value["metadata"]["uid"].as_str() {
+                let why = format!(
+                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                );
+                return Err(Fault::conflict(kind, &target.name, &why));
+            }
+            self.place(target, &mut value)?;
+            self.check_name(target, &value)?;
             self.begin(state, target, &mut value)?;
             self.admit(state, target, &target.name, true)?;
-            return self.insert(state, target, Draft { value, managed }, &author);
+            meta::take(&mut value, "resourceVersion");
+            return self.insert(state, target, Draft { is_raw, ..Draft::new(value, managed) }, &author);
         };
+        self.check_name(target, &draft.value)?;
         self.replace(state, target, &existing, draft, &author)
     }
 
@@ -249,14 +255,22 @@ impl Inner {
             subresource: target.subresource.clone(),
         };
         let author = Author { manager, dry_run: false };
-        if let Err(fault) = self.update(state, target, &existing, value, &author) {
+        if let Err(fault) = self.update(state, target, &existing, (value, Vec::new()), &author) {
             tracing::debug!(?fault, name = target.name, "a controller's change was rejected");
         }
     }
 
+    /// The names in the body are those of the path.
     fn check_name(&self, target: &Target, body: &Value) -> Result<(), Fault> {
+        let namespace = body["metadata"]["namespace"].as_str().unwrap_or_default();
+        if !namespace.is_empty() && namespace != target.namespace {
+            return Err(Fault::bad_request(OTHER_NAMESPACE));
+        }
         match body["metadata"]["name"].as_str() {
-            None | Some("") => Ok(()),
+            None | Some("") => Err(Fault::bad_request(format!(
+                "the name of the object ({} based on URL) was undeterminable: name must be provided",
+                target.name
+            ))),
             Some(name) if name == target.name => Ok(()),
             Some(name) => Err(Fault::bad_request(format!(
                 "the name of the object ({name}) does not match the name on the URL ({})",
@@ -270,7 +284,9 @@ impl Inner {
         let Some(existing) = state.store.get(target.kind.index, &target.key()).cloned() else {
             return Err(Fault::not_found(&target.kind, &target.name));
         };
-        self.rescale(state, target, &existing, &request.json()?, author)
+        let scale = request.json()?;
+        self.check_name(target, &scale)?;
+        self.rescale(state, target, &existing, &scale, author)
     }
 
     /// Writes the number of a scale into the spec; the answer is the scale.
@@ -283,8 +299,10 @@ impl Inner {
         author: &Author,
     ) -> Result<Written, Fault> {
         let value = scale::with(&target.kind, &existing.value, scale)?;
-        let main = Target { subresource: String::new(), ..target.clone() };
-        let written = self.update(state, &main, existing, value, author)?;
+        let (kind, main) = (&target.kind, Target { subresource: String::new(), ..target.clone() });
+        let replicas = (scale::replicas(kind, &existing.value), scale::replicas(kind, &value));
+        let managed = scaled(&existing.managed, scale::path(kind), &author.manager, replicas);
+        let written = self.replace(state, &main, existing, Draft::new(value, managed), author)?;
         match written {
             Written::Stored(code, object) => {
                 let scale = scale::of(&target.kind, &object.value);
@@ -293,6 +311,56 @@ impl Inner {
             gone @ Written::Gone(_) => Ok(gone),
         }
     }
+}
+
+/// The object is not the one that a PUT is for.
+fn other_uid(target: &Target, wanted: &str, is: &str, dry_run: bool) -> Fault {
+    let key = target.storage_key();
+    let key = if dry_run { key.trim_start_matches("/registry") } else { &key };
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {is}"
+    );
+    Fault::conflict(&target.kind, &target.name, &why)
+}
+
+/// The data that is there and empty: an immutable object must not get it, although it is not stored.
+fn emptied(kind: &Kind, value: &Value) -> Vec<&'static str> {
+    let is_empty = |field: &&str| value[*field].as_object().is_some_and(serde_json::Map::is_empty);
+    match kind.nature {
+        // `data` is set to nothing by default.
+        Nature::ConfigMap => ["binaryData"].into_iter().filter(is_empty).collect(),
+        Nature::Secret => ["data"].into_iter().filter(is_empty).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether applied metadata has something empty that is stored and that no reader sees.
+fn is_raw(applied: &Value, seen: &Value) -> bool {
+    let is_empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::Object(map) => map.is_empty() || map.values().any(Value::is_null),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    let fields = ["labels", "annotations", "finalizers", "ownerReferences"];
+    fields.into_iter().any(|field| {
+        applied.get(field).is_some_and(|value| is_empty(value) && seen.get(field) != Some(value))
+    })
+}
+
+/// Whether the part of a custom resource that the endpoint does not write can be compared: otherwise the server forgets
+/// who owns what, although it does not store that part. The part that it writes is validated.
+fn is_tracked(target: &Target, live: Option<&Value>, new: &Value) -> bool {
+    if !decode::is_of(&target.kind, new) {
+        return false;
+    }
+    let other = if target.subresource == "status" { "spec" } else { "status" };
+    let (Some(value), Some(schema)) = (new.get(other), target.kind.schema.properties.get(other)) else {
+        return true;
+    };
+    !target.kind.is_custom()
+        || live.and_then(|live| live.get(other)) == Some(value)
+        || is_typed(schema, value)
 }
 
 fn text(value: &Value) -> &str {

@@ -9,7 +9,7 @@ use super::{
     Inner, State,
     fault::Fault,
     kinds::Kind,
-    request::{Form, Query, Target},
+    request::{self, Form, Query, Target},
     scale,
     selectors::Selector,
     store::{Key, Object},
@@ -33,7 +33,7 @@ impl Inner {
         };
         let object = object.ok_or_else(|| Fault::not_found(kind, &target.name))?;
         if target.subresource == "scale" {
-            return Ok(scale::of(kind, &object.value).to_string().into());
+            return Ok(scale::read(kind, &object.value)?.to_string().into());
         }
         Ok(object.bytes(form))
     }
@@ -48,44 +48,65 @@ impl Inner {
     ) -> Result<Bytes, Fault> {
         let kind = &target.kind;
         let form = item_form(kind, form);
+        request::check_list(query)?;
         let selector = selector(target, query)?;
-        let limit = query.number("limit")?.unwrap_or_default();
+        // A cache answers lists at version 0, and pays no attention to limits.
+        let limit = query.number("limit")?.filter(|_| query.get("resourceVersion") != Some("0"));
+        let limit = limit.unwrap_or_default();
         let page = match query.get("continue") {
             Some(token) => Some(Page::read(token)?),
             None => None,
         };
         let (revision, objects) = match &page {
             Some(page) => self.exactly(state, kind, page.revision)?,
-            None => self.version(state, kind, query)?,
+            None => self.version(state, kind, query, &selector)?,
         };
         let after = page.map(|page| page.after);
         let mut items = Vec::new();
         let mut next = None;
-        let mut left = 0_u64;
+        let (mut left, mut is_cut) = (0_u64, false);
         for (key, object) in objects.iter() {
-            if after.as_ref().is_some_and(|after| key <= after) || !selector.matches(&object.value) {
+            if after.as_ref().is_some_and(|after| key <= after) || !selector.is_in(&key.namespace) {
                 continue;
             }
-            if limit > 0 && items.len() as u64 >= limit {
+            let is_full = limit > 0 && items.len() as u64 >= limit;
+            // Whether what is left is selected is only known when it is read.
+            is_cut |= is_full && !selector.is_of_one();
+            if !selector.matches(&object.value) {
+                continue;
+            }
+            if is_full {
                 left += 1;
                 continue;
             }
             next = Some(key);
             items.push(object.bytes(form));
         }
-        let next = next.filter(|_| left > 0).map(|after| Page { revision, after: after.clone() }.text());
+        let next = next.filter(|_| is_cut).map(|after| Page { revision, after: after.clone() }.text());
         let is_selective = query.get("labelSelector").is_some() || query.get("fieldSelector").is_some();
         let left = (!is_selective && left > 0).then_some(left);
         Ok(body(kind, form, revision, &items, next, left))
     }
 
     /// The requested version of a list.
-    fn version<'s>(&self, state: &'s State, kind: &Kind, query: &Query) -> Result<Version<'s>, Fault> {
+    fn version<'s>(
+        &self,
+        state: &'s State,
+        kind: &Kind,
+        query: &Query,
+        selector: &Selector,
+    ) -> Result<Version<'s>, Fault> {
         let requested = query.number("resourceVersion")?;
         let newest = state.store.revision;
         match (requested, query.get("resourceVersionMatch")) {
             (Some(revision), Some("Exact")) => self.exactly(state, kind, revision),
             (Some(0), _) => Ok(self.cached(state, kind)),
+            // A limit without a match means this version as well, unless a single object is requested.
+            (Some(revision), None)
+                if query.get("limit").is_some_and(|limit| limit != "0") && !selector.is_of_one() =>
+            {
+                self.exactly(state, kind, revision)
+            }
             (Some(revision), _) if revision > newest => Err(Fault::too_large_version(revision, newest)),
             _ => {
                 let table = state.store.table(kind.index);

@@ -18,6 +18,9 @@ pub(super) enum Endpoint {
     Document(Vec<String>),
 }
 
+/// The content type of an apply.
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
+
 /// Which objects.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
@@ -66,6 +69,7 @@ impl Endpoint {
         };
         let kind = kinds.find(group, plural).filter(|kind| kind.version == version);
         let kind = kind.ok_or_else(Fault::no_path)?;
+        let is_named = kind.namespaced == !namespace.is_empty() && !name.is_empty();
         let is_served = match subresource {
             "" => true,
             "status" => kind.status,
@@ -74,6 +78,9 @@ impl Endpoint {
             _ => false,
         };
         let needs_namespace = kind.namespaced && !name.is_empty() && namespace.is_empty();
+        if !is_served && is_named && kind.is_custom() {
+            return Err(Fault::not_found(kind, &decoded(name)));
+        }
         if !is_served || needs_namespace || (!kind.namespaced && !namespace.is_empty()) {
             return Err(Fault::no_path());
         }
@@ -86,7 +93,7 @@ impl Endpoint {
     }
 }
 
-/// The fields of a query; the last of the same name counts.
+/// The fields of a query; the first of the same name counts.
 #[derive(Debug, Default)]
 pub(super) struct Query(BTreeMap<String, String>);
 
@@ -98,7 +105,11 @@ impl Query {
             let (key, value) = field.split_once('=').unwrap_or((field, ""));
             (decoded(&key.replace('+', " ")), decoded(&value.replace('+', " ")))
         };
-        Self(fields.map(pair).collect())
+        let mut all = BTreeMap::new();
+        for (key, value) in fields.map(pair) {
+            all.entry(key).or_insert(value);
+        }
+        Self(all)
     }
 
     /// A field that is there and not empty.
@@ -125,15 +136,52 @@ impl Query {
 }
 
 /// Options that are invalid for a write.
-pub(super) fn check_options(method: &Method, query: &Query) -> Result<(), Fault> {
+pub(super) fn check_options(method: &Method, query: &Query, headers: &HeaderMap) -> Result<(), Fault> {
     let kind = match *method {
         Method::POST => "CreateOptions",
         Method::PUT => "UpdateOptions",
         Method::PATCH => "PatchOptions",
         _ => return Ok(()), // those of a deletion are in its body, too
     };
-    let causes: Vec<Cause> = query.get("dryRun").and_then(dry_run_cause).into_iter().collect();
+    let mut causes: Vec<Cause> = query.get("dryRun").and_then(dry_run_cause).into_iter().collect();
+    if *method == Method::PATCH && content_type(headers) == APPLY && query.get("fieldManager").is_none() {
+        causes.push(Cause::required("fieldManager", "is required for apply patch"));
+    }
     if causes.is_empty() { Ok(()) } else { Err(Fault::invalid_as(kind, "meta.k8s.io", "", &causes)) }
+}
+
+/// Options that are invalid for a list or a watch.
+pub(super) fn check_list(query: &Query) -> Result<(), Fault> {
+    let mut causes = Vec::new();
+    let mut forbidden = |field: &str, why: &str| causes.push(Cause::forbidden(field, why));
+    let (field, is_watch) = ("resourceVersionMatch", query.is_true("watch"));
+    let (matched, version) = (query.get(field), query.get("resourceVersion"));
+    let initial = query.get("sendInitialEvents").is_some();
+    if is_watch && initial && matched != Some("NotOlderThan") {
+        forbidden(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    }
+    if is_watch && !initial && matched.is_some() {
+        forbidden(field, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    }
+    if !is_watch && matched.is_some() && version.is_none() {
+        forbidden(field, "resourceVersionMatch is forbidden unless resourceVersion is provided");
+    }
+    if matched.is_some() && query.get("continue").is_some() {
+        forbidden(field, "resourceVersionMatch is forbidden when continue is provided");
+    }
+    if !is_watch && matched == Some("Exact") && version == Some("0") {
+        forbidden(field, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+    }
+    if !is_watch && initial {
+        forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list");
+    }
+    let known: &[&str] = if is_watch { &["NotOlderThan"] } else { &["Exact", "NotOlderThan", ""] };
+    if let Some(matched) = matched.filter(|matched| !known.contains(matched)) {
+        let known: Vec<String> = known.iter().map(|known| format!("{known:?}")).collect();
+        let message = format!("Unsupported value: {matched:?}: supported values: {}", known.join(", "));
+        causes.push(Cause { reason: "FieldValueNotSupported", message, field: field.to_owned() });
+    }
+    if causes.is_empty() { Ok(()) } else { Err(Fault::invalid_as("ListOptions", "meta.k8s.io", "", &causes)) }
 }
 
 /// The validation error of `dryRun`.
@@ -159,6 +207,12 @@ pub(super) fn form(headers: &HeaderMap) -> Form {
     // The first known one applies, as in a list of preferences.
     let first = accepted.split(',').next().unwrap_or_default();
     if first.contains("as=PartialObjectMetadata") { Form::Metadata } else { Form::Full }
+}
+
+/// The content type of the body, without parameters.
+pub(super) fn content_type(headers: &HeaderMap) -> &str {
+    let type_ = headers.get(header::CONTENT_TYPE).and_then(|type_| type_.to_str().ok());
+    type_.unwrap_or_default().split(';').next().unwrap_or_default().trim()
 }
 
 /// Whether a method reads.
@@ -199,6 +253,7 @@ mod tests {
         assert_eq!(query.get("labelSelector"), Some("a=b,c"));
         assert_eq!(query.get("x"), Some("1 2"));
         assert_eq!(query.get("empty"), None);
+        assert_eq!(Query::of(Some("a=1&a=2")).get("a"), Some("1"));
     }
 
     #[test]

@@ -2,7 +2,11 @@
 
 use serde_json::Value;
 
-use super::{fault::Fault, kinds::Kind};
+use super::{
+    fault::Fault,
+    kinds::Kind,
+    meta::{is_label, qualified_faults},
+};
 
 /// The selectors of a list or watch.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +31,17 @@ struct Field {
     equal: bool,
 }
 
+impl Label {
+    /// Whether key and values are such as labels can have.
+    fn is_valid(&self) -> bool {
+        let (key, values) = match self {
+            Self::In(key, values) | Self::NotIn(key, values) => (key, values.as_slice()),
+            Self::Exists(key) | Self::Absent(key) => (key, &[][..]),
+        };
+        qualified_faults(key).is_empty() && values.iter().all(|value| is_label(value))
+    }
+}
+
 impl Selector {
     /// Reads the selectors of a query.
     pub(super) fn new(
@@ -35,10 +50,25 @@ impl Selector {
         labels: Option<&str>,
         fields: Option<&str>,
     ) -> Result<Self, Fault> {
-        let labels = pieces(labels.unwrap_or_default()).into_iter().map(label).collect::<Result<_, _>>()?;
+        let labels: Vec<Label> =
+            pieces(labels.unwrap_or_default()).into_iter().map(label).collect::<Result<_, _>>()?;
+        if let Some(wrong) = labels.iter().find(|label| !label.is_valid()) {
+            return Err(Fault::bad_request(format!("unable to parse requirement: {wrong:?}")));
+        }
         let fields = fields.unwrap_or_default().split(',').filter(|field| !field.is_empty());
         let fields = fields.map(|text| field(kind, text)).collect::<Result<_, _>>()?;
         Ok(Self { namespace: namespace.to_owned(), labels, fields })
+    }
+
+    /// Whether a namespace is selected.
+    pub(super) fn is_in(&self, namespace: &str) -> bool {
+        self.namespace.is_empty() || self.namespace == namespace
+    }
+
+    /// Whether the namespace and the name of one object are selected.
+    pub(super) fn is_of_one(&self) -> bool {
+        let is_name = |field: &Field| field.equal && field.path == ["metadata", "name"];
+        !self.namespace.is_empty() && self.fields.iter().any(is_name)
     }
 
     /// Whether an object is meant.

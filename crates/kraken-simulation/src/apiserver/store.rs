@@ -26,7 +26,8 @@ pub(super) struct Object {
     pub value: Arc<Value>,
     /// The field ownership.
     pub managed: Arc<Managed>,
-    /// Whether what is stored lacks defaults that every reader sees, so that a write without a change is a write.
+    /// Whether what is stored is not what every reader sees (it lacks defaults, or has empty metadata), so that a write
+    /// without a change is a write.
     pub lacks_defaults: bool,
     whole: OnceLock<Bytes>,
     item: OnceLock<Bytes>,

@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{
-    events,
+    decode, events,
     fault::Cause,
     go,
     kinds::{Kind, Nature},
     meta,
     schema::{Place, check_rules, duplicates, validate},
+    secrets,
 };
 
 /// Before a new object is stored.
@@ -95,33 +96,55 @@ fn differs(value: &Value, old: &Value) -> bool {
         || new.iter().any(|(name, value)| name != "metadata" && old.get(name) != Some(value))
 }
 
-/// The validation errors of an object, by its schema and the rules of its kind.
-pub(super) fn check(kind: &Kind, value: &Value, old: Option<&Value>, subresource: &str) -> Vec<Cause> {
-    let mut causes = Vec::new();
+/// Adds the validation errors of an object, by its schema and the rules of its kind, to those of its metadata.
+pub(super) fn check(
+    kind: &Kind,
+    value: &Value,
+    old: Option<&Value>,
+    subresource: &str,
+    mut causes: Vec<Cause>,
+) -> Vec<Cause> {
     match kind.nature {
         Nature::Custom => check_custom(kind, value, old, subresource, &mut causes),
         Nature::ConfigMap | Nature::Secret => {
             check_keys(value, &mut causes);
+            if kind.nature == Nature::Secret {
+                secrets::check(value, &mut causes);
+            }
             if let Some(old) = old {
                 check_immutable(kind, value, old, &mut causes);
             }
         }
         Nature::Plain if kind.plural == "events" => events::check(value, old, &mut causes),
+        Nature::Plain if kind.plural == "leases" => check_lease(&value["spec"], &mut causes),
         Nature::Namespace | Nature::Plain => {}
     }
     causes
 }
 
+fn check_lease(spec: &Value, causes: &mut Vec<Cause>) {
+    for (field, least, why) in [
+        ("leaseDurationSeconds", 1, "must be greater than 0"),
+        ("leaseTransitions", 0, "must be greater than or equal to 0"),
+    ] {
+        if spec[field].as_i64().is_some_and(|number| number < least) {
+            causes.push(Cause::invalid(format!("spec.{field}"), &spec[field], why));
+        }
+    }
+}
+
 fn check_custom(kind: &Kind, value: &Value, old: Option<&Value>, subresource: &str, causes: &mut Vec<Cause>) {
     let schema = &kind.schema;
     let is_status = subresource == "status";
-    if !is_status {
+    if !decode::is_of(kind, value) {
+        causes.push(Cause::invalid("kind", &value["kind"], &format!("must be {}", kind.kind)));
+    } else if !is_status {
         validate(value, old, schema, &Place::Root, causes);
     } else if let (Some(status), Some(of)) = (value.get("status"), schema.properties.get("status")) {
         let old = old.and_then(|old| old.get("status"));
-        validate(status, old, of, &Place::Field(&Place::Root, "status"), causes);
+        validate(status, old, of, &Place::Top("status"), causes);
     }
-    if let Some((spec, status)) = &kind.scale {
+    if let Some((spec, status)) = kind.scale.as_ref().filter(|_| decode::is_of(kind, value)) {
         if !is_status {
             check_replicas(value, spec, causes);
         }
@@ -154,8 +177,11 @@ fn check_replicas(value: &Value, path: &[String], causes: &mut Vec<Cause>) {
     let mut at = value;
     let field = format!(".{}", path.join("."));
     for (index, name) in path.iter().enumerate() {
+        if at.is_null() {
+            return;
+        }
         if !at.is_object() {
-            let before = path.get(..index).unwrap_or_default().join(".");
+            let before = path.get(..=index).unwrap_or_default().join(".");
             let (is, type_) = (go::plain(at), go::type_of(at));
             let why = format!(
                 ".{before} accessor error: {is} is of the type {type_}, expected map[string]interface{{}}"
@@ -191,8 +217,13 @@ fn check_keys(value: &Value, causes: &mut Vec<Cause>) {
                 && !matches!(key.as_str(), "." | "..")
                 && !key.starts_with("..")
                 && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+            let key_value = key.as_str().into();
             if !is_key {
-                causes.push(Cause::invalid(format!("{field}[{key}]"), &key.as_str().into(), WHY));
+                causes.push(Cause::invalid(format!("{field}[{key}]"), &key_value, WHY));
+            }
+            if field == "data" && value["binaryData"].get(key).is_some() {
+                let why = "duplicate of key present in binaryData";
+                causes.push(Cause::invalid(format!("data[{key}]"), &key_value, why));
             }
         }
     }
@@ -204,14 +235,19 @@ fn check_immutable(kind: &Kind, value: &Value, old: &Value, causes: &mut Vec<Cau
     }
     if old["immutable"] == true {
         if value["immutable"] != true {
-            causes.push(Cause::forbidden("immutable", "field is immutable when `immutable` is set"));
+            causes.push(is_immutable("immutable"));
         }
         for field in ["data", "binaryData"] {
             if value[field] != old[field] {
-                causes.push(Cause::forbidden(field, "field is immutable when `immutable` is set"));
+                causes.push(is_immutable(field));
             }
         }
     }
+}
+
+/// The cause of a change of an immutable object.
+pub(super) fn is_immutable(field: &str) -> Cause {
+    Cause::forbidden(field, "field is immutable when `immutable` is set")
 }
 
 /// Whether this version is the last one: it is being deleted and has no finalizers left.

@@ -15,11 +15,13 @@ use tokio::time::{Instant, Sleep};
 
 use super::{
     Inner, State,
+    decode::zero,
     fault::Fault,
+    meta,
     read::selector,
-    request::{Form, Query, Target},
+    request::{self, Form, Query, Target},
     selectors::Selector,
-    store::Entry,
+    store::{Entry, Object},
 };
 
 /// The interval of bookmarks of a watch without events.
@@ -57,6 +59,7 @@ impl Watch {
         query: &Query,
         form: Form,
     ) -> Result<Self, Fault> {
+        request::check_list(query)?;
         let selector = selector(target, query)?;
         let requested = query
             .number("resourceVersion")
@@ -83,13 +86,16 @@ impl Watch {
             ended: false,
             sleep: None,
         };
-        if sends_all {
+        let newest = state.store.revision;
+        if sends_all && watch.seen > newest {
+            watch.fail(&Fault::too_large_version(watch.seen, newest));
+        } else if sends_all {
             watch.seen = state.store.revision;
             let objects =
                 state.store.table(target.kind.index).into_iter().flat_map(|table| table.objects.values());
             let of = objects.filter(|object| watch.selector.matches(&object.value));
             watch.first = of.map(|object| line("ADDED", &object.bytes(form))).collect();
-            if query.is_true("sendInitialEvents") {
+            if watch.bookmarks {
                 watch.first.push(watch.bookmark(true));
             }
             watch.first.reverse();
@@ -104,7 +110,10 @@ impl Watch {
     /// Ends with an error that makes the watcher list again.
     fn expire(&mut self, state: &State) {
         let message = format!("too old resource version: {} ({})", self.seen, state.store.compacted);
-        let fault = Fault::expired(message);
+        self.fail(&Fault::expired(message));
+    }
+
+    fn fail(&mut self, fault: &Fault) {
         self.first = vec![line("ERROR", &Bytes::from(fault.body().to_string()))];
         self.ended = true;
     }
@@ -114,11 +123,16 @@ impl Watch {
             Form::Full | Form::Item => (self.target.kind.kind.clone(), self.target.kind.api_version()),
             Form::Metadata => ("PartialObjectMetadata".to_owned(), "meta.k8s.io/v1".to_owned()),
         };
-        let mut metadata = json!({"resourceVersion": self.seen.to_string(), "creationTimestamp": null});
+        let mut metadata = json!({"resourceVersion": self.seen.to_string()});
         if ends_initial {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
-        let object = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
+        let mut object = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
+        if self.form != Form::Metadata {
+            for (field, value) in zero(&self.target.kind) {
+                object[field] = value;
+            }
+        }
         line("BOOKMARK", &Bytes::from(object.to_string()))
     }
 
@@ -208,8 +222,17 @@ fn event(entry: &Entry, selector: &Selector, form: Form) -> Option<Bytes> {
         (false, false) => None,
         (false, true) => Some(line("ADDED", &entry.after.bytes(form))),
         (true, true) => Some(line("MODIFIED", &entry.after.bytes(form))),
-        (true, false) => Some(line("DELETED", &entry.after.bytes(form))),
+        (true, false) if entry.deleted => Some(line("DELETED", &entry.after.bytes(form))),
+        (true, false) => Some(line("DELETED", &no_longer_selected(entry)?.bytes(form))),
     }
+}
+
+/// The last version that was selected, with the revision of the one that is not.
+fn no_longer_selected(entry: &Entry) -> Option<Object> {
+    let before = entry.before.as_ref()?;
+    let mut value = (*before.value).clone();
+    meta::set(&mut value, "resourceVersion", entry.revision.to_string().into());
+    Some(Object::new(value, before.managed.clone(), false))
 }
 
 fn line(type_: &str, object: &Bytes) -> Bytes {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
-    Inner, State,
+    Inner, State, decode,
     fault::{Cause, Fault, MODIFIED},
     fields::{Managed, Manager},
     kinds::{Kind, Nature},
@@ -15,6 +15,10 @@ use super::{
     store::{Key, Object},
     strategy, time,
 };
+
+/// What a body of another namespace is answered with.
+pub(super) const OTHER_NAMESPACE: &str =
+    "the namespace of the provided object does not match the namespace sent on the request";
 
 /// The result of a write.
 #[derive(Debug)]
@@ -37,9 +41,28 @@ pub(super) struct Author {
 pub(super) struct Draft {
     pub value: Value,
     pub managed: Managed,
+    /// Whether it is stored with empty metadata that no reader sees, so that it is a write even without a change.
+    pub is_raw: bool,
+    /// The data that the request sets to nothing.
+    pub emptied: Vec<&'static str>,
+}
+
+impl Draft {
+    /// Of a request that says what it stores.
+    pub(super) fn new(value: Value, managed: Managed) -> Self {
+        Self { value, managed, is_raw: false, emptied: Vec::new() }
+    }
 }
 
 impl Target {
+    /// The key in etcd, which some errors name.
+    pub(super) fn storage_key(&self) -> String {
+        let group = if self.kind.is_custom() { format!("{}/", self.kind.group) } else { String::new() };
+        let namespace =
+            if self.namespace.is_empty() { String::new() } else { format!("{}/", self.namespace) };
+        format!("/registry/{group}{}/{namespace}{}", self.kind.plural, self.name)
+    }
+
     /// The key of the object that is named.
     pub(super) fn key(&self) -> Key {
         Key { namespace: self.namespace.clone(), name: self.name.clone() }
@@ -60,7 +83,7 @@ impl Inner {
     }
 
     /// The namespace of the request is that of the object.
-    fn place(&self, target: &Target, value: &mut Value) -> Result<(), Fault> {
+    pub(super) fn place(&self, target: &Target, value: &mut Value) -> Result<(), Fault> {
         match value["metadata"]["namespace"].as_str() {
             None if target.namespace.is_empty() => Ok(()),
             None => {
@@ -68,9 +91,7 @@ impl Inner {
                 Ok(())
             }
             Some(namespace) if namespace == target.namespace => Ok(()),
-            Some(_) => Err(Fault::bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request",
-            )),
+            Some(_) => Err(Fault::bad_request(OTHER_NAMESPACE)),
         }
     }
 
@@ -104,31 +125,34 @@ impl Inner {
         draft: Draft,
         author: &Author,
     ) -> Result<Written, Fault> {
-        let Draft { mut value, managed } = draft;
+        let Draft { mut value, managed, is_raw, .. } = draft;
         let kind = &target.kind;
         self.place(target, &mut value)?;
-        for field in
-            ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields", "generation"]
-        {
+        for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"] {
             meta::take(&mut value, field);
         }
         meta::set(&mut value, "uid", state.uids.uid().into());
         meta::set(&mut value, "creationTimestamp", time::now().into());
         strategy::before_create(kind, &mut value);
         let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        let mut causes = strategy::check(kind, &value, None, "");
-        if causes.is_empty() {
-            causes = meta::check(kind, &value);
-        }
+        let is_of = !kind.is_custom() || decode::is_of(kind, &value);
+        let causes = if is_of { meta::check(kind, &value) } else { Vec::new() };
+        let causes = strategy::check(kind, &value, None, "", causes);
         if !causes.is_empty() {
-            return Err(Fault::invalid(kind, &name, &causes));
+            return Err(invalid(kind, &value, &name, &causes));
         }
-        if value["metadata"]["resourceVersion"].as_str().is_some_and(|version| version != "0") {
+        let is_versioned =
+            value["metadata"]["resourceVersion"].as_str().is_some_and(|version| version != "0");
+        if is_versioned && !author.dry_run {
             return Err(Fault::internal("resourceVersion should not be set on objects to be created"));
         }
         let key = Key::of(&value);
         if let Some(existing) = state.store.get(kind.index, &key) {
-            let fault = Fault::already_exists(kind, &name);
+            let fault = if value["metadata"]["generateName"].is_string() {
+                Fault::already_generated(kind, &name)
+            } else {
+                Fault::already_exists(kind, &name)
+            };
             return Err(if existing.is_deleting() {
                 fault.prefixed("object is being deleted: ")
             } else {
@@ -139,7 +163,7 @@ impl Inner {
         if kind.is_custom() {
             apply_defaults(&mut value, &kind.schema);
         }
-        let lacks_defaults = stored != value;
+        let lacks_defaults = is_raw || stored != value;
         if author.dry_run {
             return Ok(Written::Stored(201, Arc::new(Object::new(value, Arc::new(managed), lacks_defaults))));
         }
@@ -190,11 +214,21 @@ impl Inner {
         draft: Draft,
         author: &Author,
     ) -> Result<Written, Fault> {
-        let Draft { mut value, managed } = draft;
+        let Draft { mut value, managed, mut is_raw, emptied } = draft;
         let (kind, old) = (&target.kind, &*existing.value);
         let name = target.name.as_str();
         self.admit(state, target, name, false)?;
-        match value["metadata"]["resourceVersion"].as_str() {
+        // Times alone are no change, unless something was requested that is not stored.
+        let is_timeless =
+            managed.is_like(&existing.managed) && (managed == *existing.managed || value == *old);
+        let managed = if is_timeless { existing.managed.clone() } else { Arc::new(managed) };
+        let version = value["metadata"]["resourceVersion"].as_str();
+        if let Some(version) =
+            version.filter(|version| !version.is_empty() && version.parse::<u64>().is_err())
+        {
+            return Err(Fault::internal(format!("strconv.ParseUint: parsing {version:?}: invalid syntax")));
+        }
+        match version {
             None | Some("" | "0") if kind.unconditional => {
                 meta::set(&mut value, "resourceVersion", old["metadata"]["resourceVersion"].clone());
             }
@@ -209,19 +243,29 @@ impl Inner {
             Some(_) => {}
         }
         self.place(target, &mut value)?;
-        meta::take(&mut value, "selfLink");
+        if !author.dry_run {
+            meta::take(&mut value, "selfLink"); // only the storage drops it
+        }
         meta::take(&mut value, "managedFields");
         meta::set(&mut value, "generation", old["metadata"]["generation"].clone());
+        let is_of = !kind.is_custom() || decode::is_of(kind, &value);
         strategy::before_update(kind, &target.subresource, &mut value, old);
+        if !is_of && target.subresource == "status" {
+            // Such an object has no defaults, but its status is stored in one that has.
+            let without = value.clone();
+            apply_defaults(&mut value, &kind.schema);
+            is_raw = value != without;
+        }
         keep_system_fields(&mut value, old);
         let mut causes = meta::check_update(&value, old);
         causes.extend(meta::check(kind, &value));
-        causes.extend(strategy::check(kind, &value, Some(old), &target.subresource));
-        if !causes.is_empty() {
-            return Err(Fault::invalid(kind, name, &causes));
+        causes = strategy::check(kind, &value, Some(old), &target.subresource, causes);
+        for field in emptied.into_iter().filter(|field| old["immutable"] == true && old[*field].is_null()) {
+            causes.push(strategy::is_immutable(field));
         }
-        let managed =
-            if managed.is_like(&existing.managed) { existing.managed.clone() } else { Arc::new(managed) };
+        if !causes.is_empty() {
+            return Err(invalid(kind, &value, name, &causes));
+        }
         if strategy::is_finished(kind, &value, old) {
             let last = Arc::new(Object::new(value, managed, false));
             if !author.dry_run {
@@ -229,14 +273,22 @@ impl Inner {
             }
             return Ok(Written::Gone(last));
         }
-        let is_same = value == *old && managed == existing.managed && !existing.lacks_defaults;
+        let is_same = value == *old && managed == existing.managed && !existing.lacks_defaults && !is_raw;
         if is_same {
             return Ok(Written::Stored(200, existing.clone()));
         }
         if author.dry_run {
             return Ok(Written::Stored(200, Arc::new(Object::new(value, managed, false))));
         }
-        Ok(Written::Stored(200, self.store(state, kind, value, managed, false)))
+        Ok(Written::Stored(200, self.store(state, kind, value, managed, is_raw)))
+    }
+}
+
+/// The validation errors name the kind that the object says.
+fn invalid(kind: &Kind, value: &Value, name: &str, causes: &[Cause]) -> Fault {
+    match value["kind"].as_str().filter(|_| kind.is_custom()) {
+        Some(named) => Fault::invalid_as(named, &kind.group, name, causes),
+        None => Fault::invalid(kind, name, causes),
     }
 }
 

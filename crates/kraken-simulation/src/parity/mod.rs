@@ -24,7 +24,7 @@ use std::{
     },
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use kraken_simulator::hook::{Answer, Call, Hook, Order};
 use kube::Client;
 
@@ -78,16 +78,16 @@ pub async fn compare(
     let mut generator = Generator::new(seed, kinds, profile);
     let (mut pair, _) = servers.pair();
     let mut compared = Compared::default();
-    while compared.requests < count {
+    while compared.requests < count || generator.must_continue() {
         let step = generator.step();
         let (method, is_request) = match &step.what {
-            What::Call(request) => (request.method.as_str(), true),
-            What::Watch(_) => ("WATCH", true),
-            What::Read(_) => ("READ", false),
-            What::Settle => ("SETTLE", false),
+            What::Call(request) => (request.operation(), true),
+            What::Watch(_) => ("WATCH".to_owned(), true),
+            What::Read(_) => ("READ".to_owned(), false),
+            What::Settle => ("SETTLE".to_owned(), false),
         };
         compared.requests += usize::from(is_request);
-        let answer = match pair.step(&step).await? {
+        let answer = match pair.step(&step).await.with_context(|| step.line())? {
             Ok(answer) => answer,
             Err(difference) => {
                 let is_final = difference.is_final();
@@ -100,7 +100,7 @@ pub async fn compare(
             }
         };
         let status = answer["status"].as_u64().unwrap_or_default();
-        *compared.tally.entry((method.to_owned(), status)).or_default() += 1;
+        *compared.tally.entry((method, status)).or_default() += 1;
         generator.learn(&step, &answer);
     }
     compared.differences.extend(pair.end().await?);

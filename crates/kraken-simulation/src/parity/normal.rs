@@ -62,12 +62,17 @@ impl Normaliser {
         self.note_generated(fields);
         let is_list = fields.contains_key("items") && fields.contains_key("metadata");
         let is_status = fields.get("kind").and_then(Value::as_str) == Some("Status");
+        let is_bookmark = fields.get("type").and_then(Value::as_str) == Some("BOOKMARK");
         let mut out = Map::new();
         for (key, value) in fields {
             let new = match (key.as_str(), value) {
                 ("resourceVersion", Value::String(version)) => Value::String(self.version(version)),
                 ("metadata", Value::Object(metadata)) if is_list => self.list_metadata(metadata),
+                ("object", Value::Object(object)) if is_bookmark => self.bookmark(object),
+                // A message that is not compared must not count versions and UIDs.
+                ("message", Value::String(text)) if is_status && is_undecoded(fields) => text.clone().into(),
                 ("message", Value::String(text)) if is_status => Value::String(self.message(text)),
+                ("details", details) if is_status && is_undecoded(fields) => details.clone(),
                 _ => self.of(value),
             };
             out.insert(self.text(key), new);
@@ -82,6 +87,18 @@ impl Normaliser {
             });
         }
         Value::Object(out)
+    }
+
+    /// When it is sent is up to the server, and so is its version.
+    fn bookmark(&mut self, object: &Map<String, Value>) -> Value {
+        let mut object = object.clone();
+        let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+        let version = metadata.and_then(|metadata| metadata.remove("resourceVersion"));
+        let mut out = self.object(&object);
+        if version.is_some_and(|version| version.is_string()) {
+            out["metadata"]["resourceVersion"] = "<version>".into();
+        }
+        out
     }
 
     fn list_metadata(&mut self, metadata: &Map<String, Value>) -> Value {
@@ -139,7 +156,12 @@ impl Normaliser {
             }
             if !digits.is_empty() {
                 let known = digits.parse().ok().and_then(|number: u64| self.versions.get(&number));
-                out.push_str(&known.map_or_else(|| digits.clone(), |known| format!("<version {known}>")));
+                // Digits of a name or of a placeholder are no version.
+                let is_number = out.ends_with([' ', '(']) && !character.is_alphanumeric() && character != '>';
+                match known.filter(|_| is_number) {
+                    Some(known) => drop(write!(out, "<version {known}>")),
+                    None => out.push_str(&digits),
+                }
                 digits.clear();
             }
             out.push(character);
@@ -199,6 +221,12 @@ impl Normaliser {
         }
         out
     }
+}
+
+/// Whether a request could not be decoded: the message quotes it.
+fn is_undecoded(status: &Map<String, Value>) -> bool {
+    let is_patch = status.get("details").is_some_and(|details| details["causes"][0]["field"] == "patch");
+    is_patch || matches!(status.get("code").and_then(Value::as_u64), Some(400 | 415 | 500))
 }
 
 /// The causes of a refusal come in the order of a hash map.
@@ -270,6 +298,12 @@ mod tests {
         assert_eq!(
             normal.of(&refused)["message"],
             "ResourceVersion in precondition: <version 1>, UID <uid 1>"
+        );
+        let bookmark = json!({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "115"}}});
+        assert_eq!(
+            normal.of(&bookmark)["object"]["metadata"]["resourceVersion"],
+            "<version>",
+            "a real server counts the writes of others"
         );
     }
 }

@@ -108,13 +108,13 @@ impl Side {
         at_least: usize,
         quiet: Duration,
     ) -> Result<(Value, usize)> {
+        let prefix = self.answers.prefix.clone();
+        // Others' events come from watches of all namespaces, and are no sign that those of this run are there.
+        let counts = |event: &Value| event["type"] == "ERROR" || is_of(&prefix, &event["object"]);
         let Some(stream) = self.watches.get_mut(&watch) else { return Ok((json!("not open"), 0)) };
-        let (events, ended) = stream.read(at_least, quiet, TIMEOUT).await?;
+        let (mut events, ended) = stream.read(at_least, quiet, TIMEOUT, counts).await?;
+        events.retain(counts);
         let count = events.len();
-        let events: Vec<Value> = events
-            .into_iter()
-            .filter(|event| event["type"] == "ERROR" || self.is_own(&event["object"]))
-            .collect();
         let events = if self.disturbed.remove(&watch) {
             self.last_of_each(&events)
         } else {
@@ -216,14 +216,19 @@ impl Side {
     }
 
     fn is_own(&self, object: &Value) -> bool {
-        // Others' events are not ours, either.
-        if object["deprecatedSource"]["component"] == "garbage-collector-controller" {
-            return false;
-        }
-        let metadata = &object["metadata"];
-        let place = metadata["namespace"].as_str().or_else(|| metadata["name"].as_str());
-        place.is_none_or(|place| place.starts_with(&self.answers.prefix))
+        is_of(&self.answers.prefix, object)
     }
+}
+
+/// Whether an object is in a namespace, or is one, that begins with this prefix.
+fn is_of(prefix: &str, object: &Value) -> bool {
+    // Others' events are not ours, either.
+    if object["deprecatedSource"]["component"] == "garbage-collector-controller" {
+        return false;
+    }
+    let metadata = &object["metadata"];
+    let place = metadata["namespace"].as_str().or_else(|| metadata["name"].as_str());
+    place.is_none_or(|place| place.starts_with(prefix))
 }
 
 /// The path of the collection that a request names, across namespaces.

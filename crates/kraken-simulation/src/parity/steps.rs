@@ -87,6 +87,36 @@ impl Step {
 }
 
 impl Request {
+    /// What kind of request it is, for the counts of a run.
+    pub(super) fn operation(&self) -> String {
+        let has = |key: &str| self.query.iter().any(|(name, _)| name == key);
+        // A placeholder contains slashes.
+        let path: String =
+            self.path.split("<<").map(|part| part.split_once(">>").map_or(part, |(_, rest)| rest)).collect();
+        let parts: Vec<&str> = path.split('/').collect();
+        let parts = parts.get(1..).unwrap_or_default();
+        let root = if parts.first() == Some(&"apis") { 3 } else { 2 };
+        let rest = parts.get(root..).unwrap_or_default();
+        let rest = if rest.len() > 2 && rest.first() == Some(&"namespaces") { &rest[2..] } else { rest };
+        let (is_named, subresource) = (rest.len() > 1, rest.get(2).copied().unwrap_or_default());
+        let mut words = vec![match (self.method.as_str(), is_named) {
+            ("GET", false) => "LIST",
+            ("DELETE", false) => "DELETE of all",
+            (method, _) => method,
+        }];
+        words.push(match self.content_type.as_deref().unwrap_or_default() {
+            "application/apply-patch+yaml" => "apply",
+            "application/merge-patch+json" => "merge",
+            "application/json-patch+json" => "json",
+            _ => "",
+        });
+        words.push(subresource);
+        words.extend(["limit", "continue", "dryRun", "force"].into_iter().filter(|key| has(key)));
+        words.push(if self.metadata_only { "metadata" } else { "" });
+        words.retain(|word| !word.is_empty());
+        words.join(" ")
+    }
+
     /// In one line, for people.
     pub fn line(&self) -> String {
         let query: Vec<String> = self.query.iter().map(|(key, value)| format!("{key}={value}")).collect();

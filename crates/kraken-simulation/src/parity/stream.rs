@@ -22,15 +22,17 @@ impl Stream {
     }
 
     /// All events that are there: those that come until nothing comes for `quiet`, but waiting for `timeout` while there
-    /// are fewer than `at_least`. The second says whether the watch has ended.
+    /// are fewer than `at_least` that count. The second says whether the watch has ended.
     pub(super) async fn read(
         &mut self,
         at_least: usize,
         quiet: Duration,
         timeout: Duration,
+        counts: impl Fn(&Value) -> bool,
     ) -> Result<(Vec<Value>, bool)> {
         while !self.ended {
-            let wait = if self.events.len() < at_least { timeout } else { quiet };
+            let count = self.events.iter().filter(|event| counts(event)).count();
+            let wait = if count < at_least { timeout } else { quiet };
             match tokio::time::timeout(wait, self.body.frame()).await {
                 Err(_) => break,
                 Ok(None | Some(Err(_))) => self.ended = true,

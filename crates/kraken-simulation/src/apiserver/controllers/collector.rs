@@ -19,6 +19,9 @@ use crate::apiserver::{
 enum Task {
     /// None of its owners exists or stays; in the foreground if its owner waits for it and it has dependents itself.
     Delete(Target, String, bool),
+    /// It is to be deleted in the foreground, and so is one of its dependents already: it stops blocking its owners, so that
+    /// they do not wait for each other.
+    Unblock(Target),
     /// It has existing and missing owners: remove the references to the missing ones.
     Forget(Target, BTreeSet<String>),
     /// All its dependents are deleted or orphaned: remove this finalizer.
@@ -70,13 +73,59 @@ impl Inner {
             }
         }
         let target = target(kind, object);
-        if present == 0 && (!absent.is_empty() || is_blocking(owners, &leaving)) {
-            let waits = !leaving.is_empty() && !self.dependents(state, object.uid()).is_empty();
-            tasks.push(Task::Delete(target, object.uid().to_owned(), waits));
+        let must_go = || {
+            !absent.is_empty()
+                || is_blocking(owners, &leaving)
+                || leaving.iter().any(|owner| self.was_dependent(state, kind, object, owner))
+        };
+        if present == 0 && must_go() {
+            let dependents =
+                if leaving.is_empty() { Vec::new() } else { self.dependents(state, object.uid()) };
+            let is_cycle = dependents.iter().any(|(dependent, _)| {
+                state
+                    .store
+                    .get(dependent.kind.index, &dependent.key())
+                    .is_some_and(|object| is_leaving(object))
+            });
+            let blocks = owners.iter().any(|owner| owner["blockOwnerDeletion"] == true);
+            tasks.push(if is_cycle && blocks {
+                Task::Unblock(target)
+            } else {
+                Task::Delete(target, object.uid().to_owned(), !dependents.is_empty())
+            });
         } else if present > 0 && !(absent.is_empty() && leaving.is_empty()) {
             absent.append(&mut leaving);
             tasks.push(Task::Forget(target, absent));
         }
+    }
+
+    /// Whether a dependent must be deleted before its owner stops waiting for its dependents.
+    fn goes_first(&self, state: &State, dependent: &Target, owner: &Object) -> bool {
+        let Some(object) = state.store.get(dependent.kind.index, &dependent.key()) else { return false };
+        let mut tasks = Vec::new();
+        if !object.is_deleting() && self.was_dependent(state, &dependent.kind, object, owner.uid()) {
+            self.task_of_dependent(state, &dependent.kind, object, &mut tasks);
+        }
+        tasks.iter().any(|task| matches!(task, Task::Delete(..)))
+    }
+
+    /// Whether the object already had this owner when the foreground deletion of the owner began: only then does it not
+    /// matter that it does not block it.
+    fn was_dependent(&self, state: &State, kind: &Kind, object: &Object, owner: &str) -> bool {
+        let tables = state.store.tables.iter();
+        let mut entries = tables.flat_map(|table| table.history.iter());
+        let began = entries.find(|entry| entry.after.uid() == owner && is_leaving(&entry.after));
+        let Some(began) = began.map(|entry| entry.revision) else { return false };
+        let history = state.store.table(kind.index).into_iter().flat_map(|table| table.history.iter());
+        let mut later = history.filter(|entry| entry.revision > began && entry.after.uid() == object.uid());
+        let then = match later.next() {
+            Some(entry) => entry.before.as_deref(),
+            None => Some(object),
+        };
+        let owners = then.and_then(|then| then.meta("ownerReferences").as_array());
+        // One that stopped blocking is no longer deleted for it.
+        let is_it = |reference: &Value| reference["uid"] == owner && reference["blockOwnerDeletion"] != true;
+        owners.into_iter().flatten().any(is_it)
     }
 
     fn task_of_owner(&self, state: &State, kind: &Arc<Kind>, object: &Object, tasks: &mut Vec<Task>) {
@@ -95,7 +144,8 @@ impl Inner {
             if dependents.is_empty() {
                 tasks.push(Task::Release(target(kind, object), "orphan"));
             }
-        } else if !dependents.iter().any(|(_, blocks)| *blocks) {
+        } else if !dependents.iter().any(|(target, blocks)| *blocks || self.goes_first(state, target, object))
+        {
             tasks.push(Task::Release(target(kind, object), "foregroundDeletion"));
         }
     }
@@ -105,9 +155,11 @@ impl Inner {
         let mut dependents = Vec::new();
         for kind in self.kinds.iter() {
             for object in state.store.table(kind.index).into_iter().flat_map(|table| table.objects.values()) {
-                let mut owners = object.meta("ownerReferences").as_array().into_iter().flatten();
-                if let Some(owner) = owners.find(|owner| owner["uid"] == uid) {
-                    dependents.push((target(kind, object), owner["blockOwnerDeletion"] == true));
+                let owners = object.meta("ownerReferences").as_array().into_iter().flatten();
+                let mut owners = owners.filter(|owner| owner["uid"] == uid).peekable();
+                if owners.peek().is_some() {
+                    let blocks = owners.any(|owner| owner["blockOwnerDeletion"] == true);
+                    dependents.push((target(kind, object), blocks));
                 }
             }
         }
@@ -122,11 +174,8 @@ impl Inner {
         let key = Key { namespace: namespace.to_owned(), name: text(owner, "name").to_owned() };
         match state.store.get(kind.index, &key).filter(|object| object.uid() == text(owner, "uid")) {
             None => Owner::Absent,
-            Some(object) => {
-                let mut finalizers = object.meta("finalizers").as_array().into_iter().flatten();
-                let waits = finalizers.any(|finalizer| finalizer == "foregroundDeletion");
-                if waits && object.is_deleting() { Owner::Leaving } else { Owner::Present }
-            }
+            Some(object) if is_leaving(object) => Owner::Leaving,
+            Some(_) => Owner::Present,
         }
     }
 
@@ -141,6 +190,13 @@ impl Inner {
                     tracing::debug!(name = target.name, "not collected: it changed meanwhile");
                 }
             }
+            Task::Unblock(target) => self.edit(&mut state, target, |value| {
+                let owners = value["metadata"]["ownerReferences"].as_array_mut();
+                for owner in owners.into_iter().flatten().filter(|owner| owner["blockOwnerDeletion"] == true)
+                {
+                    owner["blockOwnerDeletion"] = false.into();
+                }
+            }),
             Task::Forget(target, owners) => self.edit(&mut state, target, |value| {
                 let mut left = value["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
                 left.retain(|owner| !owners.contains(text(owner, "uid")));
@@ -168,6 +224,12 @@ enum Owner {
     Absent,
     /// Its kind is not served.
     Unknown,
+}
+
+/// Whether an object waits for the deletion of its dependents.
+fn is_leaving(object: &Object) -> bool {
+    let mut finalizers = object.meta("finalizers").as_array().into_iter().flatten();
+    object.is_deleting() && finalizers.any(|finalizer| finalizer == "foregroundDeletion")
 }
 
 fn is_blocking(owners: &[Value], leaving: &BTreeSet<String>) -> bool {

@@ -18,6 +18,26 @@ pub(super) struct Comparison {
     pub removed: Set,
 }
 
+impl Comparison {
+    /// Whether nothing differs.
+    pub(super) fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
+    }
+
+    /// Without these fields.
+    pub(super) fn without(self, ignored: &[&str]) -> Self {
+        if ignored.is_empty() {
+            return self;
+        }
+        let ignored = Set::of(ignored);
+        Self {
+            added: self.added.without(&ignored),
+            modified: self.modified.without(&ignored),
+            removed: self.removed.without(&ignored),
+        }
+    }
+}
+
 /// What became of the node itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
@@ -83,6 +103,7 @@ fn is_empty(value: Option<&Value>) -> bool {
     value.is_none_or(|value| match value {
         Value::Object(map) => map.is_empty(),
         Value::Array(items) => items.is_empty(),
+        Value::Null => true,
         _ => false,
     })
 }

@@ -92,12 +92,16 @@ impl<'a> Node<'a> {
     /// How this value merges.
     pub(super) fn shape(self, value: &Value) -> Shape<'a> {
         match (self, value) {
-            (Self::Root(..) | Self::Deduced, Value::Object(_)) => Shape::Map,
+            // A null has the shape that its schema says, and nothing in it.
+            (Self::Root(..) | Self::Deduced, Value::Object(_) | Value::Null) => Shape::Map,
             (Self::Of(schema), Value::Object(_)) if schema.atomic_map => Shape::Leaf,
             (Self::Of(schema), Value::Object(_)) if matches!(schema.type_, Some(Type::Object) | None) => {
                 Shape::Map
             }
-            (Self::Of(schema), Value::Array(_)) => match &schema.list {
+            (Self::Of(schema), Value::Null) if schema.type_ == Some(Type::Object) && !schema.atomic_map => {
+                Shape::Map
+            }
+            (Self::Of(schema), Value::Array(_) | Value::Null) => match &schema.list {
                 Some(list @ (List::Set | List::Map(_))) => Shape::List(list),
                 _ => Shape::Leaf,
             },

@@ -57,10 +57,14 @@ impl Managed {
         self == other || untimed(self) == untimed(other)
     }
 
-    /// The value in a request: `None` if absent.
-    pub(in super::super) fn read(list: &Value) -> Option<Self> {
+    /// The value in a request: `None` if it counts as absent. A list of one empty entry removes all, and so does an
+    /// empty list, except for custom resources.
+    pub(in super::super) fn read(list: &Value, is_custom: bool) -> Option<Self> {
         let items = list.as_array()?;
-        if items.is_empty() || (items.len() == 1 && items.first().is_some_and(|item| *item == json!({}))) {
+        if items.is_empty() {
+            return (!is_custom).then(Self::default);
+        }
+        if items.len() == 1 && items.first().is_some_and(|item| *item == json!({})) {
             return Some(Self::default());
         }
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -75,6 +79,15 @@ impl Managed {
             set: Set::read(&item["fieldsV1"]),
         };
         Some(Self(items.iter().map(entry).collect()))
+    }
+
+    /// As the server reads them: of several entries of one manager, which only a scale leaves behind, the last counts.
+    pub(super) fn decoded(&self) -> Self {
+        let later = |index: usize| self.0.get(index + 1..).unwrap_or_default();
+        let is_last = |(index, entry): &(usize, &Entry)| {
+            !later(*index).iter().any(|later| later.manager == entry.manager)
+        };
+        Self(self.0.iter().enumerate().filter(is_last).map(|(_, entry)| entry.clone()).collect())
     }
 
     pub(super) fn find(&self, manager: &Manager) -> Option<&Entry> {

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::{
-    compare::paths_of,
+    compare::{compare, paths_of},
     element::{Element, Node, Shape, item},
     managed::{Entry, Managed, Manager, Operation},
-    owned::{compared, own, updated},
+    owned::{own, updated},
     remove::removed,
     set::Set,
     typed::untyped,
@@ -35,7 +35,7 @@ pub(in super::super) fn applied(
     managed: &Managed,
     manager: &Manager,
     now: &str,
-    (force, ignored): (bool, &[&str]),
+    (force, ignored, zero): (bool, &[&str], Option<&Value>),
 ) -> Result<Applied, Fault> {
     let node = Node::Root(schemas.0, schemas.1);
     let errors = untyped(node, config);
@@ -50,17 +50,20 @@ pub(in super::super) fn applied(
         // Existing fields without an owner precede the first apply.
         let name = "before-first-apply".to_owned();
         let manager = Manager { operation: Operation::Update, name, ..manager.clone() };
-        before = updated(schemas, None, live, managed, &manager, now, ignored);
+        before = updated(schemas, zero, live, managed, &manager, now, ignored);
         &before
     } else {
-        managed
+        before = managed.decoded();
+        &before
     };
     let merged = merge(node, Some(live), Some(config)).map_err(Fault::internal)?.unwrap_or_default();
     let last = managed.find(manager).cloned();
-    let set = own(&paths_of(node, config), ignored);
+    let applied = paths_of(node, config).without(&Set::of(ignored));
+    let set = own(&applied, ignored);
     let mut after = managed.clone();
     after.0.retain(|entry| entry.manager != *manager);
-    let mut everyone = set.clone();
+    // With the name, which keeps the rest of the metadata.
+    let mut everyone = applied;
     for entry in &after.0 {
         everyone.extend(&entry.set);
     }
@@ -68,14 +71,16 @@ pub(in super::super) fn applied(
         Some(last) => pruned(node, merged, &last.set, &everyone),
         None => merged,
     };
-    let comparison = compared(node, Some(live), &value, ignored);
+    let comparison = compare(node, Some(live), Some(&value));
+    let is_same = comparison.is_empty();
+    let comparison = comparison.without(ignored);
     let mut changed = comparison.modified;
     changed.extend(&comparison.added);
-    let conflicts: Vec<(Manager, String, Set)> = after
+    let conflicts: Vec<(Manager, Set)> = after
         .0
         .iter()
-        .map(|entry| (entry.manager.clone(), entry.time.clone(), entry.set.intersection(&changed)))
-        .filter(|(_, _, set)| !set.is_empty())
+        .map(|entry| (entry.manager.clone(), entry.set.intersection(&changed)))
+        .filter(|(_, set)| !set.is_empty())
         .collect();
     if !force && !conflicts.is_empty() {
         return Err(refused(&conflicts));
@@ -83,8 +88,10 @@ pub(in super::super) fn applied(
     for entry in &mut after.0 {
         entry.set = entry.set.difference(&changed).difference(&comparison.removed);
     }
+    // An apply that changes nothing has no time, unless an earlier one had.
     let time = match &last {
-        Some(last) if value == *live => last.time.clone(),
+        Some(last) if is_same => last.time.clone(),
+        None if is_same => String::new(),
         _ => now.to_owned(),
     };
     after.0.push(Entry { manager: manager.clone(), time, set });
@@ -104,19 +111,16 @@ fn named(object: &Value) -> String {
     )
 }
 
-fn refused(conflicts: &[(Manager, String, Set)]) -> Fault {
+fn refused(conflicts: &[(Manager, Set)]) -> Fault {
     let mut causes = Vec::new();
     let mut texts = Vec::new();
-    for (manager, time, set) in conflicts {
+    for (manager, set) in conflicts {
         let mut who = quoted(&manager.name);
         if !manager.subresource.is_empty() {
             who = format!("{who} with subresource {}", quoted(&manager.subresource));
         }
         if manager.operation == Operation::Update {
             who = format!("{who} using {}", manager.api_version);
-            if !time.is_empty() {
-                who = format!("{who} at {time}");
-            }
         }
         texts.push((who.clone(), set.paths()));
         for path in set.paths() {

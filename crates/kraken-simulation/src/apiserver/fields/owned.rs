@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    compare::{Comparison, compare},
+    compare::compare,
     element::Node,
     managed::{Entry, Managed, Manager},
     set::Set,
@@ -33,18 +33,6 @@ pub(super) fn own(set: &Set, ignored: &[&str]) -> Set {
     set.without(&Set::of(ignored)).difference(&unowned())
 }
 
-/// The differences that count at this endpoint.
-pub(super) fn compared(node: Node<'_>, live: Option<&Value>, new: &Value, ignored: &[&str]) -> Comparison {
-    let mut comparison = compare(node, live, Some(new));
-    if !ignored.is_empty() {
-        let ignored = Set::of(ignored);
-        comparison.added = comparison.added.without(&ignored);
-        comparison.modified = comparison.modified.without(&ignored);
-        comparison.removed = comparison.removed.without(&ignored);
-    }
-    comparison
-}
-
 /// After a write other than an apply: the writer is the only owner of the changed fields.
 pub(in super::super) fn updated(
     schemas: (&Schema, &Schema),
@@ -56,10 +44,10 @@ pub(in super::super) fn updated(
     ignored: &[&str],
 ) -> Managed {
     let node = Node::Root(schemas.0, schemas.1);
-    let comparison = compared(node, live, new, ignored);
+    let comparison = compare(node, live, Some(new)).without(ignored);
     let mut changed = comparison.modified;
     changed.extend(&comparison.added);
-    let mut after = managed.clone();
+    let mut after = managed.decoded();
     for entry in &mut after.0 {
         entry.set = entry.set.difference(&changed).difference(&comparison.removed);
     }

@@ -8,6 +8,15 @@ use crate::apiserver::{
     schema::{Additional, List, Schema, Type},
 };
 
+/// Whether a value has the types of its schema. Repeated items are allowed.
+pub(in super::super) fn is_typed(schema: &Schema, value: &Value) -> bool {
+    let mut errors = Vec::new();
+    check(Node::Of(schema), value, "", &mut errors);
+    errors.iter().all(|error| error.contains(DUPLICATE))
+}
+
+const DUPLICATE: &str = ": duplicate entries for key ";
+
 /// The mismatches, as one text; empty if there are none.
 pub(super) fn untyped(node: Node<'_>, config: &Value) -> String {
     let mut errors = Vec::new();
@@ -49,6 +58,12 @@ fn check(node: Node<'_>, value: &Value, path: &str, errors: &mut Vec<String>) {
         (Some(Type::Object), _) => wrong(format!("expected map, got {}", got())),
         (Some(Type::Array), Value::Array(items)) => check_items(node, schema, items, path, errors),
         (Some(Type::Array), _) => wrong(format!("expected list, got {}", got())),
+        // Anything is allowed here, but named fields have their types.
+        (None, Value::Object(map)) => {
+            for (name, value) in map.iter().filter(|(name, _)| schema.properties.contains_key(*name)) {
+                check(node.field(name), value, &format!("{path}.{name}"), errors);
+            }
+        }
         (Some(Type::String), Value::String(_)) | (None, _) => {}
         (Some(Type::String), _) => wrong(format!("expected string, got {}", got_syntax())),
         (Some(Type::Integer | Type::Number), Value::Number(_)) => {}
@@ -74,14 +89,14 @@ fn check_items(node: Node<'_>, schema: &Schema, items: &[Value], path: &str, err
     for (index, value) in items.iter().enumerate() {
         let mut step = format!("[{index}]");
         if *list != List::Atomic {
-            if let Some(why) = unkeyed(list, value) {
+            if let Some(why) = unkeyed(list, value, node) {
                 errors.push(format!("{path}: element {index}: {why}"));
                 return;
             }
             let element = item(list, value, node);
             step = shown(&element);
             if seen.contains(&element) {
-                errors.push(format!("{path}: duplicate entries for key {step}"));
+                errors.push(format!("{path}{DUPLICATE}{step}"));
             }
             seen.push(element);
         }
@@ -90,11 +105,15 @@ fn check_items(node: Node<'_>, schema: &Schema, items: &[Value], path: &str, err
 }
 
 /// Why an item has no unique key.
-fn unkeyed(list: &List, value: &Value) -> Option<String> {
+fn unkeyed(list: &List, value: &Value, node: Node<'_>) -> Option<String> {
+    let has_default = |key: &String| match node.item() {
+        Node::Of(item) => item.properties.get(key).is_some_and(|field| field.default.is_some()),
+        _ => false,
+    };
     let why = match (list, value) {
         (List::Map(_), Value::Null) => "associative list with keys may not have a null element",
         (List::Map(keys), Value::Object(map)) => {
-            if keys.iter().any(|key| map.contains_key(key)) {
+            if keys.iter().any(|key| map.contains_key(key) || has_default(key)) {
                 return None;
             }
             let keys: Vec<String> = keys.iter().map(|key| format!("{key:?}")).collect();

@@ -15,6 +15,7 @@ pub(super) fn kinds() -> Result<Vec<Kind>, SchemaError> {
         built("rbac.authorization.k8s.io", "v1", kind, plural, Nature::Plain, schema)
     };
     let cluster = |kind: Result<Kind, SchemaError>| kind.map(|kind| Kind { namespaced: false, ..kind });
+    let versioned = |kind: Result<Kind, SchemaError>| kind.map(|kind| Kind { unconditional: false, ..kind });
     let upserts = |kind: Result<Kind, SchemaError>| kind.map(|kind| Kind { upserts: true, ..kind });
     let namespace = json!({
         "spec": {"type": "object", "properties": {"finalizers": {"type": "array", "items": text()}}},
@@ -33,8 +34,8 @@ pub(super) fn kinds() -> Result<Vec<Kind>, SchemaError> {
         "automountServiceAccountToken": {"type": "boolean"},
     });
     let lease = json!({"spec": {"type": "object", "properties": {
-        "holderIdentity": text(), "leaseDurationSeconds": {"type": "integer"}, "acquireTime": text(),
-        "renewTime": text(), "leaseTransitions": {"type": "integer"}, "strategy": text(),
+        "holderIdentity": text(), "leaseDurationSeconds": {"type": "integer"}, "acquireTime": time(),
+        "renewTime": time(), "leaseTransitions": {"type": "integer"}, "strategy": text(),
         "preferredHolder": text(),
     }}});
     let definition = json!({"spec": any(), "status": any()});
@@ -51,9 +52,9 @@ pub(super) fn kinds() -> Result<Vec<Kind>, SchemaError> {
         Kind { status: true, short_names: vec!["ns".to_owned()], ..namespaces },
         core("ConfigMap", "configmaps", Nature::ConfigMap, config_map)?,
         core("Secret", "secrets", Nature::Secret, secret)?,
-        core("ServiceAccount", "serviceaccounts", Nature::Plain, account)?,
+        versioned(core("ServiceAccount", "serviceaccounts", Nature::Plain, account))?,
         upserts(built("events.k8s.io", "v1", "Event", "events", Nature::Plain, event()))?,
-        upserts(built("coordination.k8s.io", "v1", "Lease", "leases", Nature::Plain, lease))?,
+        versioned(upserts(built("coordination.k8s.io", "v1", "Lease", "leases", Nature::Plain, lease)))?,
         Kind { unconditional: false, ..definitions },
         cluster(rbac("ClusterRole", "clusterroles"))?,
         cluster(rbac("ClusterRoleBinding", "clusterrolebindings"))?,
@@ -66,7 +67,7 @@ pub(super) fn kinds() -> Result<Vec<Kind>, SchemaError> {
 pub(super) fn object_meta() -> Value {
     let number = json!({"type": "integer"});
     let owner = json!({"type": "object", "x-kubernetes-map-type": "atomic", "properties": {
-        "apiVersion": text(), "kind": text(), "name": text(), "uid": text(),
+        "apiVersion": text(), "kind": text(), "name": text(), "uid": {"type": "string", "default": ""},
         "controller": {"type": "boolean"}, "blockOwnerDeletion": {"type": "boolean"},
     }});
     json!({"type": "object", "properties": {
@@ -85,15 +86,20 @@ fn event() -> Value {
         "apiVersion": text(), "kind": text(), "name": text(), "namespace": text(), "uid": text(),
         "resourceVersion": text(), "fieldPath": text(),
     }});
+    let source = json!({"type": "object", "properties": {"component": text(), "host": text()}});
     json!({
-        "eventTime": text(), "action": text(), "reason": text(), "note": text(), "type": text(),
+        "eventTime": time(), "action": text(), "reason": text(), "note": text(), "type": text(),
         "reportingController": text(), "reportingInstance": text(), "regarding": reference,
-        "related": reference, "deprecatedCount": {"type": "integer"}, "deprecatedFirstTimestamp": text(),
-        "deprecatedLastTimestamp": text(), "deprecatedSource": any(),
+        "related": reference, "deprecatedCount": {"type": "integer"}, "deprecatedFirstTimestamp": time(),
+        "deprecatedLastTimestamp": time(), "deprecatedSource": source,
         "series": {"type": "object", "properties": {
-            "count": {"type": "integer"}, "lastObservedTime": text(),
+            "count": {"type": "integer"}, "lastObservedTime": time(),
         }},
     })
+}
+
+fn time() -> Value {
+    json!({"type": "string", "format": "date-time"})
 }
 
 fn text() -> Value {

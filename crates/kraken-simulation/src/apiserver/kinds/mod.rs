@@ -56,9 +56,19 @@ impl Kind {
         if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
     }
 
+    /// The group in errors that come from inside kube-apiserver, which knows Events in their older group only.
+    pub(super) fn internal_group(&self) -> &str {
+        if self.plural == "events" { "" } else { &self.group }
+    }
+
     /// `aws.example/v1`.
     pub(super) fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    /// Whether a finalizer without a domain must be one of Kubernetes' own.
+    pub(super) fn checks_finalizers(&self) -> bool {
+        !self.is_custom() && !matches!(self.plural.as_str(), "leases" | "customresourcedefinitions")
     }
 
     /// Whether it comes from a CRD.

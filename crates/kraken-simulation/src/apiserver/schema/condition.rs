@@ -76,8 +76,9 @@ fn decided(all: &[Condition], value: &Value, by: bool) -> Option<bool> {
     if values.contains(&None) { None } else { Some(!by) }
 }
 
+/// A null counts as absent.
 fn field<'a>(value: &'a Value, path: &Path) -> Option<&'a Value> {
-    path.iter().try_fold(value, |value, name| value.get(name))
+    path.iter().try_fold(value, |value, name| value.get(name)).filter(|value| !value.is_null())
 }
 
 impl Term {

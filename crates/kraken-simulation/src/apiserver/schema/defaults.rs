@@ -42,6 +42,25 @@ pub(in super::super) fn apply_defaults(value: &mut Value, schema: &Schema) {
     }
 }
 
+/// Removes nulls of fields that the schema does not allow to be null.
+pub(in super::super) fn drop_nulls(value: &mut Value, schema: &Schema) {
+    match value {
+        Value::Object(map) => map.retain(|name, value| {
+            let Some(of) = schema.field(name) else { return true };
+            let stays = !is_refused_null(value, of);
+            if stays {
+                drop_nulls(value, of);
+            }
+            stays
+        }),
+        Value::Array(items) => {
+            let Some(of) = &schema.items else { return };
+            items.iter_mut().for_each(|item| drop_nulls(item, of));
+        }
+        _ => {}
+    }
+}
+
 fn is_refused_null(value: &Value, schema: &Schema) -> bool {
     value.is_null() && !schema.nullable
 }

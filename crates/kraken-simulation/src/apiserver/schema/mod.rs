@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use regex::Regex;
 use serde_json::Value;
 
-pub(super) use defaults::apply_defaults;
+pub(super) use defaults::{apply_defaults, drop_nulls};
 pub(super) use prune::prune;
 pub(super) use validate::{Place, check_rules, duplicates, validate};
 

@@ -49,7 +49,7 @@ const RULES: &[(&str, Check)] = &[
         tags.as_object().into_iter().flatten().all(is_valid)
     }),
     ("self.configType=='Secret'||self.entries.all(e,!has(e.valueFrom)||!has(e.valueFrom.secret))", |spec| {
-        let from_secret = |entry: &Value| entry["valueFrom"].get("secret").is_some();
+        let from_secret = |entry: &Value| !entry["valueFrom"]["secret"].is_null();
         is_secret(spec) || !spec["entries"].as_array().into_iter().flatten().any(from_secret)
     }),
     ("!self.rotate||self.configMetadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')", |spec| {
@@ -109,8 +109,11 @@ impl Rule {
             "FieldValueDuplicate" => {
                 Cause { reason: self.reason, message: format!("Duplicate value: {}", shown(value)), field }
             }
-            // The value is left out.
-            _ => Cause { reason: self.reason, message: format!("Invalid value: {}", self.message), field },
+            // Of an object or a list, the value is left out.
+            _ if value.is_object() || value.is_array() => {
+                Cause { reason: self.reason, message: format!("Invalid value: {}", self.message), field }
+            }
+            _ => Cause::invalid(field, value, &self.message),
         }
     }
 }

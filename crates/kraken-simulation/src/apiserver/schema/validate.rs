@@ -13,6 +13,8 @@ use crate::apiserver::{
 pub(in super::super) enum Place<'a> {
     /// The object itself.
     Root,
+    /// A field of the object that is validated by itself: errors say what is wrong inside of it.
+    Top(&'a str),
     /// A field.
     Field(&'a Place<'a>, &'a str),
     /// An item of a list.
@@ -24,15 +26,25 @@ impl Place<'_> {
     pub(in super::super) fn text(&self) -> String {
         match self {
             Self::Root => String::new(),
-            Self::Field(Self::Root, name) => (*name).to_owned(),
+            Self::Top(name) | Self::Field(Self::Root, name) => (*name).to_owned(),
             Self::Field(parent, name) => format!("{}.{name}", parent.text()),
             Self::Item(parent, index) => format!("{}[{index}]", parent.text()),
         }
     }
 
+    /// As messages say it: inside of what is validated.
+    fn inner(&self) -> String {
+        match self {
+            Self::Root | Self::Top(_) => String::new(),
+            Self::Field(Self::Root | Self::Top(_), name) => (*name).to_owned(),
+            Self::Field(parent, name) => format!("{}.{name}", parent.inner()),
+            Self::Item(parent, index) => format!("{}[{index}]", parent.inner()),
+        }
+    }
+
     fn invalid(&self, value: &Value, why: &str) -> Cause {
         let field = self.text();
-        let detail = format!("{field} in body {why}");
+        let detail = format!("{} in body {why}", self.inner());
         Cause::invalid(field, value, &detail)
     }
 }
@@ -51,7 +63,8 @@ pub(in super::super) fn validate(
     let limits = &schema.limits;
     if let Some((wanted, got)) = wrong_type(value, schema) {
         let field = place.text();
-        let message = format!("Invalid value: {got:?}: {field} in body must be of type {wanted}: {got:?}");
+        let inner = place.inner();
+        let message = format!("Invalid value: {got:?}: {inner} in body must be of type {wanted}: {got:?}");
         causes.push(Cause { reason: "FieldValueTypeInvalid", message, field });
     }
     if value.is_null() {
@@ -156,7 +169,7 @@ fn is_valid(value: &Value, schema: &Schema) -> bool {
 fn branches(value: &Value, schema: &Schema, place: &Place<'_>, causes: &mut Vec<Cause>) {
     let limits = &schema.limits;
     let says = |why: String| {
-        let detail = format!("{:?} must {why}", place.text());
+        let detail = format!("{:?} must {why}", place.inner());
         Cause::invalid("<nil>", &Value::from(""), &detail)
     };
     if !limits.any_of.is_empty() && !limits.any_of.iter().any(|branch| is_valid(value, branch)) {
@@ -200,19 +213,18 @@ fn nearest(value: &Value, branches: &[Schema], place: &Place<'_>, causes: &mut V
 fn check_text(value: &Value, text: &str, schema: &Schema, place: &Place<'_>, causes: &mut Vec<Cause>) {
     let limits = &schema.limits;
     let length = text.chars().count() as u64;
+    // Only the first of these is reported.
     if let Some(most) = limits.max_length.filter(|most| length > *most) {
         let message = format!("Too long: may not be more than {most} bytes");
         causes.push(Cause { reason: "FieldValueTooLong", message, field: place.text() });
-    }
-    if let Some(least) = limits.min_length.filter(|least| length < *least) {
+    } else if let Some(least) = limits.min_length.filter(|least| length < *least) {
         causes.push(place.invalid(value, &format!("should be at least {least} chars long")));
-    }
-    if let Some((pattern, _)) = limits.pattern.as_ref().filter(|(_, regex)| !regex.is_match(text)) {
+    } else if let Some((pattern, _)) = limits.pattern.as_ref().filter(|(_, regex)| !regex.is_match(text)) {
         causes.push(place.invalid(value, &format!("should match '{pattern}'")));
     }
     if limits.format.as_deref() == Some("date-time") && text.parse::<jiff::Timestamp>().is_err() {
         let message =
-            format!("Invalid value: {text:?}: {} in body must be of type date-time: {text:?}", place.text());
+            format!("Invalid value: {text:?}: {} in body must be of type date-time: {text:?}", place.inner());
         causes.push(Cause { reason: "FieldValueTypeInvalid", message, field: place.text() });
     }
 }

@@ -190,7 +190,7 @@ async fn a_scale_changes_the_number_in_the_spec() {
     let api = Api::new();
     let spec = json!({"imageID": {"value": "ami-0123456789abcdef0"}, "instanceType": {"value": "t2.nano"},
         "minCount": {"value": 1}, "maxCount": {"value": 1}});
-    api.post(INSTANCES, &json!({"metadata": {"name": "a"}, "spec": spec}));
+    api.post(INSTANCES, &custom(INSTANCES, "EC2Instance", json!({"metadata": {"name": "a"}, "spec": spec})));
     let path = format!("{INSTANCES}/a/scale");
     assert_eq!(api.get(&path)["spec"]["replicas"], 1);
     let (code, body) = api.merge(&path, &json!({"spec": {"replicas": 3}}));

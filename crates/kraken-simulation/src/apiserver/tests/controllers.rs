@@ -89,3 +89,38 @@ async fn a_namespace_is_deleted_when_it_is_empty() {
     after(&api, Duration::from_secs(10)).await;
     assert_eq!(api.code("GET", "/api/v1/namespaces/team", &Value::Null), 404);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_foreground_deletion_takes_dependents_that_do_not_block_it() {
+    let api = Api::new();
+    let owner = json!({"metadata": {"name": "owner", "finalizers": ["x.io/y"]}});
+    let owner = api.post(MAPS, &owner);
+    api.post(SECRETS, &owned("a", &owner, false));
+    let policy = json!({"propagationPolicy": "Foreground"});
+    api.send("DELETE", &format!("{MAPS}/owner"), "application/json", &policy);
+    after(&api, Duration::from_secs(2)).await;
+    assert_eq!(names(&api, SECRETS), Vec::<String>::new(), "although the owner remains");
+    assert_eq!(names(&api, MAPS), ["owner"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dependent_between_two_foreground_deletions_stops_blocking() {
+    let api = Api::new();
+    let held = |mut object: Value| {
+        object["metadata"]["finalizers"] = json!(["x.io/y"]);
+        api.post(MAPS, &object)
+    };
+    let owner = held(json!({"metadata": {"name": "owner"}}));
+    let between = api.post(MAPS, &owned("between", &owner, true));
+    let last = held(owned("last", &between, true));
+    held(owned("lock", &last, true));
+    let policy = json!({"propagationPolicy": "Foreground"});
+    for name in ["last", "owner"] {
+        api.send("DELETE", &format!("{MAPS}/{name}"), "application/json", &policy);
+        after(&api, Duration::from_secs(3)).await;
+    }
+    let between = api.get(&format!("{MAPS}/between"))["metadata"].clone();
+    assert_eq!(between["ownerReferences"][0]["blockOwnerDeletion"], false, "{between}");
+    assert!(between["deletionTimestamp"].is_null(), "{between}");
+    assert_eq!(api.get(&format!("{MAPS}/owner"))["metadata"]["finalizers"], json!(["x.io/y"]));
+}

@@ -74,3 +74,37 @@ async fn kinds_are_discovered() {
         resources["resources"].as_array().unwrap().iter().any(|resource| resource["name"] == "vpcs/status")
     );
 }
+
+#[tokio::test]
+async fn a_limit_and_a_version_mean_that_version_unless_one_object_is_selected() {
+    let api = Api::new();
+    let old = version(&api.map("a"));
+    api.merge(&format!("{MAPS}/a"), &json!({"data": {"a": "2"}}));
+    let data = |query: &str| {
+        api.get(&format!("{MAPS}?limit=1&resourceVersion={old}{query}"))["items"][0]["data"]["a"].clone()
+    };
+    assert_eq!(data(""), "1");
+    assert_eq!(data("&resourceVersionMatch=NotOlderThan"), "2");
+    assert_eq!(data("&fieldSelector=metadata.name%3Da"), "2");
+}
+
+#[tokio::test]
+async fn a_list_at_version_zero_has_no_limit() {
+    let api = Api::new();
+    for name in ["a", "b"] {
+        api.map(name);
+    }
+    let list = api.get(&format!("{MAPS}?limit=1&resourceVersion=0"));
+    assert_eq!(list["items"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_page_does_not_say_whether_what_follows_is_selected() {
+    let api = Api::new();
+    api.post(MAPS, &json!({"metadata": {"name": "a", "labels": {"x": "y"}}}));
+    api.map("b");
+    let list = api.get(&format!("{MAPS}?limit=1&labelSelector=x"));
+    let token = list["metadata"]["continue"].as_str().unwrap();
+    let rest = api.get(&format!("{MAPS}?limit=1&labelSelector=x&continue={token}"));
+    assert_eq!((rest["items"].clone(), &rest["metadata"]["continue"]), (json!([]), &Value::Null));
+}

@@ -4,7 +4,10 @@ mod apply;
 mod basics;
 mod controllers;
 mod lists;
+mod metadata;
+mod ownership;
 mod schemas;
+mod validation;
 mod watches;
 
 use std::sync::{Arc, LazyLock};
@@ -84,6 +87,14 @@ impl Api {
     fn map(&self, name: &str) -> Value {
         self.post(MAPS, &json!({"metadata": {"name": name}, "data": {"a": "1"}}))
     }
+}
+
+/// An object of a custom kind of this path.
+fn custom(path: &str, kind: &str, mut object: Value) -> Value {
+    let group = path.split('/').nth(2).unwrap();
+    object["apiVersion"] = format!("{group}/v1alpha1").into();
+    object["kind"] = kind.into();
+    object
 }
 
 fn version(object: &Value) -> u64 {

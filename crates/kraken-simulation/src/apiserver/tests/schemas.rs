@@ -24,8 +24,14 @@ async fn unknown_fields_are_pruned_or_rejected_as_requested() {
 #[tokio::test]
 async fn undescribed_fields_are_preserved() {
     let api = Api::new();
-    let made =
-        api.post(STATES, &json!({"metadata": {"name": "a"}, "spec": {"data": {"deep": [{"x": null}]}}}));
+    let made = api.post(
+        STATES,
+        &custom(
+            STATES,
+            "StateDeclaration",
+            json!({"metadata": {"name": "a"}, "spec": {"data": {"deep": [{"x": null}]}}}),
+        ),
+    );
     assert_eq!(made["spec"]["data"], json!({"deep": [{"x": null}]}));
 }
 
@@ -33,8 +39,12 @@ async fn undescribed_fields_are_preserved() {
 async fn types_bounds_and_alternatives_are_checked() {
     let api = Api::new();
     let refused = |spec: Value| {
-        let (code, body) =
-            api.send("POST", VPCS, "application/json", &json!({"metadata": {"name": "a"}, "spec": spec}));
+        let (code, body) = api.send(
+            "POST",
+            VPCS,
+            "application/json",
+            &custom(VPCS, "VPC", json!({"metadata": {"name": "a"}, "spec": spec})),
+        );
         assert_eq!((code, &body["reason"]), (422, &json!("Invalid")), "{body}");
         body
     };
@@ -56,8 +66,8 @@ async fn the_rules_of_the_crds_are_checked() {
     let api = Api::new();
     let export = |type_: &str, secret_type: Value| {
         let entry = json!({"key": "k", "value": "v"});
-        json!({"metadata": {"name": "e"}, "spec": {"configType": type_, "secretType": secret_type,
-            "configMetadata": {"name": "t"}, "entries": [entry]}})
+        let spec = json!({"configType": type_, "secretType": secret_type, "configMetadata": {"name": "t"}, "entries": [entry]});
+        custom(EXPORTS, "ConfigExport", json!({"metadata": {"name": "e"}, "spec": spec}))
     };
     let (code, body) =
         api.send("POST", EXPORTS, "application/json", &export("ConfigMap", json!("kubernetes.io/tls")));

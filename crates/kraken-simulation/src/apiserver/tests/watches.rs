@@ -120,3 +120,25 @@ async fn a_request_with_a_lost_response_took_effect() {
     assert!(maps.create(&kube::api::PostParams::default(), &map).await.is_err());
     assert_eq!(api.code("GET", &format!("{MAPS}/a"), &Value::Null), 200);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_objects_that_exist_end_with_a_bookmark() {
+    let api = Api::new();
+    let newest = version(&api.map("a"));
+    let mut events = maps(&api).watch(&WatchParams::default(), "0").await.unwrap().boxed();
+    assert_eq!(summary(&events.try_next().await.unwrap().unwrap()), "added a");
+    assert_eq!(summary(&events.try_next().await.unwrap().unwrap()), format!("bookmark {newest}"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_stops_matching_is_shown_as_it_last_matched() {
+    let api = Api::new();
+    let made = api.post(MAPS, &json!({"metadata": {"name": "a", "labels": {"x": "y"}}, "data": {"a": "1"}}));
+    let params = WatchParams::default().labels("x=y");
+    let mut events = maps(&api).watch(&params, &version(&made).to_string()).await.unwrap().boxed();
+    let (_, other) =
+        api.merge(&format!("{MAPS}/a"), &json!({"metadata": {"labels": null}, "data": {"a": "2"}}));
+    let WatchEvent::Deleted(map) = events.try_next().await.unwrap().unwrap() else { panic!("another event") };
+    assert_eq!(map.data.unwrap()["a"], "1");
+    assert_eq!(map.metadata.resource_version.unwrap(), version(&other).to_string());
+}

@@ -89,10 +89,19 @@ fn secret(values: &mut Values<'_>) -> Value {
             0 => secret["data"] = json!({"a b": "YQ=="}),
             1 => secret["data"] = json!({"a": "no base64?"}),
             2 => secret["data"] = json!({"a": 5}),
-            3 => secret["type"] = "kubernetes.io/tls".into(),
+            3 => {
+                let types = ["kubernetes.io/tls", "kubernetes.io/basic-auth", "kubernetes.io/ssh-auth"];
+                secret["type"] = values.random.one(types).into();
+            }
             4 => secret["type"] = json!(3),
             5 => secret["stringData"] = json!({"a/b": "x"}),
-            _ => secret["type"] = "kubernetes.io/dockerconfigjson".into(),
+            _ => {
+                secret["type"] = "kubernetes.io/dockerconfigjson".into();
+                if values.random.chance(60) {
+                    let text = values.random.pick(&["{}", "{\"auths\": {}}", "[]", "no JSON"]);
+                    secret["stringData"] = json!({".dockerconfigjson": text});
+                }
+            }
         }
     }
     secret

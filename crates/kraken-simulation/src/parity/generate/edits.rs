@@ -75,8 +75,8 @@ impl Generator<'_> {
             1 => json!([{"apiVersion": "", "kind": "", "name": "", "uid": ""}]),
             2 => json!([{"apiVersion": "v1", "kind": "Event", "name": "a", "uid": "x"}]),
             3 => {
-                let one = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "x", "controller": true});
-                json!([one, one])
+                let one = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": "x", "controller": true});
+                json!([one("a"), one("b")])
             }
             _ => json!("none"),
         }

@@ -6,6 +6,7 @@ mod edits;
 mod kinds;
 mod owners;
 mod reads;
+mod samples;
 mod values;
 mod writes;
 
@@ -22,6 +23,8 @@ use values::Values;
 const NAMESPACES: [&str; 2] = ["<<a>>", "<<b>>"];
 /// Few names, so that requests meet.
 const NAMES: [&str; 5] = ["a", "b", "c", "main", "web.1"];
+/// How many creations begin a sequence: without objects, most requests are answered with 404.
+const FIRST: usize = 8;
 /// The field managers.
 const MANAGERS: [&str; 4] = ["kraken-hub", "kraken-aws-ec2", "kubectl", "person"];
 
@@ -59,12 +62,14 @@ pub struct Generator<'a> {
     pending: Option<Key>,
     /// Steps that must follow.
     queue: Vec<What>,
+    /// How many creations come first.
+    creates: usize,
 }
 
 impl<'a> Generator<'a> {
     /// The sequence of this seed.
     pub fn new(seed: u64, kinds: &'a [Kind], profile: Profile) -> Self {
-        let queue = NAMESPACES
+        let queue: Vec<What> = NAMESPACES
             .iter()
             .rev()
             .map(|name| {
@@ -89,6 +94,7 @@ impl<'a> Generator<'a> {
             watches: Vec::new(),
             pending: None,
             queue,
+            creates: if profile == Profile::Plain { FIRST } else { 0 },
         }
     }
 
@@ -111,12 +117,19 @@ impl<'a> Generator<'a> {
         Step { id, what }
     }
 
+    /// Whether the last step needs another one: controllers are waited for.
+    pub fn must_continue(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     /// Records the response to the last step.
     pub fn learn(&mut self, step: &Step, answer: &Value) {
         let What::Call(request) = &step.what else { return };
         let body = &answer["body"];
         if body["items"].is_array() {
-            self.lists.push(step.id);
+            if request.method == "GET" {
+                self.lists.push(step.id);
+            }
             if body["metadata"]["continue"].as_str().is_some_and(|token| !token.is_empty()) {
                 self.cut.push((step.id, request.clone()));
             }
@@ -142,6 +155,10 @@ impl<'a> Generator<'a> {
     }
 
     fn plain(&mut self) -> What {
+        if self.creates > 0 {
+            self.creates -= 1;
+            return self.create();
+        }
         match self.random.index(&[20, 5, 9, 11, 5, 10, 11, 15, 9, 3, 8, 3, 9, 4]) {
             0 => self.create(),
             1 => self.get(),

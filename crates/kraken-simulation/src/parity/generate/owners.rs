@@ -95,6 +95,9 @@ impl Generator<'_> {
             if !owners.is_empty() {
                 reference["controller"] = false.into();
             }
+            if self.random.chance(10) {
+                owners.push(reference.clone());
+            }
             owners.push(reference);
         }
         owners.into()

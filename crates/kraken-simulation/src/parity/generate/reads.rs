@@ -88,7 +88,10 @@ impl Generator<'_> {
         match self.random.below(12) {
             0 => request.query.push(("resourceVersion".into(), "0".into())),
             1 => {}
-            10 if self.random.chance(40) => request.query.push(("resourceVersion".into(), OLDEST.into())),
+            // The server remembers everything of kinds that are there since it started.
+            10 if request.path.contains("kraken-iac") && self.random.chance(60) => {
+                request.query.push(("resourceVersion".into(), OLDEST.into()));
+            }
             11 => {
                 request.query.push(("sendInitialEvents".into(), "true".into()));
                 request.query.push(("resourceVersionMatch".into(), "NotOlderThan".into()));

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::samples;
 use crate::random::Random;
 
 /// Deeper values are left out, unless they must be there.
@@ -40,6 +41,12 @@ impl Values<'_> {
 
     fn string(&mut self, schema: &Value) -> String {
         let pattern = schema["pattern"].as_str().unwrap_or_default();
+        if !self.random.chance(5)
+            && let Some(fitting) = samples::fitting(schema)
+            && let Some(text) = self.random.pick(&fitting)
+        {
+            return (*text).to_owned();
+        }
         let texts: &[&str] = if schema["format"] == "date-time" {
             &["2001-02-03T04:05:06Z", "2002-02-03T04:05:06Z"]
         } else if pattern.contains("ms|s|m|h|d") {
@@ -150,7 +157,9 @@ impl Values<'_> {
         if let Some(most) = schema["maximum"].as_f64()
             && self.random.chance(40)
         {
-            return json!(most + 1.0);
+            // Not 501.0, which CEL knows as another type.
+            #[allow(clippy::cast_possible_truncation)] // bounds of schemas are small
+            return json!(most as i64 + 1);
         }
         match self.random.below(9) {
             0 => Value::Null,

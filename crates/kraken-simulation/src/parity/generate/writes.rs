@@ -18,7 +18,9 @@ impl Generator<'_> {
         let mut key = (kind, namespace.clone(), name.clone());
         match self.random.below(20) {
             0 | 1 => {
-                metadata.insert("generateName".into(), format!("{name}-").into());
+                // The order of names must not depend on what is generated.
+                let prefix = format!("{name}-{}-", self.next);
+                metadata.insert("generateName".into(), prefix.into());
                 key.2 = format!("<<{}/metadata/name>>", self.next - 1);
             }
             2 => drop(metadata.insert("generateName".into(), "unused-".into())),
@@ -85,7 +87,9 @@ impl Generator<'_> {
                 operations.push(json!({"op": "test", "path": format!("/metadata/{field}"), "value": value}));
             }
         }
-        for _ in 0..=self.random.below(3) {
+        // Most have one: if one operation fails, all do.
+        let more = if self.random.chance(35) { 1 + self.random.below(2) } else { 0 };
+        for _ in 0..=more {
             operations.push(self.operation(&key, status));
         }
         self.write("PATCH", key, status, Some(JSON_PATCH), Body::Json(operations.into()))
@@ -108,9 +112,19 @@ impl Generator<'_> {
             7 => json!({"op": "remove", "path": "/metadata/finalizers"}),
             8 => json!({"op": "add", "path": "/metadata/annotations/note", "value": "patched"}),
             9 => json!({"op": "add", "path": "/metadata/finalizers/-", "value": super::edits::FINALIZER}),
-            10 => json!({"op": "test", "path": format!("/{wanted}"), "value": {"a": 1}}),
+            10 if self.random.chance(30) => {
+                json!({"op": "test", "path": format!("/{wanted}"), "value": {"a": 1}})
+            }
+            10 => {
+                let value = self.objects.get(key).map(|object| object[wanted].clone()).unwrap_or_default();
+                // A test for a list with a null makes kube-apiserver close the connection.
+                let value = if value.to_string().contains("null") { json!({}) } else { value };
+                json!({"op": "test", "path": format!("/{wanted}"), "value": value})
+            }
             11 => json!({"op": "copy", "from": "/metadata/name", "path": "/metadata/labels/app"}),
-            12 => json!({"op": "replace", "path": "/metadata/resourceVersion", "value": "1"}),
+            12 if self.random.chance(50) => {
+                json!({"op": "replace", "path": "/metadata/resourceVersion", "value": "1"})
+            }
             13 if self.random.chance(20) => json!({"op": "jump", "path": "/metadata"}),
             _ if known.is_empty() => json!({"op": "remove", "path": "/nothing"}),
             _ => {
@@ -152,7 +166,14 @@ impl Generator<'_> {
         if !metadata.is_empty() {
             body.insert("metadata".into(), metadata.into());
         }
-        self.write("PATCH", key, status, Some(MERGE_PATCH), Body::Json(body.into()))
+        let mut what = self.write("PATCH", key, status, Some(MERGE_PATCH), Body::Json(body.into()));
+        if let What::Call(request) = &mut what
+            && self.random.chance(8)
+        {
+            // As the hub restarts workloads.
+            request.metadata_only = true;
+        }
+        what
     }
 
     pub(super) fn apply(&mut self, status: bool) -> What {
@@ -265,16 +286,32 @@ impl Generator<'_> {
         } else {
             Body::Json(options.into())
         };
-        if self.random.chance(4) {
-            // All of a namespace.
-            let path = self.kinds[key.0].path(&key.1);
-            let body = Body::Json(json!({"propagationPolicy": "Background"}));
-            self.objects.retain(|other, _| (other.0, &other.1) != (key.0, &key.1));
-            return What::Call(Request { method: "DELETE".into(), path, body, ..Request::default() });
+        if self.random.chance(8) {
+            return self.delete_all(&key);
         }
         let path = self.path_of(&key);
         self.pending = Some(key);
         What::Call(Request { method: "DELETE".into(), path, body, ..Request::default() })
+    }
+
+    /// Deletes all objects of a kind in a namespace, or those that a selector matches.
+    fn delete_all(&mut self, (kind, namespace, _): &Key) -> What {
+        let path = self.kinds[*kind].path(namespace);
+        let mut request = Request { method: "DELETE".into(), path, ..Request::default() };
+        let is_dry = self.random.chance(12);
+        if self.random.chance(80) {
+            let dry_run = if is_dry { json!(["All"]) } else { json!([]) };
+            request.body = Body::Json(json!({"propagationPolicy": "Background", "dryRun": dry_run}));
+        } else if is_dry {
+            request.query.push(("dryRun".into(), "All".into()));
+        }
+        match self.random.below(8) {
+            0 | 1 => request.query.push(("labelSelector".into(), "app=web".into())),
+            2 => request.query.push(("fieldSelector".into(), "metadata.name!=a".into())),
+            _ if is_dry => {}
+            _ => self.objects.retain(|other, _| (other.0, &other.1) != (*kind, namespace)),
+        }
+        What::Call(request)
     }
 
     /// Malformed requests.
@@ -352,6 +389,9 @@ impl Generator<'_> {
     }
 }
 
+/// Elsewhere, the comparison would not know them for what they are.
+const NOT_MOVED: [&str; 4] = ["managedFields", "kind", "apiVersion", "resourceVersion"];
+
 /// The pointers to everything in a value, itself aside.
 fn pointers(value: &Value) -> Vec<String> {
     fn collect(path: &str, value: &Value, found: &mut Vec<String>) {
@@ -362,10 +402,7 @@ fn pointers(value: &Value) -> Vec<String> {
         };
         match value {
             Value::Object(fields) => {
-                for (key, value) in fields
-                    .iter()
-                    .filter(|(key, _)| !["managedFields", "kind", "apiVersion"].contains(&key.as_str()))
-                {
+                for (key, value) in fields.iter().filter(|(key, _)| !NOT_MOVED.contains(&key.as_str())) {
                     visit(key.replace('~', "~0").replace('/', "~1"), value);
                 }
             }
