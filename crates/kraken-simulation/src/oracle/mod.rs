@@ -119,8 +119,11 @@ impl<'a> Oracle<'a> {
         let ready = crate::check::ready_of(export);
         let spec = &export["spec"];
         let kind = spec["configType"].as_str().unwrap_or("ConfigMap");
-        let name = spec["configMetadata"]["name"].as_str()?;
-        let target = self.find(kind, export["metadata"]["namespace"].as_str()?, name);
+        let mut name = spec["configMetadata"]["name"].as_str()?.to_owned();
+        if spec["rotate"] == true {
+            name = format!("{name}-{}", export["status"]["revision"]);
+        }
+        let target = self.find(kind, export["metadata"]["namespace"].as_str()?, &name);
         let mine = target.filter(|target| {
             let owners = target["metadata"]["ownerReferences"].as_array();
             owners.into_iter().flatten().any(|owner| owner["uid"] == export["metadata"]["uid"])
