@@ -37,9 +37,10 @@ pub(super) fn ordered(kind: &Kind) -> impl Iterator<Item = &Field> {
 /// The differences of one field, as something that can be iterated over.
 fn one(kind: &Kind, field: &Field) -> Option<TokenStream> {
     let found = compared(kind, field)?;
-    Some(match field.keys.stopped {
-        None => found,
-        Some(()) => quote! { (#found).into_iter().map(::kraken_aws::diff::stopped) },
+    Some(if field.keys.stopped.is_some() {
+        quote! { (#found).into_iter().map(::kraken_aws::diff::stopped) }
+    } else {
+        found
     })
 }
 
