@@ -176,5 +176,7 @@ fn an_untrusted_or_unreadable_object_is_not_reported_as_missing() {
     assert_eq!(unreadable, Err(cause(Reason::ReadFailed, message)));
     let failed = config_map(&Lookup::Failed(Arc::new(read_error())), &key("small")).unwrap_err();
     assert_eq!(failed.reason, Reason::ReadFailed);
-    assert!(failed.message.contains("ConfigMap sizes") && failed.message.contains("the server is unavailable"));
+    assert!(
+        failed.message.contains("ConfigMap sizes") && failed.message.contains("the server is unavailable")
+    );
 }
