@@ -151,7 +151,7 @@ impl Checks {
     /// The finalizer must outlive the remote objects.
     fn check_finalizer(&mut self, now: Duration, uid: &str) {
         let Some(record) = self.history.records.get(uid) else { return };
-        if self.has_lost_its_place(record) {
+        if self.has_lost_its_place(uid, record) {
             if let Some(record) = self.history.records.get_mut(uid) {
                 record.excused = true;
             }

@@ -18,7 +18,7 @@ impl Checks {
         let Some(record) = self.history.records.get(uid) else { return };
         let candidates = self.history.candidates(record, by, now, self.calm);
         let mut live = self.live_of(uid, record, candidates);
-        if self.has_lost_its_place(record) {
+        if self.has_lost_its_place(uid, record) {
             live.retain(|id| place_of(id) == by.place);
         }
         let outgoing = |version: &Version| {

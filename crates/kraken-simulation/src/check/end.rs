@@ -126,7 +126,7 @@ impl Checks {
         let uid = super::history::uid_of(object);
         let Some(record) = self.history.records.get(uid) else { return };
         let is_deleting = object["metadata"]["deletionTimestamp"].is_string();
-        if is_deleting || is_left_alone(object) || self.has_lost_its_place(record) {
+        if is_deleting || is_left_alone(object) || self.has_lost_its_place(uid, record) {
             return;
         }
         let last = record.versions.len().saturating_sub(1);
