@@ -111,21 +111,22 @@ impl Inner {
         }
         let body = typed(&target.kind, request.json()?)?;
         self.check_name(target, &body)?;
+        let emptied = emptied(&target.kind, &body);
+        let mut value = decode(&self.kinds, &target.kind, body, request.strict())?;
         let Some(existing) = state.store.get(target.kind.index, &target.key()).cloned() else {
             if !target.kind.upserts {
                 return Err(Fault::not_found(&target.kind, &target.name));
             }
-            let mut value = decode(&self.kinds, &target.kind, body, request.strict())?;
             if let Some(uid) = value["metadata"]["uid"].as_str() {
                 return Err(other_uid(target, uid, "", author.dry_run));
             }
             // Only a POST must not have one.
-            meta::take(&mut value, "resourceVersion");
+            if !author.dry_run {
+                meta::take(&mut value, "resourceVersion");
+            }
             self.begin(state, target, &mut value)?;
             return self.create(state, target, value, &author);
         };
-        let emptied = emptied(&target.kind, &body);
-        let value = decode(&self.kinds, &target.kind, body, request.strict())?;
         if let Some(uid) = value["metadata"]["uid"].as_str().filter(|uid| *uid != existing.uid()) {
             return Err(other_uid(target, uid, existing.uid(), author.dry_run));
         }
@@ -236,7 +237,9 @@ impl Inner {
             self.check_name(target, &value)?;
             self.begin(state, target, &mut value)?;
             self.admit(state, target, &target.name, true)?;
-            meta::take(&mut value, "resourceVersion");
+            if !author.dry_run {
+                meta::take(&mut value, "resourceVersion");
+            }
             return self.insert(state, target, Draft { is_raw, ..Draft::new(value, managed) }, &author);
         };
         self.check_name(target, &draft.value)?;

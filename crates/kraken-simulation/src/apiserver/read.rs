@@ -50,8 +50,9 @@ impl Inner {
         let form = item_form(kind, form);
         request::check_list(query)?;
         let selector = selector(target, query)?;
-        // A cache answers lists at version 0, and pays no attention to limits.
-        let limit = query.number("limit")?.filter(|_| query.get("resourceVersion") != Some("0"));
+        // A cache answers lists at version 0, and pays no attention to limits. There is none of Events.
+        let is_cached = query.get("resourceVersion") == Some("0") && kind.plural != "events";
+        let limit = query.number("limit")?.filter(|_| !is_cached);
         let limit = limit.unwrap_or_default();
         let page = match query.get("continue") {
             Some(token) => Some(Page::read(token)?),

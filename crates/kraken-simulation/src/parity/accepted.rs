@@ -3,11 +3,14 @@
 
 use serde_json::{Map, Value};
 
-use super::steps::Step;
+use super::steps::{Step, What};
 
 /// A response without accepted differences.
-pub(super) fn without(_step: &Step, mut answer: Value) -> Value {
+pub(super) fn without(step: &Step, mut answer: Value) -> Value {
     let Some(body) = answer.get_mut("body").and_then(Value::as_object_mut) else { return answer };
+    if is_apply(step) {
+        without_empty_metadata(body);
+    }
     let code = body.get("code").and_then(Value::as_u64).unwrap_or_default();
     // The messages of Go's decoders, which contain whole objects and Go types, are not reproduced.
     let is_undecodable = matches!(code, 400 | 415 | 500);
@@ -23,15 +26,30 @@ pub(super) fn without(_step: &Step, mut answer: Value) -> Value {
     answer
 }
 
+fn is_apply(step: &Step) -> bool {
+    matches!(&step.what, What::Call(request) if request.content_type.as_deref() == Some("application/apply-patch+yaml"))
+}
+
+/// An apply that removes the last finalizer is answered with the empty fields that it applied, which no reader sees.
+fn without_empty_metadata(body: &mut Map<String, Value>) {
+    let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    metadata.retain(|field, value| {
+        let is_empty = value.is_null()
+            || value.as_object().is_some_and(Map::is_empty)
+            || value.as_array().is_some_and(Vec::is_empty);
+        !is_empty || !["labels", "annotations", "finalizers", "ownerReferences"].contains(&field.as_str())
+    });
+}
+
 /// What Go's decoder says about the JSON in a Secret is not reproduced.
 fn without_json_errors(body: &mut Map<String, Value>) {
     const REDACTED: &str = "Invalid value: \"<secret contents redacted>\"";
     let is_redacted = |text: &Value| text.as_str().is_some_and(|text| text.contains(REDACTED));
-    if !body.get("message").is_some_and(is_redacted) {
-        return;
+    if body.get("message").is_some_and(is_redacted) {
+        body.insert("message".into(), REDACTED.into());
     }
-    body.insert("message".into(), REDACTED.into());
-    let causes = body.get_mut("details").and_then(|details| details["causes"].as_array_mut());
+    let causes = body.get_mut("details").and_then(|details| details.get_mut("causes"));
+    let causes = causes.and_then(Value::as_array_mut);
     for cause in causes.into_iter().flatten().filter(|cause| is_redacted(&cause["message"])) {
         cause["message"] = REDACTED.into();
     }

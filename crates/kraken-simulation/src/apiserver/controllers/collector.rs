@@ -99,14 +99,14 @@ impl Inner {
         }
     }
 
-    /// Whether a dependent must be deleted before its owner stops waiting for its dependents.
+    /// Whether a dependent must be deleted or must forget its owner before that stops waiting for its dependents.
     fn goes_first(&self, state: &State, dependent: &Target, owner: &Object) -> bool {
         let Some(object) = state.store.get(dependent.kind.index, &dependent.key()) else { return false };
         let mut tasks = Vec::new();
         if !object.is_deleting() && self.was_dependent(state, &dependent.kind, object, owner.uid()) {
             self.task_of_dependent(state, &dependent.kind, object, &mut tasks);
         }
-        tasks.iter().any(|task| matches!(task, Task::Delete(..)))
+        tasks.iter().any(|task| matches!(task, Task::Delete(..) | Task::Forget(..)))
     }
 
     /// Whether the object already had this owner when the foreground deletion of the owner began: only then does it not

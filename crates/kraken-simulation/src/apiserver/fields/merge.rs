@@ -72,8 +72,11 @@ pub(in super::super) fn applied(
         None => merged,
     };
     let comparison = compare(node, Some(live), Some(&value));
-    let is_same = comparison.is_empty();
+    // What is not stored counts for a first apply.
+    let is_first = last.as_ref().is_none_or(|last| last.set.is_empty());
+    let is_same = is_first && comparison.is_empty();
     let comparison = comparison.without(ignored);
+    let is_same = is_same || (!is_first && comparison.is_empty());
     let mut changed = comparison.modified;
     changed.extend(&comparison.added);
     let conflicts: Vec<(Manager, Set)> = after

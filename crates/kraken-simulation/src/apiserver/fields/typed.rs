@@ -11,7 +11,7 @@ use crate::apiserver::{
 /// Whether a value has the types of its schema. Repeated items are allowed.
 pub(in super::super) fn is_typed(schema: &Schema, value: &Value) -> bool {
     let mut errors = Vec::new();
-    check(Node::Of(schema), value, "", &mut errors);
+    check(Node::Of(schema), value, "", false, &mut errors);
     errors.iter().all(|error| error.contains(DUPLICATE))
 }
 
@@ -20,7 +20,7 @@ const DUPLICATE: &str = ": duplicate entries for key ";
 /// The mismatches, as one text; empty if there are none.
 pub(super) fn untyped(node: Node<'_>, config: &Value) -> String {
     let mut errors = Vec::new();
-    check(node, config, "", &mut errors);
+    check(node, config, "", false, &mut errors);
     match errors.as_slice() {
         [] => String::new(),
         [one] => one.clone(),
@@ -28,7 +28,8 @@ pub(super) fn untyped(node: Node<'_>, config: &Value) -> String {
     }
 }
 
-fn check(node: Node<'_>, value: &Value, path: &str, errors: &mut Vec<String>) {
+/// `open` says whether unknown fields are allowed around the value, and so in it.
+fn check(node: Node<'_>, value: &Value, path: &str, open: bool, errors: &mut Vec<String>) {
     let mut wrong = |why: String| {
         let colon = if path.is_empty() { "" } else { ": " };
         errors.push(format!("{path}{colon}{why}"));
@@ -41,6 +42,7 @@ fn check(node: Node<'_>, value: &Value, path: &str, errors: &mut Vec<String>) {
     if value.is_null() {
         return;
     }
+    let open = open || schema.preserves_unknown;
     let got = || format!("&{{{}}}", go::plain(value));
     let got_syntax = || format!("&value.valueUnstructured{{Value:{}}}", go::syntax(value));
     match (schema.type_, value) {
@@ -48,23 +50,24 @@ fn check(node: Node<'_>, value: &Value, path: &str, errors: &mut Vec<String>) {
         (Some(Type::Object), Value::Object(map)) => {
             for (name, value) in map {
                 let below = format!("{path}.{name}");
-                if !is_declared(schema, meta, name) {
+                if !open && !is_declared(schema, meta, name) {
                     errors.push(format!("{below}: field not declared in schema"));
                     break;
                 }
-                check(node.field(name), value, &below, errors);
+                check(node.field(name), value, &below, open, errors);
             }
         }
         (Some(Type::Object), _) => wrong(format!("expected map, got {}", got())),
-        (Some(Type::Array), Value::Array(items)) => check_items(node, schema, items, path, errors),
+        (Some(Type::Array), Value::Array(items)) => check_items(node, (schema, open), items, path, errors),
         (Some(Type::Array), _) => wrong(format!("expected list, got {}", got())),
         // Anything is allowed here, but named fields have their types.
         (None, Value::Object(map)) => {
             for (name, value) in map.iter().filter(|(name, _)| schema.properties.contains_key(*name)) {
-                check(node.field(name), value, &format!("{path}.{name}"), errors);
+                check(node.field(name), value, &format!("{path}.{name}"), open, errors);
             }
         }
         (Some(Type::String), Value::String(_)) | (None, _) => {}
+        (Some(Type::String), Value::Number(_) | Value::Bool(_)) if schema.is_any_scalar() => {}
         (Some(Type::String), _) => wrong(format!("expected string, got {}", got_syntax())),
         (Some(Type::Integer | Type::Number), Value::Number(_)) => {}
         (Some(Type::Integer | Type::Number), _) => {
@@ -78,12 +81,17 @@ fn check(node: Node<'_>, value: &Value, path: &str, errors: &mut Vec<String>) {
 fn is_declared(schema: &Schema, is_root: bool, name: &str) -> bool {
     (is_root && matches!(name, "apiVersion" | "kind" | "metadata"))
         || schema.properties.contains_key(name)
-        || schema.preserves_unknown
         || matches!(schema.additional, Some(Additional::Of(_) | Additional::Any))
         || (!is_root && schema.properties.is_empty())
 }
 
-fn check_items(node: Node<'_>, schema: &Schema, items: &[Value], path: &str, errors: &mut Vec<String>) {
+fn check_items(
+    node: Node<'_>,
+    (schema, open): (&Schema, bool),
+    items: &[Value],
+    path: &str,
+    errors: &mut Vec<String>,
+) {
     let list = schema.list.as_ref().unwrap_or(&List::Atomic);
     let mut seen = Vec::new();
     for (index, value) in items.iter().enumerate() {
@@ -100,7 +108,7 @@ fn check_items(node: Node<'_>, schema: &Schema, items: &[Value], path: &str, err
             }
             seen.push(element);
         }
-        check(node.item(), value, &format!("{path}{step}"), errors);
+        check(node.item(), value, &format!("{path}{step}"), open, errors);
     }
 }
 

@@ -112,6 +112,12 @@ impl Schema {
         Compiler::default().schema(schema, "")
     }
 
+    /// Whether the server merges this text as a value of any scalar type, as it does those with a format.
+    pub(super) fn is_any_scalar(&self) -> bool {
+        self.type_ == Some(Type::String)
+            && self.limits.format.as_deref().is_some_and(|format| format != "byte")
+    }
+
     /// The schema of a field; `None` if the object must not have it.
     pub(super) fn field(&self, name: &str) -> Option<&Schema> {
         self.properties.get(name).or(match &self.additional {

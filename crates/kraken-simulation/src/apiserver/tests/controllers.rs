@@ -124,3 +124,30 @@ async fn a_dependent_between_two_foreground_deletions_stops_blocking() {
     assert!(between["deletionTimestamp"].is_null(), "{between}");
     assert_eq!(api.get(&format!("{MAPS}/owner"))["metadata"]["finalizers"], json!(["x.io/y"]));
 }
+
+#[tokio::test(start_paused = true)]
+async fn dependents_with_other_owners_forget_one_that_goes_in_the_foreground() {
+    let api = Api::new();
+    let (stays, goes) = (api.map("stays"), api.map("goes"));
+    let both = |name: &str, one: &Value, kind: &str, blocks: bool| {
+        let mut object = owned(name, one, true);
+        object["metadata"]["ownerReferences"][0]["kind"] = kind.into();
+        let mut other = owned(name, &goes, blocks)["metadata"]["ownerReferences"][0].clone();
+        if !blocks {
+            other.as_object_mut().unwrap().remove("blockOwnerDeletion");
+        }
+        object["metadata"]["ownerReferences"].as_array_mut().unwrap().push(other);
+        object["metadata"]["finalizers"] = json!(["x.io/y"]);
+        api.post(SECRETS, &object)
+    };
+    let first = both("first", &stays, "ConfigMap", true);
+    both("second", &first, "Secret", false);
+    let policy = json!({"propagationPolicy": "Foreground"});
+    api.send("DELETE", &format!("{MAPS}/goes"), "application/json", &policy);
+    after(&api, Duration::from_secs(5)).await;
+    assert_eq!(names(&api, MAPS), ["stays"]);
+    for name in ["first", "second"] {
+        let metadata = api.get(&format!("{SECRETS}/{name}"))["metadata"].clone();
+        assert_eq!(metadata["ownerReferences"].as_array().unwrap().len(), 1, "{metadata}");
+    }
+}

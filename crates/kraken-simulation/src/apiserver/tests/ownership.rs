@@ -98,6 +98,12 @@ async fn a_status_that_cannot_be_typed_drops_the_owners() {
     let (code, body) = api.merge(&format!("{VPCS}/a"), &json!({"status": {"conditions": "none"}}));
     assert_eq!((code, &body["status"]), (200, &status), "it is not stored");
     assert!(entries(&body).is_empty(), "{body}");
+
+    let mut object = vpc("b");
+    let condition =
+        json!({"type": "Ready", "status": "True", "reason": "a", "message": "", "lastTransitionTime": 1.25});
+    object["status"] = json!({"conditions": [condition]});
+    assert_eq!(entries(&api.post(VPCS, &object)).len(), 1, "a text with a format is any scalar");
 }
 
 #[tokio::test]
@@ -178,4 +184,16 @@ async fn metadata_that_a_status_does_not_store_is_owned_anew_each_time() {
     let first = label("y");
     tokio::time::advance(std::time::Duration::from_secs(2)).await;
     assert!(label("z") > first);
+}
+
+#[tokio::test]
+async fn named_fields_of_an_open_value_have_their_types_and_unknown_ones_are_applied() {
+    let api = Api::new();
+    let applied = |reference: Value| {
+        let mut object = vpc("a");
+        object["spec"]["tags"] = json!({"team": {"valueFrom": reference}});
+        api.apply(&format!("{VPCS}/a"), "one", true, &object).0
+    };
+    assert_eq!(applied(json!({"configMap": ""})), 500, "not a map");
+    assert_eq!(applied(json!({"ref": "VPC/main", "unknown": 1})), 201);
 }

@@ -10,7 +10,7 @@ mod samples;
 mod values;
 mod writes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -64,6 +64,8 @@ pub struct Generator<'a> {
     queue: Vec<What>,
     /// How many creations come first.
     creates: usize,
+    /// The objects whose metadata was sent with a status.
+    sent: BTreeSet<Key>,
 }
 
 impl<'a> Generator<'a> {
@@ -94,6 +96,7 @@ impl<'a> Generator<'a> {
             watches: Vec::new(),
             pending: None,
             queue,
+            sent: BTreeSet::new(),
             creates: if profile == Profile::Plain { FIRST } else { 0 },
         }
     }
@@ -232,6 +235,12 @@ impl<'a> Generator<'a> {
 
     fn manager(&mut self) -> String {
         self.random.one(MANAGERS).to_owned()
+    }
+
+    /// Whether a write may send metadata: with a status, which does not store it, only once for each object. A second
+    /// time changes nothing but the time of its owner, which is in seconds, so that the second decides whether it is a write.
+    fn sends_metadata(&mut self, key: &Key, status: bool) -> bool {
+        !status || (self.random.chance(30) && self.sent.insert(key.clone()))
     }
 
     /// The query of a write.

@@ -83,6 +83,7 @@ impl Generator<'_> {
     /// Up to two owners: of the same namespace mostly, sometimes absent ones.
     fn owners_of(&mut self, key: &Key) -> Value {
         let mut owners = Vec::new();
+        let mut known: Vec<Key> = Vec::new();
         for _ in 0..self.random.below(3) {
             let mut owner = self.any_object(|_| true);
             if !self.random.chance(8) {
@@ -91,7 +92,11 @@ impl Generator<'_> {
             if self.random.chance(10) {
                 owner.2 = "absent".into();
             }
+            if known.iter().any(|other| self.owns(other, &owner) || self.owns(&owner, other)) {
+                continue;
+            }
             let mut reference = self.owner(&owner);
+            known.push(owner);
             if !owners.is_empty() {
                 reference["controller"] = false.into();
             }
@@ -103,9 +108,30 @@ impl Generator<'_> {
         owners.into()
     }
 
+    /// Whether an object that remains because of its own finalizer has dependents that do not block: the garbage collector
+    /// deletes them if it looks at them before it sees that nothing blocks their owner.
+    fn may_go_first(&self, key: &Key) -> bool {
+        let is_held = self.objects.get(key).is_some_and(|object| object["metadata"]["finalizers"].is_array());
+        let is_loose = |reference: &Value| {
+            reference["name"] == key.2.as_str() && reference["blockOwnerDeletion"] != true
+        };
+        let mut owners =
+            self.objects.values().filter_map(|object| object["metadata"]["ownerReferences"].as_array());
+        is_held && owners.any(|owners| owners.iter().any(is_loose))
+    }
+
+    /// Whether the first object is an owner of the second. If both own a third one, what becomes of that depends on which
+    /// of them the garbage collector handles first.
+    fn owns(&self, owner: &Key, object: &Key) -> bool {
+        let owners = self.objects.get(object).map(|object| &object["metadata"]["ownerReferences"]);
+        let is_it = |reference: &Value| reference["name"] == owner.2.as_str();
+        owners.and_then(Value::as_array).into_iter().flatten().any(is_it)
+    }
+
     fn delete_by_policy(&mut self) -> What {
         let key = self.any_object(|_| true);
         let policy = self.random.one(["Background", "Foreground", "Orphan", "Foreground", ""]);
+        let policy = if policy == "Foreground" && self.may_go_first(&key) { "Background" } else { policy };
         let body =
             if policy.is_empty() { Body::None } else { Body::Json(json!({"propagationPolicy": policy})) };
         let path = self.path_of(&key);

@@ -88,18 +88,24 @@ impl Generator<'_> {
             }
         }
         // Most have one: if one operation fails, all do.
+        let sends_metadata = self.sends_metadata(&key, status);
         let more = if self.random.chance(35) { 1 + self.random.below(2) } else { 0 };
         for _ in 0..=more {
-            operations.push(self.operation(&key, status));
+            operations.push(self.operation(&key, status, sends_metadata));
         }
         self.write("PATCH", key, status, Some(JSON_PATCH), Body::Json(operations.into()))
     }
 
-    fn operation(&mut self, key: &Key, status: bool) -> Value {
+    fn operation(&mut self, key: &Key, status: bool, sends_metadata: bool) -> Value {
         let wanted = if status { "status" } else { "spec" };
         let contents = self.contents(key.0);
-        let known = self.objects.get(key).map(pointers).unwrap_or_default();
-        match self.random.below(16) {
+        let mut known = self.objects.get(key).map(pointers).unwrap_or_default();
+        let what =
+            if sends_metadata { self.random.below(16) } else { [0, 1, 2, 10, 12, 14][self.random.below(6)] };
+        if !sends_metadata {
+            known.retain(|pointer| !pointer.starts_with("/metadata"));
+        }
+        match what {
             0..=4 => {
                 let names: Vec<&String> = contents.keys().collect();
                 match names.iter().find(|name| **name == wanted).or(names.first()) {
@@ -129,7 +135,7 @@ impl Generator<'_> {
             _ if known.is_empty() => json!({"op": "remove", "path": "/nothing"}),
             _ => {
                 let path = known[self.random.below(known.len())].clone();
-                match self.random.below(3) {
+                match self.random.below(if sends_metadata { 3 } else { 2 }) {
                     0 => json!({"op": "remove", "path": path}),
                     1 => json!({"op": "replace", "path": path, "value": "replaced"}),
                     _ => json!({"op": "move", "from": path, "path": "/metadata/annotations/moved"}),
@@ -141,7 +147,8 @@ impl Generator<'_> {
     pub(super) fn merge_patch(&mut self, status: bool) -> What {
         let key = self.any_object(|kind| !status || kind.status);
         let mut body = self.partial(&key, status);
-        let mut metadata = self.metadata();
+        let sends_metadata = self.sends_metadata(&key, status);
+        let mut metadata = if sends_metadata { self.metadata() } else { Map::new() };
         let step = self.version(&key);
         if step != usize::MAX && self.random.chance(40) {
             metadata.insert("resourceVersion".into(), format!("<<{step}/metadata/resourceVersion>>").into());
@@ -149,7 +156,7 @@ impl Generator<'_> {
         if step != usize::MAX && self.random.chance(15) {
             metadata.insert("uid".into(), format!("<<{step}/metadata/uid>>").into());
         }
-        match self.random.below(30) {
+        match self.random.below(if sends_metadata { 30 } else { 3 }) {
             0 => drop(body.insert("data".into(), json!({"small": null}))),
             1 => drop(body.insert("spec".into(), Value::Null)),
             2 => drop(metadata.insert("name".into(), "other".into())),
@@ -183,7 +190,11 @@ impl Generator<'_> {
             self.any_object(|kind| !status || kind.status)
         };
         let mut body = self.partial(&key, status);
-        let mut metadata = self.metadata();
+        if !status {
+            // See the list of differences in docs/performance/simulation.md.
+            body.remove("status");
+        }
+        let mut metadata = if self.sends_metadata(&key, status) { self.metadata() } else { Map::new() };
         if self.random.chance(60) {
             metadata.insert("name".into(), key.2.clone().into());
         }
