@@ -14,9 +14,8 @@ impl Checks {
     /// namespace has moved, or its controller has been restarted elsewhere.
     pub(super) fn has_lost_its_place(&self, uid: &str, record: &Record) -> bool {
         let is_near = |account: &&Record| account.kind == "Account" && account.namespace == record.namespace;
-        let has_moved = || {
-            self.places_of(uid).len() > 1 || self.history.records.values().filter(is_near).any(has_moved)
-        };
+        let has_moved =
+            || self.places_of(uid).len() > 1 || self.history.records.values().filter(is_near).any(has_moved);
         record.disturbed.is_some() && has_moved()
     }
 
