@@ -69,7 +69,7 @@ impl Endpoint {
         };
         let kind = kinds.find(group, plural).filter(|kind| kind.version == version);
         let kind = kind.ok_or_else(Fault::no_path)?;
-        let is_named = kind.namespaced == !namespace.is_empty() && !name.is_empty();
+        let is_named = kind.namespaced != namespace.is_empty() && !name.is_empty();
         let is_served = match subresource {
             "" => true,
             "status" => kind.status,

@@ -55,7 +55,9 @@ pub(in super::super) fn drop_nulls(value: &mut Value, schema: &Schema) {
         }),
         Value::Array(items) => {
             let Some(of) = &schema.items else { return };
-            items.iter_mut().for_each(|item| drop_nulls(item, of));
+            for item in items {
+                drop_nulls(item, of);
+            }
         }
         _ => {}
     }
