@@ -5,6 +5,7 @@
 //! before and after each request. It is deterministic and uses only tokio's clock: the same requests at the same times
 //! have the same responses.
 
+mod apply;
 mod controllers;
 mod decode;
 mod delete;

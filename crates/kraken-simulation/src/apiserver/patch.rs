@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     Inner, State,
-    decode::{self, decode, decode_applied, typed},
+    decode::{self, decode, typed},
     fault::Fault,
-    fields::{Managed, Manager, Operation, applied, is_typed, scaled, updated},
+    fields::{Managed, Manager, Operation, is_typed, scaled, updated},
     kinds::{Kind, Nature},
     meta, operations,
     request::{self, Query, Target},
@@ -28,7 +28,7 @@ pub(super) struct Request<'a> {
 }
 
 impl Request<'_> {
-    fn author(&self, operation: Operation) -> Author {
+    pub(super) fn author(&self, operation: Operation) -> Author {
         let manager = Manager {
             operation,
             name: request::manager(self.query, self.headers),
@@ -38,11 +38,11 @@ impl Request<'_> {
         Author { manager, dry_run: self.query.dry_run() }
     }
 
-    fn strict(&self) -> bool {
+    pub(super) fn strict(&self) -> bool {
         self.query.get("fieldValidation") == Some("Strict")
     }
 
-    fn json(&self) -> Result<Value, Fault> {
+    pub(super) fn json(&self) -> Result<Value, Fault> {
         serde_json::from_slice(self.body).map_err(|error| {
             Fault::bad_request(format!(
                 "the object provided is unrecognized (must be of type {}): {error}",
@@ -188,64 +188,6 @@ impl Inner {
         self.update(state, target, &existing, (value, emptied), &author)
     }
 
-    /// Server-side apply.
-    fn apply(&self, state: &mut State, request: &Request<'_>) -> Result<Written, Fault> {
-        let (target, query) = (request.target, request.query);
-        let kind = &target.kind;
-        let mut config = request.json()?;
-        let existing = state.store.get(kind.index, &target.key()).cloned();
-        if existing.is_none() && !target.subresource.is_empty() {
-            return Err(Fault::not_found(kind, &target.name));
-        }
-        let (api_version, named) = (text(&config["apiVersion"]), text(&config["kind"]));
-        if api_version != kind.api_version() || named != kind.kind {
-            let slash = if api_version.contains('/') { "" } else { "/" };
-            let message = format!("invalid object type: {slash}{api_version}, Kind={named}");
-            return Err(Fault::bad_request(message));
-        }
-        config = typed(kind, config)?;
-        if config["metadata"].get("managedFields").is_some_and(|fields| !fields.is_null()) {
-            return Err(Fault::bad_request("metadata.managedFields must be nil"));
-        }
-        let author = request.author(Operation::Apply);
-        let (nothing, nobody) = (json!({}), Managed::default());
-        let (live, managed) = match &existing {
-            Some(existing) => (&*existing.value, &*existing.managed),
-            None => (&nothing, &nobody),
-        };
-        let zero = decode::zero_object(kind);
-        let how = (query.is_true("force"), ignored(kind, &target.subresource), zero.as_ref());
-        let schemas = (&*kind.schema, &*self.kinds.meta);
-        let applied = applied(schemas, live, &config, managed, &author.manager, &time::now(), how)?;
-        let metadata = applied.value["metadata"].clone();
-        let emptied = emptied(kind, &applied.value);
-        // What Go's types cannot hold is an internal error here.
-        let malformed = |fault: Fault| if kind.is_custom() { fault } else { fault.unconverted() };
-        let value = decode_applied(&self.kinds, kind, applied.value, request.strict()).map_err(malformed)?;
-        let is_raw =
-            kind.is_custom() && target.subresource.is_empty() && is_raw(&metadata, &value["metadata"]);
-        let draft = Draft { value, managed: applied.managed, is_raw, emptied };
-        let Some(existing) = existing else {
-            let Draft { mut value, managed, is_raw, .. } = draft;
-            if let Some(uid) = value["metadata"]["uid"].as_str() {
-                let why = format!(
-                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-                );
-                return Err(Fault::conflict(kind, &target.name, &why));
-            }
-            self.place(target, &mut value)?;
-            self.check_name(target, &value)?;
-            self.begin(state, target, &mut value)?;
-            self.admit(state, target, &target.name, true)?;
-            if !author.dry_run {
-                meta::take(&mut value, "resourceVersion");
-            }
-            return self.insert(state, target, Draft { is_raw, ..Draft::new(value, managed) }, &author);
-        };
-        self.check_name(target, &draft.value)?;
-        self.replace(state, target, &existing, draft, &author)
-    }
-
     /// A change by a Kubernetes controller, without a version precondition.
     pub(super) fn edit(&self, state: &mut State, target: &Target, change: impl FnOnce(&mut Value)) {
         let Some(existing) = state.store.get(target.kind.index, &target.key()).cloned() else { return };
@@ -264,7 +206,7 @@ impl Inner {
     }
 
     /// The names in the body are those of the path.
-    fn check_name(&self, target: &Target, body: &Value) -> Result<(), Fault> {
+    pub(super) fn check_name(&self, target: &Target, body: &Value) -> Result<(), Fault> {
         let namespace = body["metadata"]["namespace"].as_str().unwrap_or_default();
         if !namespace.is_empty() && namespace != target.namespace {
             return Err(Fault::bad_request(OTHER_NAMESPACE));
@@ -327,7 +269,7 @@ fn other_uid(target: &Target, wanted: &str, is: &str, dry_run: bool) -> Fault {
 }
 
 /// The data that is there and empty: an immutable object must not get it, although it is not stored.
-fn emptied(kind: &Kind, value: &Value) -> Vec<&'static str> {
+pub(super) fn emptied(kind: &Kind, value: &Value) -> Vec<&'static str> {
     let is_empty = |field: &&str| value[*field].as_object().is_some_and(serde_json::Map::is_empty);
     match kind.nature {
         // `data` is set to nothing by default.
@@ -335,20 +277,6 @@ fn emptied(kind: &Kind, value: &Value) -> Vec<&'static str> {
         Nature::Secret => ["data"].into_iter().filter(is_empty).collect(),
         _ => Vec::new(),
     }
-}
-
-/// Whether applied metadata has something empty that is stored and that no reader sees.
-fn is_raw(applied: &Value, seen: &Value) -> bool {
-    let is_empty = |value: &Value| match value {
-        Value::Null => true,
-        Value::Object(map) => map.is_empty() || map.values().any(Value::is_null),
-        Value::Array(items) => items.is_empty(),
-        _ => false,
-    };
-    let fields = ["labels", "annotations", "finalizers", "ownerReferences"];
-    fields.into_iter().any(|field| {
-        applied.get(field).is_some_and(|value| is_empty(value) && seen.get(field) != Some(value))
-    })
 }
 
 /// Whether the part of a custom resource that the endpoint does not write can be compared: otherwise the server forgets
@@ -364,10 +292,6 @@ fn is_tracked(target: &Target, live: Option<&Value>, new: &Value) -> bool {
     !target.kind.is_custom()
         || live.and_then(|live| live.get(other)) == Some(value)
         || is_typed(schema, value)
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 /// The object with a patch.

@@ -5,6 +5,7 @@ mod contents;
 mod edits;
 mod kinds;
 mod owners;
+mod patches;
 mod reads;
 mod samples;
 mod values;

@@ -31,7 +31,7 @@ impl Generator<'_> {
     }
 
     pub(super) fn list(&mut self) -> What {
-        if !self.cut.is_empty() && self.random.chance(45) {
+        if !self.cut.is_empty() && self.random.chance(60) {
             let index = self.random.below(self.cut.len());
             let (step, mut request) = self.cut[index].clone();
             request.query.retain(|(key, _)| key != "continue" && !key.starts_with("resourceVersion"));
@@ -44,8 +44,8 @@ impl Generator<'_> {
         let mut request = self.collection();
         request.metadata_only = self.random.chance(25);
         let is_everywhere = !request.path.contains("/namespaces/");
-        if !is_everywhere && self.random.chance(35) {
-            request.query.push(("limit".into(), (1 + self.random.below(3)).to_string()));
+        if !is_everywhere && self.random.chance(50) {
+            request.query.push(("limit".into(), (1 + self.random.below(2)).to_string()));
         }
         match self.random.below(10) {
             0 | 1 => {
