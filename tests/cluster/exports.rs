@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use k8s_openapi::ByteString;
 use kraken_testing::SuiteOptions;
-use kraken_tests::{Person, TestEnv};
+use kraken_tests::{TestEnv, TestUser};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
@@ -265,8 +265,8 @@ async fn restarting_requires_the_permission_to_patch_the_workload() -> Result<()
     let test_env = TestEnv::new().await?;
     let exports = json!({"apiGroups": ["configexport.kraken-iac.eoinfennessy.com"], "resources": ["configexports"], "verbs": ["*"]});
     let deployments = json!({"apiGroups": ["apps"], "resources": ["deployments"], "resourceNames": ["client"], "verbs": ["patch"]});
-    let writer = Person::new(&test_env, "writer", &json!([exports])).await?;
-    let operator = Person::new(&test_env, "operator", &json!([exports, deployments])).await?;
+    let writer = TestUser::new(&test_env, "writer", &json!([exports])).await?;
+    let operator = TestUser::new(&test_env, "operator", &json!([exports, deployments])).await?;
     let value = "{key: a, value: x}";
     let one = restarting("ConfigMap", value, "{kind: Deployment, name: client}");
     let refusal = writer.refused(&one).await?;

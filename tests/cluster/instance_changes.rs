@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use kraken_simulator::{How, Instance, Simulator, SimulatorOptions, When};
+use kraken_simulator::{FailureMode, FailurePoint, Instance, Simulator, SimulatorOptions};
 use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions};
 use kraken_tests::{TestEnv, test_env::TIMEOUT};
 use kube::api::{Patch, PatchParams};
@@ -87,8 +87,8 @@ async fn a_type_changes_by_stop_and_start_if_allowed() -> Result<()> {
     assert!(!after.tags.contains_key("kraken-iac.eoinfennessy.com/disruption"), "{:?}", after.tags);
 
     // A rejected change must neither leave the instance stopped nor stop it repeatedly.
-    let refusal = How::error(400, "InvalidParameterValue", "not on this host");
-    cloud.fail_next("ModifyInstanceAttribute", When::Before, refusal);
+    let refusal = FailureMode::error(400, "InvalidParameterValue", "not on this host");
+    cloud.fail_next("ModifyInstanceAttribute", FailurePoint::Before, refusal);
     set(&test_env, "a", json!({"instanceType": {"value": "t2.huge"}})).await?;
     let message = test_env.not_ready("EC2Instance", "a", "ImmutableField").await?;
     assert!(message.contains("AWS rejected it"), "{message}");
@@ -148,8 +148,8 @@ async fn an_instance_that_kraken_stopped_is_named_while_paused_and_started_with_
     set(&test_env, "halfway", json!({"lifecycle": {"paused": true}})).await?;
     test_env.not_ready("EC2Instance", "halfway", "Paused").await?;
     // The state if Kraken is paused between the stop and the change.
-    cloud.tag_outside(&id, "kraken-iac.eoinfennessy.com/disruption", Some("stop"))?;
-    cloud.stop_outside(&id)?;
+    cloud.tag_out_of_band(&id, "kraken-iac.eoinfennessy.com/disruption", Some("stop"))?;
+    cloud.stop_out_of_band(&id)?;
     set(
         &test_env,
         "halfway",
@@ -255,7 +255,7 @@ async fn kubectl_scale_sets_the_number_down_to_none() -> Result<()> {
 #[tokio::test]
 async fn adopting_an_instance_does_not_change_its_metadata_service() -> Result<()> {
     let (test_env, cloud) = test_env().await?;
-    let id = cloud.launch_outside("ami-12c6146b", "t2.nano", &[])?;
+    let id = cloud.launch_out_of_band("ami-12c6146b", "t2.nano", &[])?;
     test_env.apply(&instance("a", 1, &format!(", lifecycle: {{adopt: {{id: {id}}}}}"))).await?;
     test_env.ready("EC2Instance", "a").await?;
     assert_eq!(calls(cloud, "ModifyInstanceMetadataOptions", &id), 0);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use kraken_simulator::{Call, How, Kind, Simulator, SimulatorOptions, When};
+use kraken_simulator::{Call, FailureMode, FailurePoint, Kind, Simulator, SimulatorOptions};
 use kraken_testing::SuiteOptions;
 use kraken_tests::{TestEnv, test_env::condition};
 use serde_json::{Value, json};
@@ -177,11 +177,12 @@ async fn a_change_already_in_place_counts_as_success(scene: &Scene) -> Result<()
         ("AssociateVpcCidrBlock", "CidrConflict"),
         ("AuthorizeSecurityGroupEgress", "InvalidPermission.Duplicate"),
     ] {
-        cloud.fail_next(action, When::After, How::error(400, code, "It is so already."));
+        cloud.fail_next(action, FailurePoint::After, FailureMode::error(400, code, "It is so already."));
     }
     // One of two rules exists already when they are added.
-    let duplicate = How::error(400, "InvalidPermission.Duplicate", "the specified rule already exists");
-    cloud.fail_next("AuthorizeSecurityGroupIngress", When::Before, duplicate);
+    let duplicate =
+        FailureMode::error(400, "InvalidPermission.Duplicate", "the specified rule already exists");
+    cloud.fail_next("AuthorizeSecurityGroupIngress", FailurePoint::Before, duplicate);
     let more = "secondaryCIDRBlocks: {value: [10.71.0.0/16]}";
     scene.apply("VPC", "more", &format!("cidrBlock: {{value: 10.70.0.0/16}}, {more}"), "").await?;
     let vpc = "vpcID: {valueFrom: {krakenResource: {kind: vpc, name: more}}}";
@@ -234,7 +235,7 @@ async fn removed_tags_are_set_again(scene: &Scene) -> Result<()> {
     ] {
         let id = id(&scene.test_env, kind, name).await?;
         for key in KEYS {
-            scene.cloud.tag_outside(&id, key, None)?;
+            scene.cloud.tag_out_of_band(&id, key, None)?;
         }
         scene.alone(of, kind, name, &id).await?;
     }
@@ -244,7 +245,7 @@ async fn removed_tags_are_set_again(scene: &Scene) -> Result<()> {
 
 fn creations(cloud: &Simulator) -> usize {
     let creates = |call: &&Call| {
-        !call.outside
+        !call.out_of_band
             && (call.action.starts_with("Create") && call.action != "CreateTags"
                 || call.action.starts_with("Allocate"))
     };

@@ -1,7 +1,7 @@
 //! Kinds without a client token: the object of a create call without a response is found, and not created again.
 
 use anyhow::Result;
-use kraken_simulator::{How, Simulator, SimulatorOptions, When};
+use kraken_simulator::{FailureMode, FailurePoint, Simulator, SimulatorOptions};
 use kraken_testing::SuiteOptions;
 use kraken_tests::TestEnv;
 
@@ -17,7 +17,7 @@ async fn a_creation_without_a_response_is_found_and_not_repeated() -> Result<()>
         ("InternetGateway", "CreateInternetGateway", "tags: {Team: net}"),
         ("ElasticIP", "AllocateAddress", "tags: {Team: net}"),
     ] {
-        cloud.fail_next(action, When::After, How::Drop);
+        cloud.fail_next(action, FailurePoint::After, FailureMode::Drop);
         test_env.apply(&resource(kind, "a", spec)).await?;
         test_env.ready(kind, "a").await?;
         assert_eq!(cloud.count(action), 1, "{action}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use kraken_tests::{Person, TestEnv};
+use kraken_tests::{TestEnv, TestUser};
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ const APPROVED: &str = "kraken-iac.eoinfennessy.com/approved-plan";
 
 /// A user with all permissions on Kraken's kinds, who can approve if `approves`, and can get the Secrets `mine` and
 /// `a.b`.
-async fn person(test_env: &TestEnv, approves: bool) -> Result<Person> {
+async fn user(test_env: &TestEnv, approves: bool) -> Result<TestUser> {
     let groups = ["aws", "configexport", "core"].map(|group| format!("{group}.kraken-iac.eoinfennessy.com"));
     let mut verbs = vec!["get", "list", "create", "update", "patch", "delete", "deletecollection"];
     if approves {
@@ -21,12 +21,12 @@ async fn person(test_env: &TestEnv, approves: bool) -> Result<Person> {
         {"apiGroups": groups, "resources": ["*"], "verbs": verbs},
         {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["mine", "a.b"], "verbs": ["get"]},
     ]);
-    let person = Person::new(test_env, if approves { "approver" } else { "jane" }, &rules).await?;
+    let user = TestUser::new(test_env, if approves { "approver" } else { "jane" }, &rules).await?;
     // Policies and permissions take effect after a delay.
     let forged = state("vpc.aws.forged");
     for _ in 0..200 {
-        match person.apply(&forged).await {
-            Err(error) if format!("{error:#}").contains("ValidatingAdmissionPolicy") => return Ok(person),
+        match user.apply(&forged).await {
+            Err(error) if format!("{error:#}").contains("ValidatingAdmissionPolicy") => return Ok(user),
             _ => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
@@ -84,7 +84,7 @@ fn entry(key: &str, value: &Value) -> Value {
 #[tokio::test]
 async fn the_author_of_a_resource_must_be_able_to_get_its_secrets() -> Result<()> {
     let test_env = TestEnv::new().await?;
-    let jane = person(&test_env, false).await?;
+    let jane = user(&test_env, false).await?;
     let rule = |field: &str, value: Value| {
         let mut rule = json!({"protocol": {"value": "tcp"}, "fromPort": {"value": 80}, "toPort": {"value": 80},
             "cidrBlocks": {"value": ["10.0.0.0/8"]}});
@@ -134,7 +134,7 @@ fn key_pair(name: &str, secret: &str) -> String {
 #[tokio::test]
 async fn the_author_of_a_key_pair_must_be_able_to_get_the_secret_of_its_key() -> Result<()> {
     let test_env = TestEnv::new().await?;
-    let jane = person(&test_env, false).await?;
+    let jane = user(&test_env, false).await?;
     let denied =
         |name: &str| format!("you must be allowed to get the Secrets that this resource refers to: {name}");
     let message = jane.refused(&key_pair("a", "other")).await?;
@@ -152,7 +152,7 @@ async fn the_author_of_a_key_pair_must_be_able_to_get_the_secret_of_its_key() ->
 #[tokio::test]
 async fn an_edit_requires_permission_only_for_new_references() -> Result<()> {
     let test_env = TestEnv::new().await?;
-    let jane = person(&test_env, false).await?;
+    let jane = user(&test_env, false).await?;
     test_env.apply(&instance("a", &secret("other", "k"))).await?;
     jane.patch("EC2Instance", "a", &json!({"spec": {"maxCount": {"value": 2}}})).await?;
     jane.patch("EC2Instance", "a", &json!({"metadata": {"labels": {"a": "b"}}})).await?;
@@ -182,7 +182,7 @@ async fn an_edit_requires_permission_only_for_new_references() -> Result<()> {
 #[tokio::test]
 async fn only_controllers_write_published_objects() -> Result<()> {
     let test_env = TestEnv::new().await?;
-    let jane = person(&test_env, true).await?;
+    let jane = user(&test_env, true).await?;
     let message = jane.refused(&state("vpc.aws.a")).await?;
     assert!(message.contains("static-<name>"), "{message}");
     jane.apply(&state("static-facts")).await?;
@@ -221,7 +221,7 @@ async fn only_controllers_write_published_objects() -> Result<()> {
 #[tokio::test]
 async fn a_protected_resource_cannot_be_deleted_directly_or_with_its_namespace() -> Result<()> {
     let test_env = TestEnv::new().await?;
-    let jane = person(&test_env, false).await?;
+    let jane = user(&test_env, false).await?;
     let cidr = json!({"cidrBlock": {"value": "10.0.0.0/16"}, "lifecycle": {"protect": true, "paused": true}});
     jane.apply(&of_aws("VPC", "a", &cidr)).await?;
     let deletion = jane.api("aws", "VPC").delete("a", &DeleteParams::default()).await;
@@ -238,7 +238,7 @@ async fn a_protected_resource_cannot_be_deleted_directly_or_with_its_namespace()
 #[tokio::test]
 async fn approving_requires_its_own_verb() -> Result<()> {
     let test_env = TestEnv::new().await?;
-    let (jane, approver) = (person(&test_env, false).await?, person(&test_env, true).await?);
+    let (jane, approver) = (user(&test_env, false).await?, user(&test_env, true).await?);
     let spec = |approval: &str| json!({"cidrBlock": {"value": "10.0.0.0/16"}, "lifecycle": {"approval": approval, "paused": true}});
     jane.apply(&of_aws("VPC", "a", &spec("Manual"))).await?;
     let approve = json!({"metadata": {"annotations": {APPROVED: "hash"}}});
@@ -259,8 +259,8 @@ async fn approving_requires_its_own_verb() -> Result<()> {
 #[tokio::test]
 async fn users_with_the_standard_roles_can_work_under_the_policies() -> Result<()> {
     let test_env = TestEnv::new().await?;
-    let editor = Person::bound(&test_env, "editor", "ClusterRole", "edit").await?;
-    let administrator = Person::bound(&test_env, "administrator", "ClusterRole", "admin").await?;
+    let editor = TestUser::bound(&test_env, "editor", "ClusterRole", "edit").await?;
+    let administrator = TestUser::bound(&test_env, "administrator", "ClusterRole", "admin").await?;
     let vpc = of_aws(
         "VPC",
         "a",

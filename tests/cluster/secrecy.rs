@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail, ensure};
 use k8s_openapi::ByteString;
-use kraken_simulator::{How, When};
+use kraken_simulator::{FailureMode, FailurePoint};
 use kraken_testing::SuiteOptions;
 use kraken_tests::{
     TestEnv,
@@ -77,7 +77,11 @@ async fn values_of_secrets_are_absent_from_all_output_at_every_log_level() -> Re
         encoded.as_str().unwrap_or_default(),
         script.replace(' ', "%20")
     );
-    proxy.fail_always("RunInstances", When::Before, How::error(400, "InvalidParameterValue", &quoted));
+    proxy.fail_always(
+        "RunInstances",
+        FailurePoint::Before,
+        FailureMode::error(400, "InvalidParameterValue", &quoted),
+    );
     test_env.apply(&instance("a", "userData")).await?;
     let message = test_env.not_ready("EC2Instance", "a", "CloudRefused").await?;
     assert!(message.contains("***"), "{message}");

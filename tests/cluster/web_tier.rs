@@ -94,7 +94,7 @@ async fn a_web_tier_is_created_updated_and_deleted_in_order() -> Result<()> {
     for sample in tier.resources() {
         tier.test_env.gone(&sample.gvk.kind, &sample.name).await?;
     }
-    assert!(tier.cloud.alive().is_empty(), "{:?}", tier.cloud.alive());
+    assert!(tier.cloud.live_counts().is_empty(), "{:?}", tier.cloud.live_counts());
     let in_vain = tier.cloud.dependency_violations();
     assert!(in_vain.is_empty(), "{in_vain:?}");
     Ok(())
@@ -106,17 +106,17 @@ async fn out_of_band_changes_are_reverted() -> Result<()> {
     let cloud = &tier.cloud;
     let group = tier.id("SecurityGroup", "web").await?;
     let before = cloud.count("RevokeSecurityGroupIngress");
-    cloud.add_rule_outside(&group, 22, "0.0.0.0/0")?;
+    cloud.add_rule_out_of_band(&group, 22, "0.0.0.0/0")?;
     tier.reverted("RevokeSecurityGroupIngress", before).await?;
 
     let table = tier.id("RouteTable", "web").await?;
     let before = cloud.count("CreateRoute");
-    cloud.remove_route_outside(&table, "0.0.0.0/0")?;
+    cloud.remove_route_out_of_band(&table, "0.0.0.0/0")?;
     tier.reverted("CreateRoute", before).await?;
 
     let vpc = tier.id("VPC", "web").await?;
     let before = cloud.count("CreateTags");
-    cloud.tag_outside(&vpc, "Name", Some("by another team"))?;
+    cloud.tag_out_of_band(&vpc, "Name", Some("by another team"))?;
     tier.reverted("CreateTags", before).await?;
 
     let state = tier.test_env.get("StateDeclaration", "routetable.aws.web").await?;
@@ -125,12 +125,12 @@ async fn out_of_band_changes_are_reverted() -> Result<()> {
         associations.and_then(|all| all.iter().find_map(|one| one["RouteTableAssociationId"].as_str()));
     let association = association.with_context(|| format!("no subnet is associated: {state}"))?;
     let before = cloud.count("AssociateRouteTable");
-    cloud.outside("DisassociateRouteTable", &[("AssociationId", association)])?;
+    cloud.out_of_band("DisassociateRouteTable", &[("AssociationId", association)])?;
     tier.reverted("AssociateRouteTable", before).await?;
 
     let listener = tier.id("Listener", "web").await?;
     let before = cloud.count("ModifyListener");
-    cloud.move_listener_outside(&listener, 81)?;
+    cloud.change_port_out_of_band(&listener, 81)?;
     tier.reverted("ModifyListener", before).await?;
     tier.state("Listener", "web", |data| data["listener"]["Port"] == 80).await?;
 
@@ -140,7 +140,7 @@ async fn out_of_band_changes_are_reverted() -> Result<()> {
     let (field, value) =
         (format!("{condition}.Field"), format!("{condition}.PathPatternConfig.Values.member.1"));
     let by_hand = [("RuleArn", rule.as_str()), (field.as_str(), "path-pattern"), (value.as_str(), "/pong")];
-    cloud.outside_elb("ModifyRule", &by_hand)?;
+    cloud.out_of_band_elb("ModifyRule", &by_hand)?;
     tier.reverted("ModifyRule", before).await?;
     let mut second = tier.test_env.get("ListenerRule", "web-ping").await?["spec"].clone();
     second["conditions"] = json!({"pathPatterns": {"value": ["/other"]}});
@@ -157,7 +157,7 @@ async fn out_of_band_changes_are_reverted() -> Result<()> {
     let instance = tier.id("EC2Instance", "web-a").await?;
     let before = cloud.count("RegisterTargets");
     let target = [("TargetGroupArn", targets.as_str()), ("Targets.member.1.Id", &instance)];
-    cloud.outside_elb("DeregisterTargets", &target)?;
+    cloud.out_of_band_elb("DeregisterTargets", &target)?;
     tier.reverted("RegisterTargets", before).await?;
     tier.all_ready().await
 }

@@ -50,14 +50,14 @@ impl InProcess {
     /// # Errors
     /// When the control plane does not answer, or a flag is unknown.
     pub async fn with(test_env: &TestEnv, cloud: &Cloud, flags: &[&str]) -> Result<Self> {
-        Self::through(test_env, cloud, flags, None).await
+        Self::with_proxy(test_env, cloud, flags, None).await
     }
 
     /// The same through a proxy before the API server, which listens at this address.
     ///
     /// # Errors
     /// As [`InProcess::with`].
-    pub async fn through(
+    pub async fn with_proxy(
         test_env: &TestEnv,
         cloud: &Cloud,
         flags: &[&str],

@@ -1,5 +1,5 @@
 //! The objects that the API server needs to call a controller's webhooks: the ValidatingWebhookConfiguration, generated from
-//! the same table as the routes, a Service, and the empty Secret that the [keeper](crate::keeper) manages. Pure.
+//! the same table as the routes, a Service, and the empty Secret that the [rotator](crate::rotator) manages. Pure.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub fn service_name(component: &str) -> String {
 /// The objects of a controller's webhooks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifests {
-    /// Empty: the keeper manages it. It is in the manifests so that no permission to create Secrets is needed.
+    /// Empty: the rotator manages it. It is in the manifests so that no permission to create Secrets is needed.
     pub secret: Secret,
     /// Selects every replica, leader or standby.
     pub service: Service,
@@ -140,13 +140,13 @@ fn metadata(component: &str, name: &str, namespaced: bool) -> ObjectMeta {
     }
 }
 
-/// The cluster-wide permissions of the keeper: the one configuration of its controller.
+/// The cluster-wide permissions of the rotator: the one configuration of its controller.
 pub fn cluster_rules(component: &str) -> Vec<PolicyRule> {
     let groups = ["admissionregistration.k8s.io"];
     vec![named(&groups, "validatingwebhookconfigurations", component, &["get", "patch"])]
 }
 
-/// The permissions of the keeper in the namespace of the controllers: the one existing Secret.
+/// The permissions of the rotator in the namespace of the controllers: the one existing Secret.
 pub fn namespace_rules(component: &str) -> Vec<PolicyRule> {
     vec![named(&[""], "secrets", &secret_name(component), &["get", "update"])]
 }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn keeper_can_change_one_secret_and_one_configuration() {
+    fn rotator_can_change_one_secret_and_one_configuration() {
         let rules = [cluster_rules("kraken-hub"), namespace_rules("kraken-hub")].concat();
         assert!(rules.iter().all(|rule| rule.resource_names.as_ref().is_some_and(|names| names.len() == 1)));
         assert!(rules.iter().all(|rule| !rule.verbs.contains(&"create".to_owned())));

@@ -30,7 +30,7 @@ pub struct Subject {
 
 /// The result of a review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ReviewResult {
     /// The problems for which it is rejected; empty if it is allowed.
     pub problems: Vec<Problem>,
     /// Warnings for the author.
@@ -40,7 +40,7 @@ pub struct Verdict {
 /// Reviews objects. It may read from the API server, and never writes.
 pub trait Validator: Send + Sync + 'static {
     /// Reviews this object.
-    fn review(&self, subject: Subject) -> BoxFuture<'_, Verdict>;
+    fn review(&self, subject: Subject) -> BoxFuture<'_, ReviewResult>;
 }
 
 /// The validators of a process. Clones share the same state.

@@ -3,7 +3,7 @@
 use kraken_aws::account::{Account, AccountRules};
 use kraken_spoke::{
     options::Problem,
-    runtime::webhook::{Operation, Subject, Validator, Verdict},
+    runtime::webhook::{Operation, ReviewResult, Subject, Validator},
 };
 use std::{
     future::{Future, ready},
@@ -15,24 +15,24 @@ use std::{
 pub(crate) struct Admission;
 
 impl Validator for Admission {
-    fn review(&self, subject: Subject) -> Pin<Box<dyn Future<Output = Verdict> + Send + '_>> {
+    fn review(&self, subject: Subject) -> Pin<Box<dyn Future<Output = ReviewResult> + Send + '_>> {
         let verdict = match subject.operation {
-            Operation::Delete => Verdict::default(),
+            Operation::Delete => ReviewResult::default(),
             _ => verdict(&subject.object),
         };
         Box::pin(ready(verdict))
     }
 }
 
-fn verdict(object: &serde_json::Value) -> Verdict {
+fn verdict(object: &serde_json::Value) -> ReviewResult {
     let problem = match serde_json::from_value::<Account>(object.clone()) {
         Err(error) => Problem::invalid("", format!("cannot be read: {error}")),
         Ok(account) => match AccountRules::of("", &account.spec) {
-            Ok(_) => return Verdict::default(),
+            Ok(_) => return ReviewResult::default(),
             Err(why) => Problem::invalid("defaultTags", why),
         },
     };
-    Verdict { problems: vec![problem], warnings: vec![] }
+    ReviewResult { problems: vec![problem], warnings: vec![] }
 }
 
 #[cfg(test)]

@@ -16,13 +16,13 @@ const RETRY: Duration = Duration::from_secs(30);
 
 /// The Ready condition, and when the Account is checked again, `resync` being the interval of resyncs.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Verdict {
+pub(crate) struct CheckResult {
     pub(crate) reason: Reason,
     pub(crate) message: String,
     pub(crate) caller: Option<Caller>,
 }
 
-impl Verdict {
+impl CheckResult {
     /// From the result of a check.
     pub(crate) fn of(checked: Result<Caller, CheckError>) -> Self {
         let not = |reason, message| Self { reason, message, caller: None };
@@ -108,9 +108,9 @@ mod tests {
         Caller { location, arn: "arn:aws:iam::111111111111:user/shop".into() }
     }
 
-    fn failed(class: FailureClass) -> Verdict {
+    fn failed(class: FailureClass) -> CheckResult {
         let failure = Failure { class, action: "a".into(), code: "C".into(), message: "m".into() };
-        Verdict::of(Err(CheckError::Failed(failure)))
+        CheckResult::of(Err(CheckError::Failed(failure)))
     }
 
     fn account(status: Option<AccountStatus>) -> Account {
@@ -122,15 +122,15 @@ mod tests {
 
     #[test]
     fn usable_credentials_are_shown_with_their_identity() {
-        let verdict = Verdict::of(Ok(caller()));
-        let status = verdict.status(&account(None), Timestamp::UNIX_EPOCH);
+        let result = CheckResult::of(Ok(caller()));
+        let status = result.status(&account(None), Timestamp::UNIX_EPOCH);
         assert_eq!(status.account_id.as_deref(), Some("111111111111"));
         assert_eq!(status.region.as_deref(), Some("eu-west-1"));
         assert!(is_ready(&status));
         let resync = Duration::from_mins(5);
-        assert_eq!(verdict.requeue(Some(resync)), Requeue::Tick(resync));
+        assert_eq!(result.requeue(Some(resync)), Requeue::Tick(resync));
         assert_eq!(
-            verdict.status(&account(Some(status.clone())), Timestamp::now()),
+            result.status(&account(Some(status.clone())), Timestamp::now()),
             status,
             "no second write"
         );
@@ -138,21 +138,21 @@ mod tests {
 
     #[test]
     fn rejected_credentials_are_not_ready_and_are_checked_again() {
-        let before = Verdict::of(Ok(caller())).status(&account(None), Timestamp::UNIX_EPOCH);
-        let verdict = failed(FailureClass::Credentials);
-        let status = verdict.status(&account(Some(before)), Timestamp::now());
+        let before = CheckResult::of(Ok(caller())).status(&account(None), Timestamp::UNIX_EPOCH);
+        let result = failed(FailureClass::Credentials);
+        let status = result.status(&account(Some(before)), Timestamp::now());
         assert!(!is_ready(&status));
         assert_eq!((status.account_id, status.conditions[0].reason.as_str()), (None, "AccountNotReady"));
-        assert_eq!(verdict.requeue(None), Requeue::After(RETRY));
+        assert_eq!(result.requeue(None), Requeue::After(RETRY));
     }
 
     #[test]
     fn an_outage_does_not_change_an_account_that_was_ready() {
-        let before = Verdict::of(Ok(caller())).status(&account(None), Timestamp::UNIX_EPOCH);
-        let verdict = failed(FailureClass::Transient);
-        assert_eq!(verdict.status(&account(Some(before.clone())), Timestamp::now()), before);
-        assert_eq!(verdict.requeue(None), Requeue::Backoff);
+        let before = CheckResult::of(Ok(caller())).status(&account(None), Timestamp::UNIX_EPOCH);
+        let result = failed(FailureClass::Transient);
+        assert_eq!(result.status(&account(Some(before.clone())), Timestamp::now()), before);
+        assert_eq!(result.requeue(None), Requeue::Backoff);
         let edited = AccountStatus { observed_generation: Some(2), ..before };
-        assert!(!is_ready(&verdict.status(&account(Some(edited)), Timestamp::now())));
+        assert!(!is_ready(&result.status(&account(Some(edited)), Timestamp::now())));
     }
 }

@@ -15,21 +15,21 @@ use kube::{Api, Resource};
 use serde_json::json;
 use tracing::{info, warn};
 
-use crate::{outcome::Verdict, publish::publish};
+use crate::{outcome::CheckResult, publish::publish};
 
 /// Checks an Account, and writes its status and state.
 pub(crate) async fn reconcile(manager: &Manager, aws: &Aws, key: &ObjectKey) -> Requeue {
     let Some(account) = aws.account(key) else { return Requeue::Never };
-    let verdict = Verdict::of(aws.check_account(&key.namespace, &account).await);
-    let written = match report(manager, key, &account, &verdict).await {
-        Ok(()) => match verdict.caller.as_ref().filter(|_| verdict.is_ready()) {
+    let result = CheckResult::of(aws.check_account(&key.namespace, &account).await);
+    let written = match report(manager, key, &account, &result).await {
+        Ok(()) => match result.caller.as_ref().filter(|_| result.is_ready()) {
             Some(caller) => publish(manager, &account, caller).await,
             None => Ok(()),
         },
         Err(error) => Err(error),
     };
     match written {
-        Ok(()) => verdict.requeue(manager.args.resync()),
+        Ok(()) => result.requeue(manager.args.resync()),
         Err(error) if error.is_not_found() || error.is_namespace_terminating() => Requeue::Never,
         Err(error) => {
             if !error.is_conflict() {
@@ -46,9 +46,9 @@ async fn report(
     manager: &Manager,
     key: &ObjectKey,
     account: &Account,
-    verdict: &Verdict,
+    result: &CheckResult,
 ) -> Result<(), ApiError> {
-    let status = verdict.status(account, clock::now());
+    let status = result.status(account, clock::now());
     if account.status.as_ref() == Some(&status) {
         return Ok(());
     }
@@ -63,7 +63,7 @@ async fn report(
     if let Some((_, reason, message)) = after.filter(|after| before.as_ref() != Some(after)) {
         let (namespace, name) = (&*key.namespace, &*key.name);
         info!(namespace, name, reason, message, "checked the Account");
-        let kind = if verdict.is_ready() { EventType::Normal } else { EventType::Warning };
+        let kind = if result.is_ready() { EventType::Normal } else { EventType::Warning };
         manager.events.publish(&account.object_ref(&()), kind, &reason, "Check", &message).await;
     }
     Ok(())

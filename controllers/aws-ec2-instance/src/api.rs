@@ -1,25 +1,23 @@
 //! EC2Instance, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_kind,
-    bounds::{IPV4, KEY_NAME, KMS_KEY, SECURITY_GROUP_ID, SUBNET_ID, literal},
+    TagOptions, aws_group, aws_kind,
+    bounds::{IPV4, KEY_NAME, KMS_KEY, SECURITY_GROUP_ID, SUBNET_ID},
     words,
 };
 use kraken_spoke::{
-    Lifecycle, Opt, option_object,
+    Lifecycle, Opt,
     options::{ListOpt, Public},
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::{change::Change, instance::Instance, rules};
+use crate::{instance::Instance, mark::Mark, rules};
 
 /// One or more identical EC2 instances.
 #[aws_kind(
     kind = "EC2Instance",
     plural = "ec2instances",
     shortname = "ec2",
-    doc = "One or more identical EC2 instances. Kraken creates, heals, scales and deletes them.",
+    doc = "One or more identical EC2 instances. The main id is the oldest instance's InstanceId.",
     noun = "instance",
     state = "instances",
     observed = Instance,
@@ -33,19 +31,16 @@ use crate::{change::Change, instance::Instance, rules};
     change = Change,
     rules = Self::between_fields,
     without_ignored = Self::without_ignored,
-    at_creation = Self::at_creation
+    at_creation = Self::at_creation,
+    cel(
+        "!has(self.minCount.value) || !has(self.maxCount.value) || self.maxCount.value == 0 \
+         || self.minCount.value <= self.maxCount.value"
+            else "minCount must not be greater than maxCount, unless that is 0" at "minCount",
+        "!has(self.privateIPAddress) || !has(self.maxCount.value) || self.maxCount.value <= 1"
+            else "requires a maxCount of 1: instances cannot share an address" at "privateIPAddress",
+    )
 )]
 #[kube(scale(spec_replicas_path = ".spec.maxCount.value", status_replicas_path = ".status.replicas"))]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "!has(self.minCount.value) || !has(self.maxCount.value) || self.maxCount.value == 0 \
-             || self.minCount.value <= self.maxCount.value",
-    "message": "minCount must not be greater than maxCount, unless that is 0",
-    "fieldPath": ".minCount",
-}, {
-    "rule": "!has(self.privateIPAddress) || !has(self.maxCount.value) || self.maxCount.value <= 1",
-    "message": "requires a maxCount of 1: instances cannot share an address",
-    "fieldPath": ".privateIPAddress",
-}]))]
 pub(crate) struct EC2InstanceSpec {
     /// The image (AMI) to launch from. Immutable. Example: `{value: ami-0abc1234def567890}`
     #[field(
@@ -91,7 +86,7 @@ pub(crate) struct EC2InstanceSpec {
         items(1, rules::MAX_GROUPS),
         check = rules::security_group_ids,
         change = SecurityGroups,
-        compare = Self::compare_security_groups,
+        compare = Self::compare_groups,
         published("SecurityGroups")
     )]
     pub(crate) security_group_ids: Option<ListOpt<String>>,
@@ -181,57 +176,48 @@ pub(crate) struct EC2InstanceSpec {
 }
 
 /// The root volume of an instance. Fields that are not set are taken from the image.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "has(self.iops) || !has(self.type) || !(self.type in ['io1', 'io2'])",
-    "message": "is required for the types io1 and io2",
-    "fieldPath": ".iops",
-}, {
-    "rule": "!has(self.iops) || !has(self.type) || self.type in ['gp3', 'io1', 'io2']",
-    "message": "is only allowed for the types gp3, io1 and io2; remove it or change the type",
-    "fieldPath": ".iops",
-}, {
-    "rule": "!has(self.throughput) || !has(self.type) || self.type == 'gp3'",
-    "message": "is only allowed for the type gp3; remove it or change the type",
-    "fieldPath": ".throughput",
-}, {
-    "rule": "!has(self.kmsKeyID) || (has(self.encrypted) && self.encrypted == true)",
-    "message": "requires encrypted: true",
-    "fieldPath": ".kmsKeyID",
-}]))]
+#[aws_group(
+    object,
+    cel(
+        "has(self.iops) || !has(self.type) || !(self.type in ['io1', 'io2'])"
+            else "is required for the types io1 and io2" at "iops",
+        "!has(self.iops) || !has(self.type) || self.type in ['gp3', 'io1', 'io2']"
+            else "is only allowed for the types gp3, io1 and io2; remove it or change the type" at "iops",
+        "!has(self.throughput) || !has(self.type) || self.type == 'gp3'"
+            else "is only allowed for the type gp3; remove it or change the type" at "throughput",
+        "!has(self.kmsKeyID) || (has(self.encrypted) && self.encrypted == true)"
+            else "requires encrypted: true" at "kmsKeyID",
+    )
+)]
 pub(crate) struct RootVolume {
     /// The size in GiB, 1 to 65536, at least the size in the image. Example: `20`
-    #[serde(rename = "sizeGiB", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::SIZE_GIB))]
+    #[field("sizeGiB", rule = rules::SIZE_GIB)]
     pub(crate) size_gib: Option<i32>,
 
     /// The volume type: `gp2`, `gp3`, `io1`, `io2` or `standard`. Example: `gp3`
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    #[field("type")]
     pub(crate) volume_type: Option<VolumeType>,
 
     /// I/O operations per second, 100 to 256000, for `gp3`, `io1` and `io2`. Required for `io1` and `io2`. Example:
     /// `3000`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::IOPS))]
+    #[field("iops", rule = rules::IOPS)]
     pub(crate) iops: Option<i32>,
 
     /// Throughput in MiB/s, 125 to 2000, for `gp3` only. Example: `125`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::THROUGHPUT))]
+    #[field("throughput", rule = rules::THROUGHPUT)]
     pub(crate) throughput: Option<i32>,
 
     /// Whether the volume is encrypted. Example: `true`
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[field("encrypted")]
     pub(crate) encrypted: Option<bool>,
 
     /// The KMS key for encryption, by id, alias or ARN. Requires `encrypted: true`. Default: the account's key for EBS.
     /// Example: `alias/disks`
-    #[serde(rename = "kmsKeyID", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&KMS_KEY))]
+    #[field("kmsKeyID", rule = KMS_KEY)]
     pub(crate) kms_key_id: Option<String>,
 
     /// Whether the volume is deleted with the instance. Example: `true`
-    #[serde(rename = "deleteOnTermination", skip_serializing_if = "Option::is_none")]
+    #[field("deleteOnTermination")]
     pub(crate) delete_on_termination: Option<bool>,
 }
 
@@ -241,22 +227,21 @@ words!(
 );
 
 /// The settings of the instance metadata service.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[aws_group(object)]
 pub(crate) struct MetadataOptions {
     /// Whether a session token is required (IMDSv2): `required` or `optional`. Default: `required` for instances that
     /// Kraken launches; the setting of an existing instance, such as an adopted one, is not managed.
-    #[serde(rename = "httpTokens", skip_serializing_if = "Option::is_none")]
+    #[field("httpTokens")]
     pub(crate) tokens: Option<HttpTokens>,
 
     /// The maximum number of network hops of the token, 1 to 64; use 2 for containers on the instance. Default: AWS's
     /// default.
-    #[serde(rename = "httpPutResponseHopLimit", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::HOP_LIMIT))]
+    #[field("httpPutResponseHopLimit", rule = rules::HOP_LIMIT)]
     pub(crate) hop_limit: Option<i32>,
 
     /// Whether the metadata service is available: `enabled` or `disabled`. If disabled, the other two fields have no
     /// effect. Default: AWS's default (`enabled`).
-    #[serde(rename = "httpEndpoint", skip_serializing_if = "Option::is_none")]
+    #[field("httpEndpoint")]
     pub(crate) endpoint: Option<HttpEndpoint>,
 }
 
@@ -270,7 +255,22 @@ words!(
     HttpEndpoint { Enabled = "enabled", Disabled = "disabled" }
 );
 
-option_object!(RootVolume, MetadataOptions);
+/// A change in place of some instances; the values are those of the desired state. All are idempotent.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Change {
+    SecurityGroups,
+    Monitoring,
+    MetadataOptions,
+    InstanceProfile,
+    InstanceType,
+    EbsOptimized,
+    UserData,
+    Start,
+    /// Stops instances that are marked for that.
+    Stop,
+    /// Sets or removes the disruption mark.
+    Mark(Mark),
+}
 
 #[cfg(test)]
 mod tests {

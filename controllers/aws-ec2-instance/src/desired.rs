@@ -11,8 +11,7 @@ use kraken_spoke::{Difference, Ignored, Resolved};
 use serde_json::json;
 
 use crate::{
-    api::{Desired, EC2InstanceSpec, HttpEndpoint, MetadataOptions, PartialDesired},
-    change::Change,
+    api::{Change, Desired, EC2InstanceSpec, HttpEndpoint, MetadataOptions, PartialDesired},
     instance::Instance,
     rules,
 };
@@ -40,10 +39,7 @@ impl EC2InstanceSpec {
     }
 
     /// Security groups have no order.
-    pub(crate) fn compare_security_groups(
-        desired: &Desired,
-        instance: &Instance,
-    ) -> Option<Difference<Change>> {
+    pub(crate) fn compare_groups(desired: &Desired, instance: &Instance) -> Option<Difference<Change>> {
         let sorted = |ids: &Vec<String>| Vec::from_iter(BTreeSet::from_iter(ids.clone()));
         let wanted = desired.security_group_ids.as_ref()?.map(sorted);
         of_sets("securityGroupIDs", Some(&wanted), &instance.group_ids(), Change::SecurityGroups)

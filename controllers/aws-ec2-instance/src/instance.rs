@@ -1,19 +1,19 @@
-//! Observed instances as plain data, with AWS's field names in JSON. Independent of the SDK.
+//! Observed instances as plain data, with AWS's field names in JSON. Lists are ordered, because AWS does not guarantee an
+//! order.
 
 #![allow(clippy::struct_field_names)] // AWS's names
 
 use std::fmt;
 
 use kraken_aws::{
-    resource::{Phase, RemoteObject},
-    tagged_by, tags,
-    tags::Tags,
+    aws_observed,
+    ec2::{primitives::DateTimeFormat, types},
+    items::sorted,
+    resource::Phase,
 };
-use serde::Serialize;
 
 /// One instance: the published fields of AWS's DescribeInstances, and some internal ones.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::Instance, id = instance_id, phase = Self::phase, launch_index = launch_index, non_empty)]
 pub(crate) struct Instance {
     pub(crate) instance_id: String,
     pub(crate) instance_type: Option<String>,
@@ -31,46 +31,39 @@ pub(crate) struct Instance {
     pub(crate) key_name: Option<String>,
     pub(crate) placement: Option<Placement>,
     /// The time of the launch in RFC 3339.
+    #[from(sdk.launch_time.and_then(|time| time.fmt(DateTimeFormat::DateTime).ok()))]
     pub(crate) launch_time: Option<String>,
+    #[from(security_groups(&sdk))]
     pub(crate) security_groups: Vec<SecurityGroup>,
+    #[from(interfaces(&sdk).into_iter().map(NetworkInterface::from).collect())]
     pub(crate) network_interfaces: Vec<NetworkInterface>,
     pub(crate) block_device_mappings: Vec<BlockDeviceMapping>,
     pub(crate) iam_instance_profile: Option<IamInstanceProfile>,
     pub(crate) monitoring: Option<Monitoring>,
     pub(crate) ebs_optimized: Option<bool>,
-    /// All tags; only user tags are published.
-    #[serde(serialize_with = "tags::written")]
-    pub(crate) tags: Tags,
-
+    /// Unlike the launch time, it does not change when an instance is stopped and started, so `instances.0` stays the same one.
     #[serde(skip)]
+    #[from(sdk.ami_launch_index.unwrap_or_default())]
     pub(crate) launch_index: i32,
     #[serde(skip)]
+    #[from(sdk.metadata_options.map(Metadata::from).unwrap_or_default())]
     pub(crate) metadata: Metadata,
     /// Absent if it was not read.
     #[serde(skip)]
     pub(crate) user_data: Option<UserData>,
 }
 
-tagged_by!(Instance, instance_id);
-
-impl RemoteObject for Instance {
+impl Instance {
     /// An unknown state counts as transitional: no replacement is created, and the instance is not changed.
     fn phase(&self) -> Phase {
         match &*self.state.name {
-            "running" | "stopped" => Phase::Up,
-            "shutting-down" => Phase::Leaving,
-            "terminated" => Phase::Gone,
-            other => Phase::Settling(other.to_owned()),
+            "running" | "stopped" => Phase::Available,
+            "shutting-down" => Phase::Deleting,
+            "terminated" => Phase::Deleted,
+            other => Phase::Pending(other.to_owned()),
         }
     }
 
-    /// Unlike the launch time, it does not change when an instance is stopped and started, so `instances.0` stays the same one.
-    fn launch_index(&self) -> i32 {
-        self.launch_index
-    }
-}
-
-impl Instance {
     /// Whether AWS's name of its state is this one.
     pub(crate) fn is(&self, state: &str) -> bool {
         self.state.name == state
@@ -91,28 +84,26 @@ impl Instance {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::InstanceState)]
 pub(crate) struct State {
+    /// According to the documentation, the upper byte is reserved and must be ignored.
+    #[from(sdk.code.unwrap_or_default() & 0xff)]
     pub(crate) code: i32,
     pub(crate) name: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::Placement, non_empty)]
 pub(crate) struct Placement {
     pub(crate) availability_zone: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::GroupIdentifier, non_empty)]
 pub(crate) struct SecurityGroup {
     pub(crate) group_id: Option<String>,
     pub(crate) group_name: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::InstanceNetworkInterface, non_empty)]
 pub(crate) struct NetworkInterface {
     pub(crate) network_interface_id: Option<String>,
     pub(crate) vpc_id: Option<String>,
@@ -123,44 +114,55 @@ pub(crate) struct NetworkInterface {
     pub(crate) association: Option<Association>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::InstanceNetworkInterfaceAssociation, non_empty)]
 pub(crate) struct Association {
     pub(crate) public_ip: Option<String>,
     pub(crate) public_dns_name: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::InstanceBlockDeviceMapping, non_empty)]
 pub(crate) struct BlockDeviceMapping {
     pub(crate) device_name: Option<String>,
     pub(crate) ebs: Option<Ebs>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::EbsInstanceBlockDevice, non_empty)]
 pub(crate) struct Ebs {
     pub(crate) volume_id: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::IamInstanceProfile, non_empty)]
 pub(crate) struct IamInstanceProfile {
     pub(crate) arn: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::Monitoring)]
 pub(crate) struct Monitoring {
     pub(crate) state: Option<String>,
 }
 
 /// The metadata service of an instance; absent values are unknown.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[aws_observed(from = types::InstanceMetadataOptionsResponse)]
 pub(crate) struct Metadata {
     pub(crate) http_tokens: Option<String>,
     pub(crate) http_put_response_hop_limit: Option<i32>,
     pub(crate) http_endpoint: Option<String>,
+}
+
+/// An instance's groups are those of its primary interface; a response may contain them in only one place.
+fn security_groups(sdk: &types::Instance) -> Vec<SecurityGroup> {
+    let groups = sdk.security_groups.clone().filter(|groups| !groups.is_empty());
+    sorted(groups.or_else(|| interfaces(sdk).into_iter().next()?.groups))
+}
+
+/// The primary interface is the first one.
+fn interfaces(sdk: &types::Instance) -> Vec<types::InstanceNetworkInterface> {
+    let mut interfaces = sdk.network_interfaces.clone().unwrap_or_default();
+    interfaces.sort_by_key(|interface| {
+        let device = interface.attachment.as_ref().and_then(|attachment| attachment.device_index);
+        (device.unwrap_or(i32::MAX), interface.network_interface_id.clone())
+    });
+    interfaces
 }
 
 /// User data, decoded. It may contain secrets, so it does not implement `Serialize`, and `Debug` does not show it.
@@ -177,7 +179,14 @@ impl fmt::Debug for UserData {
 pub(crate) mod tests {
     use super::*;
     use crate::calls::Instances;
-    use kraken_aws::{Managed, tags::EPOCH};
+    use kraken_aws::{
+        Managed,
+        ec2::types::{
+            GroupIdentifier, InstanceNetworkInterface, InstanceNetworkInterfaceAttachment, InstanceState,
+            InstanceStateName,
+        },
+        tags::{EPOCH, Tags},
+    };
     use kraken_spoke::External;
 
     /// A running instance of the first launch.
@@ -203,7 +212,7 @@ pub(crate) mod tests {
 
     fn launched(id: &str, epoch: &str, launch_index: i32) -> Instance {
         let tags = Tags::from([(EPOCH.to_owned(), epoch.to_owned())]);
-        Instance { tags, launch_index, ..instance(id) }
+        Instance { launch_index, tags, ..instance(id) }
     }
 
     #[test]
@@ -224,15 +233,53 @@ pub(crate) mod tests {
         let states =
             ["pending", "running", "stopping", "stopped", "shutting-down", "terminated", "hibernating"];
         let phase = |name: &&str| in_state("i-1", name).phase();
-        let is_live = |name: &&str| !matches!(phase(name), Phase::Leaving | Phase::Gone);
+        let is_live = |name: &&str| !matches!(phase(name), Phase::Deleting | Phase::Deleted);
         let live: Vec<_> = states.into_iter().filter(is_live).collect();
         assert_eq!(live, ["pending", "running", "stopping", "stopped", "hibernating"]);
-        let rest: Vec<_> = states.into_iter().filter(|name| phase(name) == Phase::Up).collect();
+        let rest: Vec<_> = states.into_iter().filter(|name| phase(name) == Phase::Available).collect();
         assert_eq!(rest, ["running", "stopped"]);
     }
 
     #[test]
     fn user_data_is_not_shown() {
         assert_eq!(format!("{:?}", UserData(b"hunter2".to_vec())), "UserData(***)");
+    }
+
+    fn interface(id: &str, device: i32, group: &str) -> InstanceNetworkInterface {
+        InstanceNetworkInterface::builder()
+            .network_interface_id(id)
+            .attachment(InstanceNetworkInterfaceAttachment::builder().device_index(device).build())
+            .groups(GroupIdentifier::builder().group_id(group).build())
+            .build()
+    }
+
+    #[test]
+    fn the_primary_interface_is_first_and_provides_missing_groups() {
+        let from = types::Instance::builder()
+            .instance_id("i-1")
+            .network_interfaces(interface("eni-1", 1, "sg-1"))
+            .network_interfaces(interface("eni-2", 0, "sg-2"))
+            .build();
+        let read = Instance::from(from);
+        assert_eq!(read.network_interfaces[0].network_interface_id.as_deref(), Some("eni-2"));
+        assert_eq!(read.security_groups[0].group_id.as_deref(), Some("sg-2"));
+    }
+
+    #[test]
+    fn the_order_of_lists_in_a_response_is_ignored() {
+        let group = |id: &str| GroupIdentifier::builder().group_id(id).build();
+        let one =
+            types::Instance::builder().security_groups(group("sg-1")).security_groups(group("sg-2")).build();
+        let other =
+            types::Instance::builder().security_groups(group("sg-2")).security_groups(group("sg-1")).build();
+        assert_eq!(Instance::from(one), Instance::from(other));
+    }
+
+    #[test]
+    fn empty_strings_and_the_upper_byte_of_the_state_are_ignored() {
+        let state = InstanceState::builder().name(InstanceStateName::Running).code(256 + 16).build();
+        let read = Instance::from(types::Instance::builder().public_dns_name("").state(state).build());
+        assert_eq!(read.public_dns_name, None);
+        assert_eq!((read.state.code, read.state.name.as_str()), (16, "running"));
     }
 }

@@ -2,7 +2,6 @@
 
 mod api;
 mod calls;
-mod change;
 mod desired;
 mod instance;
 mod mark;

@@ -4,7 +4,7 @@
 use kraken_aws::{
     Tags,
     bounds::{Bytes, Id, KMS_KEY, Pattern, Range, SECURITY_GROUP_ID},
-    rules::{Verdict, each, ensure},
+    rules::{ValidationResult, each, ensure},
 };
 
 use crate::api::{MetadataOptions, RootVolume, VolumeType};
@@ -51,18 +51,18 @@ pub(crate) fn fits_a_state(count: i32, tags: &Tags) -> Result<(), String> {
     Ok(())
 }
 
-pub(crate) fn security_group_ids(ids: &[String]) -> Verdict {
+pub(crate) fn security_group_ids(ids: &[String]) -> ValidationResult {
     ensure((1..=MAX_GROUPS).contains(&ids.len()), || format!("must have 1 to {MAX_GROUPS} items"))?;
     each(ids, |id| SECURITY_GROUP_ID.check(id))
 }
 
-pub(crate) fn metadata_options(options: &MetadataOptions) -> Verdict {
+pub(crate) fn metadata_options(options: &MetadataOptions) -> ValidationResult {
     let limit = options.hop_limit.map_or(Ok(()), |limit| HOP_LIMIT.check(limit));
     limit.map_err(|why| format!("httpPutResponseHopLimit {why}"))
 }
 
 /// Reports all problems of a root volume, not only the first.
-pub(crate) fn root_volume(volume: &RootVolume) -> Verdict {
+pub(crate) fn root_volume(volume: &RootVolume) -> ValidationResult {
     let RootVolume { size_gib, volume_type, iops, throughput, encrypted, kms_key_id, .. } = volume;
     let mut wrong = vec![];
     for (name, value, range) in
@@ -104,11 +104,15 @@ mod tests {
         validator::ValidationError,
     };
 
-    fn accepts<T: ?Sized, W: Into<ValidationError>>(rule: impl Fn(&T) -> Verdict<W>, value: &T) {
+    fn accepts<T: ?Sized, W: Into<ValidationError>>(rule: impl Fn(&T) -> ValidationResult<W>, value: &T) {
         assert_eq!(rule(value).map_err(Into::into), Ok(()));
     }
 
-    fn rejects<T: ?Sized, W: Into<ValidationError>>(rule: impl Fn(&T) -> Verdict<W>, value: &T, words: &str) {
+    fn rejects<T: ?Sized, W: Into<ValidationError>>(
+        rule: impl Fn(&T) -> ValidationResult<W>,
+        value: &T,
+        words: &str,
+    ) {
         let why = rule(value).map_err(Into::into).unwrap_err().text;
         assert!(why.contains(words), "{why}");
     }

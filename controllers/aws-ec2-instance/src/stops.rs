@@ -13,7 +13,7 @@ use kraken_aws::{
 use kraken_spoke::{Difference, FieldDiff, Remedy};
 
 use crate::{
-    change::Change,
+    api::Change,
     instance::Instance,
     mark::{self, Mark},
 };

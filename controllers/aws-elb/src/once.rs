@@ -11,15 +11,10 @@ use kraken_aws::{
 };
 use kraken_spoke::{Failure, FailureClass, Resolved};
 
-use crate::tagged::{self, Listed, or_nothing};
+use crate::tagged::{self, Listed, Selection, or_nothing};
 
 /// The object, if this launch created it. `what` is the unique value: "the name web".
-pub(crate) fn ours<T: Tagged>(
-    object: T,
-    creation: &Creation<'_>,
-    action: &str,
-    what: &str,
-) -> Result<T, Failure> {
+fn ours<T: Tagged>(object: T, creation: &Creation<'_>, action: &str, what: &str) -> Result<T, Failure> {
     let has = |key: &str| object.tags().get(key) == creation.tags.get(key);
     if [CLUSTER, UID, EPOCH].into_iter().all(has) {
         return Ok(object);
@@ -54,20 +49,23 @@ fn owner_of(tags: &Tags, own: &Tags) -> String {
     }
 }
 
-/// Adds the object that uses the value to an error about a value in use: `there`, if it is visible. It is a terminal
-/// error, because no launch of this resource uses the value.
-pub(crate) async fn holder<T: Listed>(
+/// Interprets AWS's error that a value is in use by one of these objects, if they are visible: success, if it is the object
+/// itself. Otherwise it is a terminal error with that object, because no launch of this resource uses the value.
+pub(crate) async fn unless_own<T: Listed>(
     aws: &Aws,
-    there: Vec<T>,
-    own: &Tags,
+    holders: Vec<T>,
+    own: &T,
     refusal: Failure,
     what: &str,
-) -> Failure {
-    let refusal = Failure { class: FailureClass::Terminal, ..refusal };
-    match tagged::with_tags(aws, there).await.as_deref() {
-        Ok([object, ..]) => Failure { message: taken(object, own, what), ..refusal },
-        _ => refusal,
+) -> Result<(), Failure> {
+    if holders.iter().any(|holder| holder.id() == own.id()) {
+        return Ok(());
     }
+    let refusal = Failure { class: FailureClass::Terminal, ..refusal };
+    Err(match tagged::with_tags(aws, holders).await.as_deref() {
+        Ok([object, ..]) => Failure { message: taken(object, own.tags(), what), ..refusal },
+        _ => refusal,
+    })
 }
 
 /// The object in the response of a create call, if this launch created it: another launch may have created it first.
@@ -75,7 +73,7 @@ pub(crate) async fn holder<T: Listed>(
 /// # Errors
 /// Always [`FailureClass::Transient`]: the create call succeeded, so the launch must never count as rejected. The
 /// observation before the next call determines the owner, with the tags that were not readable here.
-pub(crate) async fn made_by_us<T: Listed>(
+async fn made_by_us<T: Listed>(
     aws: &Aws,
     made: T,
     creation: &Creation<'_>,
@@ -89,15 +87,9 @@ pub(crate) async fn made_by_us<T: Listed>(
     }
 }
 
-/// An object with a name that is unique in the account and region.
-pub(crate) trait Named: Listed + Default {
-    /// The object with this name; fails if it does not exist.
-    fn by_name(aws: &Aws, name: &str) -> impl Future<Output = Result<Vec<Self>, Failure>> + Send;
-}
-
-async fn named<T: Named>(aws: &Aws, name: &str) -> Result<Option<T>, Failure> {
-    let found = or_nothing(T::by_name(aws, name).await)?;
-    Ok(tagged::with_tags(aws, found).await?.pop())
+async fn named<T: Listed>(aws: &Aws, name: &str) -> Result<Vec<T>, Failure> {
+    let names = Some(vec![name.to_owned()]);
+    or_nothing(T::describe(aws, Selection { names, ..Selection::default() }).await)
 }
 
 /// The name in a create call: the desired one, or a generated one.
@@ -105,33 +97,48 @@ pub(crate) fn name(desired: Option<&Resolved<String>>, creation: &Creation<'_>) 
     exposed(desired).unwrap_or_else(|| creation.name())
 }
 
-/// Creates an object with [`name`], unless this launch created it before. The call is boxed, because its future is large.
-pub(crate) async fn create<T: Named>(
+/// Creates an object with [`name`], unless this launch created it before. `objects` takes it from the response.
+pub(crate) async fn create<T: Listed + From<S>, S, A>(
     aws: &Aws,
     desired: Option<&Resolved<String>>,
     creation: &Creation<'_>,
     action: &str,
-    call: impl Future<Output = Result<Vec<T>, Failure>> + Send,
+    call: impl Future<Output = Result<A, Failure>> + Send,
+    objects: impl FnOnce(A) -> Option<Vec<S>> + Send,
 ) -> Result<T, Failure> {
-    let Some(name) = desired else {
-        return match call.await {
-            // Only this launch can have used such a name, even if settings and tags changed since.
-            Err(failure) if failure.class == FailureClass::TokenUsed => {
-                named(aws, &creation.name()).await.ok().flatten().ok_or(failure)
-            }
-            made => Ok(first(made?).with_tags(creation.tags.clone())),
-        };
-    };
-    let what = format!("the name {}", shown(name));
-    match named(aws, name.expose()).await? {
-        Some(object) => ours(object, creation, action, &what),
-        None => made_by_us(aws, first(call.await?), creation, action, &what).await,
+    if let Some(name) = desired {
+        let what = format!("the name {}", shown(name));
+        let holders = named(aws, name.expose()).await?;
+        return create_unless(aws, holders, creation, action, &what, call, objects).await;
+    }
+    match call.await {
+        // Only this launch can have used such a name, even if settings and tags changed since.
+        Err(failure) if failure.class == FailureClass::TokenUsed => {
+            let found = named(aws, &creation.name()).await.unwrap_or_default();
+            tagged::with_tags(aws, found).await.unwrap_or_default().pop().ok_or(failure)
+        }
+        made => Ok(first::<_, T>(objects(made?)).with_tags(creation.tags.clone())),
     }
 }
 
-/// The object in the response of a create call.
-pub(crate) fn first<T: Default>(made: Vec<T>) -> T {
-    made.into_iter().next().unwrap_or_default()
+/// The same for an object with a unique value of another kind, `what`, which these objects have.
+pub(crate) async fn create_unless<T: Listed + From<S>, S, A>(
+    aws: &Aws,
+    holders: Vec<T>,
+    creation: &Creation<'_>,
+    action: &str,
+    what: &str,
+    call: impl Future<Output = Result<A, Failure>> + Send,
+    objects: impl FnOnce(A) -> Option<Vec<S>> + Send,
+) -> Result<T, Failure> {
+    match tagged::with_tags(aws, holders).await?.pop() {
+        Some(object) => ours(object, creation, action, what),
+        None => made_by_us(aws, first(objects(call.await?)), creation, action, what).await,
+    }
+}
+
+fn first<S, T: From<S> + Default>(made: Option<Vec<S>>) -> T {
+    made.unwrap_or_default().into_iter().next().map(T::from).unwrap_or_default()
 }
 
 /// After a call that may have created an object, no failure may report that no object was created.

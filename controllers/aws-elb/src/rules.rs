@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use kraken_aws::{
     bounds::{Bytes, INSTANCE_ID, Id, Pattern, Range, SECURITY_GROUP_ID, SUBNET_ID, Words},
-    rules::{Verdict, each, ensure},
+    rules::{ValidationResult, each, ensure},
 };
 
 use crate::words::TargetType;
@@ -84,32 +84,32 @@ pub(crate) static TARGET: Pattern = Pattern::new(
 /// The maximum number of targets of one group.
 const MAX_TARGETS: usize = 1000;
 
-pub(crate) fn balancer_name(text: &str) -> Verdict {
+pub(crate) fn balancer_name(text: &str) -> ValidationResult {
     NAME.check(text)?;
     ensure(!text.starts_with("internal-"), || {
         "must not start with internal-, which is reserved for AWS".to_owned()
     })
 }
 
-pub(crate) fn subnet_ids(ids: &[String]) -> Verdict {
+pub(crate) fn subnet_ids(ids: &[String]) -> ValidationResult {
     some_ids(ids, SUBNET_ID)
 }
 
-pub(crate) fn security_group_ids(ids: &[String]) -> Verdict {
+pub(crate) fn security_group_ids(ids: &[String]) -> ValidationResult {
     some_ids(ids, SECURITY_GROUP_ID)
 }
 
-fn some_ids(ids: &[String], id: Id) -> Verdict {
+fn some_ids(ids: &[String], id: Id) -> ValidationResult {
     ensure(!ids.is_empty(), || "must have at least 1 item".to_owned())?;
     each(ids, |text| id.check(text))
 }
 
-pub(crate) fn response_status(code: &i32) -> Verdict {
+pub(crate) fn response_status(code: &i32) -> ValidationResult {
     let fits = (200..=299).contains(code) || (400..=599).contains(code);
     ensure(fits, || "must be 200 to 299 or 400 to 599".to_owned())
 }
 
-pub(crate) fn targets(kind: TargetType, targets: &[String]) -> Verdict {
+pub(crate) fn targets(kind: TargetType, targets: &[String]) -> ValidationResult {
     let max = if matches!(kind, TargetType::Lambda | TargetType::Alb) { 1 } else { MAX_TARGETS };
     ensure(targets.len() <= max, || format!("must have at most {max} items for targets of type {kind}"))?;
     each(targets, |target| match kind {
@@ -122,7 +122,7 @@ pub(crate) fn targets(kind: TargetType, targets: &[String]) -> Verdict {
     })
 }
 
-pub(crate) fn matcher(codes: &str) -> Verdict {
+pub(crate) fn matcher(codes: &str) -> ValidationResult {
     MATCHER.check(codes)?;
     // Codes have three digits, so that their order is that of their texts.
     let is_ordered = |part: &str| part.split_once('-').is_none_or(|(first, last)| first <= last);
@@ -130,7 +130,7 @@ pub(crate) fn matcher(codes: &str) -> Verdict {
 }
 
 /// An ARN with one of these parts in it.
-fn arn(text: &str, parts: &[&str], of: &str) -> Verdict {
+fn arn(text: &str, parts: &[&str], of: &str) -> ValidationResult {
     let fits = text.starts_with("arn:") && text.len() <= 2048 && parts.iter().any(|part| text.contains(part));
     ensure(fits, || format!("must be the ARN of {of}"))
 }
@@ -144,8 +144,8 @@ mod tests {
         assert_eq!(bound.validate(value), Ok(()));
     }
 
-    fn rejects(verdict: Verdict, words: &str) {
-        let why = verdict.unwrap_err();
+    fn rejects(result: ValidationResult, words: &str) {
+        let why = result.unwrap_err();
         assert!(why.contains(words), "{why}");
     }
 

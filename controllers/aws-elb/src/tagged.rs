@@ -4,12 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures::future::try_join_all;
 use kraken_aws::{
     Aws, Tags,
     ec2::types::Filter,
     elb::{operation::describe_tags::DescribeTagsOutput as Page, types::Tag},
-    lookup::Tagged,
-    missing::{for_existing, is_about_an_id},
+    missing::{for_existing, is_invalid_id},
+    observed::WithTags,
     resource::DescribeQuery,
 };
 use kraken_spoke::Failure;
@@ -17,24 +18,52 @@ use kraken_spoke::Failure;
 /// The maximum number of ARNs in one call.
 const ARNS_PER_CALL: usize = 20;
 /// The maximum page size.
-pub(crate) const PAGE: i32 = 400;
+const PAGE: i32 = 400;
+/// The number of objects whose children are described concurrently.
+const AT_ONCE: usize = 8;
+
+/// Which objects a call describes. Without ARNs, names and parent: all.
+#[derive(Default)]
+pub(crate) struct Selection {
+    /// Fails if one of them does not exist.
+    pub(crate) arns: Option<Vec<String>>,
+    /// The same by name.
+    pub(crate) names: Option<Vec<String>>,
+    /// The ARN of the object that contains them.
+    pub(crate) parent: Option<String>,
+    pub(crate) page_size: Option<i32>,
+}
 
 /// An Elastic Load Balancing object, whose tags are read separately.
-pub(crate) trait Listed: Tagged + 'static {
+pub(crate) trait Listed: WithTags + Default + 'static {
     /// The part that is contained in every ARN of the kind.
     const ARN_PART: &'static str;
     /// Whether listing all objects requires one call per page, and not one per load balancer.
-    const LISTS_CHEAPLY: bool;
+    const LISTS_CHEAPLY: bool = true;
 
-    /// The objects with these ARNs, at most 20; fails if one does not exist.
-    fn by_arns(aws: &Aws, arns: Vec<String>) -> impl Future<Output = Result<Vec<Self>, Failure>> + Send;
+    /// Reads all pages.
+    fn describe(aws: &Aws, selection: Selection) -> impl Future<Output = Result<Vec<Self>, Failure>> + Send;
 
     /// All objects of the kind.
-    fn all(aws: &Aws) -> impl Future<Output = Result<Vec<Self>, Failure>> + Send;
+    fn all(aws: &Aws) -> impl Future<Output = Result<Vec<Self>, Failure>> + Send {
+        Self::describe(aws, Selection { page_size: Some(PAGE), ..Selection::default() })
+    }
+}
 
-    /// The object with these tags.
-    #[must_use]
-    fn with_tags(self, tags: Tags) -> Self;
+/// The objects in this one; none if it does not exist.
+pub(crate) async fn in_parent<T: Listed>(aws: &Aws, arn: &str) -> Result<Vec<T>, Failure> {
+    let parent = Some(arn.to_owned());
+    or_nothing(T::describe(aws, Selection { parent, page_size: Some(PAGE), ..Selection::default() }).await)
+}
+
+/// The objects in all of these.
+pub(crate) async fn in_parents<P: Listed, T: Listed>(aws: &Aws, parents: &[P]) -> Result<Vec<T>, Failure> {
+    let mut found = vec![];
+    for parents in parents.chunks(AT_ONCE) {
+        let objects = parents.iter().map(|parent| in_parent::<T>(aws, parent.id()));
+        found.extend(try_join_all(objects).await?.concat());
+    }
+    Ok(found)
 }
 
 /// The objects of a query of [`kraken_aws::AwsResource::read`].
@@ -61,7 +90,8 @@ async fn by_arns<T: Listed>(aws: &Aws, arns: &[String]) -> Result<Vec<T>, Failur
     }
     let mut objects = vec![];
     for arns in arns.chunks(ARNS_PER_CALL) {
-        objects.extend(for_existing(arns, |arns| T::by_arns(aws, arns)).await?.concat());
+        let by_arns = |arns| T::describe(aws, Selection { arns: Some(arns), ..Selection::default() });
+        objects.extend(for_existing(arns, by_arns).await?.concat());
     }
     Ok(objects)
 }
@@ -160,7 +190,7 @@ pub(crate) async fn remove(aws: &Aws, arn: &str, keys: &[&str]) -> Result<(), Fa
 /// An object that is not found is not an error.
 pub(crate) fn or_nothing<T: Default>(result: Result<T, Failure>) -> Result<T, Failure> {
     match result {
-        Err(failure) if is_about_an_id(&failure) => Ok(T::default()),
+        Err(failure) if is_invalid_id(&failure) => Ok(T::default()),
         result => result,
     }
 }

@@ -1,45 +1,6 @@
 //! Fields with a fixed set of values, in AWS's spelling.
 
-use std::fmt;
-
-use kraken_spoke::{OptionType, options::JsonType};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Defines an enum of values for an option.
-macro_rules! words {
-    ($(#[$about:meta])* $name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-        pub(crate) enum $name {
-            $(#[serde(rename = $word)] $variant),+
-        }
-
-        impl $name {
-            /// The value in the AWS API.
-            pub(crate) fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        /// The value in the AWS API, as text.
-        impl PartialEq<String> for $name {
-            fn eq(&self, text: &String) -> bool {
-                self.as_str() == text
-            }
-        }
-
-        impl OptionType for $name {
-            const TYPE: JsonType = JsonType::String;
-        }
-    };
-}
+use kraken_aws::words;
 
 words!(
     /// The protocol of a listener or of targets.

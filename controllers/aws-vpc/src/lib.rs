@@ -3,6 +3,7 @@
 #![allow(clippy::struct_field_names)] // AWS's names
 #![cfg_attr(test, allow(clippy::needless_pass_by_value))] // literals of JSON are passed by value
 
+mod conflicts;
 mod dependents;
 mod elastic_ip;
 mod internet_gateway;

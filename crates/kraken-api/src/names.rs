@@ -38,6 +38,16 @@ pub fn owner_name<'a>(owner_kind: &str, owned_name: &'a str) -> Option<&'a str> 
     (name.len() < MAX_NAME).then_some(name)
 }
 
+/// The kind, as [`owner_kind()`] returns it, and the name of the resource that owns the DependencyRequest with this name;
+/// `None` if the name was truncated, or is not one that Kraken gives.
+///
+/// No client can change the name of an object, as it can its labels and owner references.
+pub fn owner(owned_name: &str) -> Option<(&str, &str)> {
+    let (end, _) = owned_name.match_indices('.').nth(1)?;
+    let kind = owned_name.get(..end)?;
+    Some((kind, owner_name(kind, owned_name)?))
+}
+
 /// The kind in a reference, in the format of names: `vpc.aws`, or `vpc` if the reference has no group.
 ///
 /// The reference may contain the first label of the group or the whole group.
@@ -96,6 +106,12 @@ mod tests {
         assert_eq!(owner_name(&kind, &owned_name(&kind, "my.web")), Some("my.web"));
         assert_eq!(owner_name(&kind, &owned_name(&kind, &"a".repeat(253))), None);
         assert_eq!(owner_name(&kind, "vpc.aws.my.web"), None);
+        for group in [AWS, "aws.example.com"] {
+            let kind = owner_kind("Subnet", group);
+            assert_eq!(owner(&owned_name(&kind, "my.web")), Some((kind.as_str(), "my.web")));
+            assert_eq!(owner(&owned_name(&kind, &"a".repeat(253))), None);
+        }
+        assert_eq!(owner("subnet.aws"), None);
     }
 
     #[test]

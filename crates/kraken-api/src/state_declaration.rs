@@ -1,5 +1,7 @@
 //! StateDeclaration: the published state of a resource, which others refer to.
 
+use std::fmt::Write as _;
+
 use kraken_options::Path;
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -88,50 +90,50 @@ impl StateDeclarationSpec {
     /// It is not affected by changes that the API server makes: the order of keys, null members, and the format of a
     /// number (`1` or `1.0`).
     pub fn content_hash(&self) -> String {
-        let mut digest = Sha256::new();
-        write_canonical(&self.data, &mut digest);
-        digest.update([0]);
-        write_text(self.id.as_deref().unwrap_or_default(), &mut digest);
+        let mut content = String::new();
+        write_canonical(&self.data, &mut content);
+        content.push('\0');
+        write_text(self.id.as_deref().unwrap_or_default(), &mut content);
         for Withheld { path, field } in &self.withheld {
-            write_text(path, &mut digest);
-            write_text(field, &mut digest);
+            write_text(path, &mut content);
+            write_text(field, &mut content);
         }
-        hex::encode(&digest.finalize()[..16])
+        hex::encode(&Sha256::digest(content)[..16])
     }
 }
 
-fn write_canonical(value: &Value, digest: &mut Sha256) {
+fn write_canonical(value: &Value, to: &mut String) {
     match value {
-        Value::Null => digest.update("null"),
-        Value::Bool(value) => digest.update(if *value { "true" } else { "false" }),
-        Value::Number(number) => digest.update(canonical_number(number)),
-        Value::String(text) => write_text(text, digest),
+        Value::Null => to.push_str("null"),
+        Value::Bool(value) => to.push_str(if *value { "true" } else { "false" }),
+        Value::Number(number) => to.push_str(&canonical_number(number)),
+        Value::String(text) => write_text(text, to),
         Value::Array(items) => {
-            digest.update("[");
+            to.push('[');
             for item in items {
-                write_canonical(item, digest);
-                digest.update(",");
+                write_canonical(item, to);
+                to.push(',');
             }
-            digest.update("]");
+            to.push(']');
         }
         Value::Object(members) => {
             let mut members: Vec<_> = members.iter().filter(|(_, member)| !member.is_null()).collect();
             members.sort_by_key(|(key, _)| *key);
-            digest.update("{");
+            to.push('{');
             for (key, member) in members {
-                write_text(key, digest);
-                write_canonical(member, digest);
-                digest.update(",");
+                write_text(key, to);
+                write_canonical(member, to);
+                to.push(',');
             }
-            digest.update("}");
+            to.push('}');
         }
     }
 }
 
 /// Prefixed with its length, so that different sequences of texts have different digests.
-fn write_text(text: &str, digest: &mut Sha256) {
-    digest.update(format!("{}:", text.len()));
-    digest.update(text);
+fn write_text(text: &str, to: &mut String) {
+    let _ = write!(to, "{}:", text.len()); // writing to a String cannot fail
+    to.push_str(text);
 }
 
 fn canonical_number(number: &Number) -> String {

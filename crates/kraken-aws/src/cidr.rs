@@ -5,7 +5,7 @@ use std::fmt::Display;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::{
-    rules::{Verdict, between},
+    rules::{ValidationResult, between},
     validator::ValidationError,
 };
 
@@ -13,7 +13,7 @@ use crate::{
 ///
 /// # Errors
 /// If it is invalid, or has host bits set.
-pub fn v4(text: &str) -> Verdict<ValidationError> {
+pub fn v4(text: &str) -> ValidationResult<ValidationError> {
     // The parser accepts 010.0.0.0/08 too, which some parse as octal.
     let block = text.parse::<Ipv4Net>().ok().filter(|block| block.to_string() == text);
     let block = block.ok_or_else(|| "must be an IPv4 CIDR block such as 10.0.0.0/16".to_owned())?;
@@ -24,7 +24,7 @@ pub fn v4(text: &str) -> Verdict<ValidationError> {
 ///
 /// # Errors
 /// As [`v4`], and if the prefix length is out of bounds.
-pub fn v4_of(text: &str, largest: i32, smallest: i32) -> Verdict<ValidationError> {
+pub fn v4_of(text: &str, largest: i32, smallest: i32) -> ValidationResult<ValidationError> {
     v4(text)?;
     let prefix = text.parse::<Ipv4Net>().map_or(0, |block| block.prefix_len());
     between(prefix.into(), largest, smallest).map_err(|_| {
@@ -36,7 +36,7 @@ pub fn v4_of(text: &str, largest: i32, smallest: i32) -> Verdict<ValidationError
 ///
 /// # Errors
 /// If it is invalid, or has host bits set.
-pub fn v6(text: &str) -> Verdict<ValidationError> {
+pub fn v6(text: &str) -> ValidationResult<ValidationError> {
     let block: Ipv6Net =
         text.parse().map_err(|_| "must be an IPv6 CIDR block such as 2001:db8::/56".to_owned())?;
     is_first(block.addr() == block.network(), block.trunc(), block.prefix_len())
@@ -53,7 +53,7 @@ pub fn overlap(one: &str, other: &str) -> bool {
     one.zip(other).is_some_and(|(one, other)| one.contains(&other) || other.contains(&one))
 }
 
-fn is_first(holds: bool, block: impl Display, prefix: u8) -> Verdict<ValidationError> {
+fn is_first(holds: bool, block: impl Display, prefix: u8) -> ValidationResult<ValidationError> {
     if holds {
         return Ok(());
     }
@@ -65,8 +65,8 @@ fn is_first(holds: bool, block: impl Display, prefix: u8) -> Verdict<ValidationE
 mod tests {
     use super::*;
 
-    fn why(verdict: Verdict<ValidationError>) -> String {
-        verdict.unwrap_err().shown()
+    fn why(result: ValidationResult<ValidationError>) -> String {
+        result.unwrap_err().shown()
     }
 
     #[test]

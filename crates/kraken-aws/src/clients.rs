@@ -6,7 +6,7 @@ use aws_config::SdkConfig;
 use aws_sdk_ec2::{Client, config::retry::RetryPartition};
 use aws_smithy_types::retry::RetryConfig;
 
-use crate::{injected, location::LocationCache};
+use crate::{injected, location::LocationCache, unsigned::Unsigned};
 
 /// The SDK rate-limits throttled calls: after a throttling error, calls are sent at the rate that AWS accepted, which then increases again.
 /// Two hundred resources with separate backoffs would take minutes for calls that the limit allows in seconds. Create calls have a separate
@@ -75,6 +75,9 @@ impl Clients {
         elb.set_retry_partition(paces.elb);
         if let Some(endpoint) = &settings.endpoint {
             (ec2, elb) = (ec2.endpoint_url(endpoint), elb.endpoint_url(endpoint));
+        }
+        if settings.is_simulated {
+            (ec2, elb) = (ec2.push_auth_scheme(Unsigned), elb.push_auth_scheme(Unsigned));
         }
         let once = RetryConfig::adaptive().with_max_attempts(1);
         let ec2_once = ec2.clone().retry_config(once.clone()).retry_partition(paces.creations.clone());

@@ -31,7 +31,7 @@ where
         SdkError::ServiceError(answer) => {
             let (code, status) = (answer.err().code().unwrap_or_default(), answer.raw().status().as_u16());
             let text = answer.err().message().unwrap_or_default();
-            let message = match tidy(text) {
+            let message = match one_line(text) {
                 text if text.is_empty() => format!("AWS responded with HTTP status {status} and no message"),
                 text => text,
             };
@@ -63,7 +63,7 @@ fn unanswered(action: &str, causes: &[String], malformed: bool) -> Failure {
         return failure(FailureClass::Credentials, action, "", message);
     }
     let class = if malformed { FailureClass::Terminal } else { FailureClass::Transient };
-    failure(class, action, "", tidy(&causes.join(": ")))
+    failure(class, action, "", one_line(&causes.join(": ")))
 }
 
 fn failure(class: FailureClass, action: &str, code: &str, message: String) -> Failure {
@@ -86,7 +86,7 @@ fn causes(error: &(dyn Error + 'static)) -> Vec<String> {
 }
 
 /// AWS's text on one line, without request ids and without the encoded text that only an administrator can decode.
-fn tidy(message: &str) -> String {
+fn one_line(message: &str) -> String {
     let lower = message.to_ascii_lowercase();
     let end = ["encoded authorization failure message", "request id:", "requestid:", "request-id:"]
         .iter()

@@ -4,10 +4,7 @@ use aws_sdk_ec2::error::{ProvideErrorMetadata, SdkError};
 use aws_smithy_async::future::pagination_stream::PaginationStream;
 use kraken_spoke::Failure;
 
-use crate::{
-    Aws, release,
-    resource::{DescribeQuery, FromSdk as _},
-};
+use crate::{Aws, release, resource::DescribeQuery};
 
 impl Aws {
     /// Reads all pages of a paginator, and converts the items of each.
@@ -26,7 +23,7 @@ impl Aws {
         E: ProvideErrorMetadata + std::error::Error + 'static,
     {
         let pages = self.pages(operation, action, pages).await?;
-        Ok(pages.into_iter().flat_map(|page| Vec::of(items(page))).collect())
+        Ok(pages.into_iter().flat_map(|page| in_order(items(page))).collect())
     }
 }
 
@@ -43,9 +40,14 @@ impl DescribeQuery {
     }
 }
 
+/// The items of a list in the order of the response.
+pub fn in_order<S, T: From<S>>(items: Option<Vec<S>>) -> Vec<T> {
+    items.unwrap_or_default().into_iter().map(T::from).collect()
+}
+
 /// The items of a list whose order varies between responses, in a fixed order.
 pub fn sorted<S, T: From<S> + Ord>(items: Option<Vec<S>>) -> Vec<T> {
-    let mut items: Vec<T> = Vec::of(items);
+    let mut items: Vec<T> = in_order(items);
     items.sort();
     items
 }
@@ -55,7 +57,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_a_response_is_not_observed() {
+    fn the_order_of_a_response_is_observed_only_if_it_matters() {
+        assert_eq!(in_order::<_, String>(Some(vec!["b", "a"])), ["b", "a"]);
         assert_eq!(sorted::<_, String>(Some(vec!["b", "a"])), ["a", "b"]);
         assert!(sorted::<&str, String>(None).is_empty());
     }

@@ -1,7 +1,7 @@
 //! Access to AWS for spokes: the client, identity tags, error classes and batched reads.
 //!
 //! This is the one crate that depends on the AWS SDK, so that its version and features are managed in one place. A spoke
-//! uses the SDK through [`ec2`], and only in files that call AWS.
+//! uses the SDK through [`ec2`], and only in files that call AWS, or for types that are made from those of the SDK.
 
 pub mod account;
 pub mod args;
@@ -20,6 +20,8 @@ pub mod items;
 mod location;
 pub mod lookup;
 pub mod missing;
+pub mod observed;
+pub mod prelude;
 pub mod release;
 pub mod resolved;
 pub mod resource;
@@ -28,6 +30,7 @@ pub mod tag_memory;
 pub mod tags;
 #[doc(hidden)]
 pub mod testing;
+mod unsigned;
 pub mod validator;
 mod words;
 
@@ -37,6 +40,6 @@ pub use aws_sdk_elasticloadbalancingv2 as elb;
 pub use aws_smithy_types::base64;
 pub use client::Aws;
 pub use group::AwsGroup;
-pub use kraken_derive::{aws_group, aws_kind};
+pub use kraken_derive::{aws_group, aws_kind, aws_observed};
 pub use resource::{AwsObjects, AwsResource, AwsSpec, Managed};
 pub use tags::{TagOptions, Tags};

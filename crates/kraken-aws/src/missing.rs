@@ -21,7 +21,7 @@ where
     while let Some(ids) = left.pop() {
         match call(ids.clone()).await {
             Ok(answer) => answers.push(answer),
-            Err(failure) if is_about_an_id(&failure) => left.extend(without_missing(ids, &failure.message)),
+            Err(failure) if is_invalid_id(&failure) => left.extend(without_missing(ids, &failure.message)),
             Err(failure) => return Err(failure),
         }
     }
@@ -29,7 +29,7 @@ where
 }
 
 /// Whether AWS rejected a call because of a missing or malformed id.
-pub fn is_about_an_id(failure: &Failure) -> bool {
+pub fn is_invalid_id(failure: &Failure) -> bool {
     let code = failure.code.as_str();
     matches!(
         code,
@@ -43,10 +43,10 @@ pub fn is_about_an_id(failure: &Failure) -> bool {
     ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
 }
 
-/// Succeeds if AWS rejects the call because of a missing id: a missing object counts as deleted.
-pub(crate) fn gone_is_fine(result: Result<(), Failure>) -> Result<(), Failure> {
+/// Succeeds if AWS rejects the call because of a missing id, for a call that is repeated while the object is observed.
+pub(crate) fn ignore_not_found(result: Result<(), Failure>) -> Result<(), Failure> {
     match result {
-        Err(failure) if is_about_an_id(&failure) => Ok(()),
+        Err(failure) if is_invalid_id(&failure) => Ok(()),
         result => result,
     }
 }
@@ -56,7 +56,7 @@ pub(crate) fn gone_is_fine(result: Result<(), Failure>) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Any other failure.
-pub fn unless_done<T>(result: Result<T, Failure>, codes: &[&str]) -> Result<(), Failure> {
+pub fn ignore_codes<T>(result: Result<T, Failure>, codes: &[&str]) -> Result<(), Failure> {
     match result {
         Err(failure) if !codes.contains(&failure.code.as_str()) => Err(failure),
         _ => Ok(()),
@@ -216,8 +216,8 @@ mod tests {
         let one = ids(&["i-1"]);
         let answer = for_existing::<(), _, _>(&one, |_| async { Err(failure("Throttling", "slow down")) });
         assert_eq!(answer.await.unwrap_err().code, "Throttling");
-        assert!(!is_about_an_id(&failure("InvalidParameterValue", "")));
-        assert!(is_about_an_id(&failure("InvalidInstanceID.Malformed", "")));
+        assert!(!is_invalid_id(&failure("InvalidParameterValue", "")));
+        assert!(is_invalid_id(&failure("InvalidInstanceID.Malformed", "")));
     }
 
     proptest! {

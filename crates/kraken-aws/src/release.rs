@@ -8,7 +8,7 @@ use kraken_spoke::{Failure, FailureClass, Identity};
 
 use crate::{
     Aws,
-    missing::{IDS_PER_CALL, for_existing, is_about_an_id},
+    missing::{IDS_PER_CALL, for_existing, is_invalid_id},
     tags::{KEYS, UID},
 };
 
@@ -47,7 +47,7 @@ pub async fn release(
 
 /// A failure about an object that was observed before: "not found" means a stale replica.
 pub(crate) fn lagging(failure: Failure) -> Failure {
-    if is_about_an_id(&failure) { Failure { class: FailureClass::Transient, ..failure } } else { failure }
+    if is_invalid_id(&failure) { Failure { class: FailureClass::Transient, ..failure } } else { failure }
 }
 
 /// The ids of all objects of these types with the UID.

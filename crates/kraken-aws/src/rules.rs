@@ -3,13 +3,13 @@
 use kraken_spoke::runtime::hash::HashMap;
 
 /// The result of a rule: the problem, without the value, which may come from a Secret.
-pub type Verdict<W = String> = Result<(), W>;
+pub type ValidationResult<E = String> = Result<(), E>;
 
 /// AWS ids: a prefix followed by lower-case letters and digits.
 ///
 /// # Errors
 /// If it does not have this format.
-pub fn an_id(id: &str, prefix: &str) -> Verdict {
+pub fn an_id(id: &str, prefix: &str) -> ValidationResult {
     let fits = id.len() <= 64
         && id.strip_prefix(prefix).is_some_and(|rest| {
             !rest.is_empty() && rest.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
@@ -21,7 +21,7 @@ pub fn an_id(id: &str, prefix: &str) -> Verdict {
 ///
 /// # Errors
 /// If it is out of bounds.
-pub fn between(value: i32, min: i32, max: i32) -> Verdict {
+pub fn between(value: i32, min: i32, max: i32) -> ValidationResult {
     ensure((min..=max).contains(&value), || format!("must be {min} to {max}"))
 }
 
@@ -29,7 +29,7 @@ pub fn between(value: i32, min: i32, max: i32) -> Verdict {
 ///
 /// # Errors
 /// If it is too long or blank.
-pub fn a_text(text: &str, max: usize) -> Verdict {
+pub fn a_text(text: &str, max: usize) -> ValidationResult {
     let fits = !text.trim().is_empty() && text.chars().count() <= max;
     ensure(fits, || format!("must have 1 to {max} characters"))
 }
@@ -38,7 +38,7 @@ pub fn a_text(text: &str, max: usize) -> Verdict {
 ///
 /// # Errors
 /// If it is none of them; the message lists them.
-pub fn one_of(word: &str, words: &[&str]) -> Verdict {
+pub fn one_of(word: &str, words: &[&str]) -> ValidationResult {
     ensure(words.contains(&word), || format!("must be one of {}", words.join(", ")))
 }
 
@@ -46,7 +46,7 @@ pub fn one_of(word: &str, words: &[&str]) -> Verdict {
 ///
 /// # Errors
 /// With the indexes of the first duplicates.
-pub fn unique<T: AsRef<str>>(items: &[T]) -> Verdict {
+pub fn unique<T: AsRef<str>>(items: &[T]) -> ValidationResult {
     let mut places = HashMap::default();
     for (index, item) in items.iter().enumerate() {
         if let Some(first) = places.insert(item.as_ref(), index) {
@@ -60,7 +60,7 @@ pub fn unique<T: AsRef<str>>(items: &[T]) -> Verdict {
 ///
 /// # Errors
 /// With the index of the first invalid item.
-pub fn each<T: AsRef<str>>(items: &[T], rule: impl Fn(&str) -> Verdict) -> Verdict {
+pub fn each<T: AsRef<str>>(items: &[T], rule: impl Fn(&str) -> ValidationResult) -> ValidationResult {
     for (index, item) in items.iter().enumerate() {
         rule(item.as_ref()).map_err(|why| format!("item {index} {why}"))?;
     }
@@ -71,7 +71,7 @@ pub fn each<T: AsRef<str>>(items: &[T], rule: impl Fn(&str) -> Verdict) -> Verdi
 ///
 /// # Errors
 /// If the condition is false.
-pub fn ensure(holds: bool, else_say: impl FnOnce() -> String) -> Verdict {
+pub fn ensure(holds: bool, else_say: impl FnOnce() -> String) -> ValidationResult {
     if holds { Ok(()) } else { Err(else_say()) }
 }
 

@@ -9,7 +9,7 @@ use kraken_spoke::{
 
 use crate::{
     resolved::Optional,
-    rules::Verdict,
+    rules::ValidationResult,
     tags::{self, TagOptions, Tags},
 };
 
@@ -72,7 +72,7 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
         &mut self,
         field: &str,
         option: &Opt<T>,
-        rule: impl FnOnce(&B) -> Verdict<W>,
+        rule: impl FnOnce(&B) -> ValidationResult<W>,
     ) -> Option<Resolved<T>> {
         let value = self.values.take(field, option)?;
         self.check(field, rule(value.expose().borrow()), value.is_secret());
@@ -84,7 +84,7 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
         &mut self,
         field: &str,
         option: Option<&Opt<T>>,
-        rule: impl FnOnce(&B) -> Verdict<W>,
+        rule: impl FnOnce(&B) -> ValidationResult<W>,
     ) -> Optional<T> {
         match option {
             Some(option) => self.one(field, option, rule).map(Some),
@@ -97,7 +97,7 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
         &mut self,
         field: &str,
         option: &Public<Opt<T>>,
-        rule: impl FnOnce(&B) -> Verdict<W>,
+        rule: impl FnOnce(&B) -> ValidationResult<W>,
     ) -> Option<Resolved<T>> {
         let value = self.values.take_public(field, option)?;
         self.check(field, rule(value.expose().borrow()), false);
@@ -109,7 +109,7 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
         &mut self,
         field: &str,
         option: Option<&Public<Opt<T>>>,
-        rule: impl FnOnce(&B) -> Verdict<W>,
+        rule: impl FnOnce(&B) -> ValidationResult<W>,
     ) -> Optional<T> {
         match option {
             Some(option) => self.public(field, option, rule).map(Some),
@@ -122,7 +122,7 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
         &mut self,
         field: &str,
         list: Option<&ListOpt<T>>,
-        rule: impl FnOnce(&[T]) -> Verdict<W>,
+        rule: impl FnOnce(&[T]) -> ValidationResult<W>,
     ) -> Optional<Vec<T>> {
         let value = self.values.take_list_if(field, list)?;
         if let Some(value) = &value {
@@ -136,7 +136,7 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
         &mut self,
         field: &str,
         list: Option<&ListOpt<T>>,
-        rule: impl Fn(&B) -> Verdict<W>,
+        rule: impl Fn(&B) -> ValidationResult<W>,
     ) -> Optional<Vec<T>> {
         let value = self.values.take_list_if(field, list)?;
         let Some(items) = &value else { return Some(None) };
@@ -161,8 +161,8 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
         self.values.problem(field, why);
     }
 
-    fn check<W: Into<ValidationError>>(&mut self, field: &str, verdict: Verdict<W>, is_secret: bool) {
-        if let Err(fault) = verdict {
+    fn check<W: Into<ValidationError>>(&mut self, field: &str, result: ValidationResult<W>, is_secret: bool) {
+        if let Err(fault) = result {
             let fault = fault.into();
             self.problem(field, if is_secret { fault.text } else { fault.shown() });
         }

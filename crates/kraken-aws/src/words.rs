@@ -31,5 +31,16 @@ macro_rules! words {
                 f.write_str(self.as_str())
             }
         }
+
+        /// The value in the AWS API, as text.
+        impl PartialEq<String> for $name {
+            fn eq(&self, text: &String) -> bool {
+                self.as_str() == text
+            }
+        }
+
+        impl ::kraken_spoke::OptionType for $name {
+            const TYPE: ::kraken_spoke::options::JsonType = ::kraken_spoke::options::JsonType::String;
+        }
     };
 }

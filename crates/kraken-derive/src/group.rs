@@ -12,7 +12,7 @@ use crate::{
     keys::{self, set, value, values},
 };
 
-const KNOWN: &str = "cel, rules, one_of, choice, problem, observed, state, published, texts";
+const KNOWN: &str = "cel, rules, one_of, choice, problem, observed, state, published, texts, object";
 
 /// A group: the keys of its attribute and its fields.
 pub(crate) struct Group {
@@ -34,11 +34,12 @@ pub(crate) struct Args {
     pub(crate) state: Option<LitStr>,
     pub(crate) published: Vec<LitStr>,
     pub(crate) texts: Option<()>,
+    pub(crate) object: Option<()>,
 }
 
 impl Parse for Args {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        let (mut rules, mut one_of, mut choice, mut problem) = (None, None, None, None);
+        let (mut rules, mut one_of, mut choice, mut problem, mut object) = (None, None, None, None, None);
         let (mut observed, mut state, mut published, mut texts, mut cel) = (None, None, None, None, None);
         keys::each(input, |key, input| match key.to_string().as_str() {
             "cel" => set(&mut cel, key, values(input)?),
@@ -50,6 +51,7 @@ impl Parse for Args {
             "state" => set(&mut state, key, value(input)?),
             "published" => set(&mut published, key, values(input)?),
             "texts" => set(&mut texts, key, ()),
+            "object" => set(&mut object, key, ()),
             _ => Err(keys::unknown(key, KNOWN)),
         })?;
         Ok(Self {
@@ -62,6 +64,7 @@ impl Parse for Args {
             state,
             published: published.unwrap_or_default(),
             texts,
+            object,
         })
     }
 }
@@ -73,9 +76,10 @@ impl Group {
         let Fields::Named(fields) = fields else {
             return Err(Error::new(ident.span(), "a group is a struct with named fields"));
         };
+        let parse = if args.object.is_some() { Field::of_object } else { Field::of_group };
         let (mut own, mut problems) = (vec![], None::<Error>);
         for field in fields.named {
-            match (Field::of_group(field), &mut problems) {
+            match (parse(field), &mut problems) {
                 (Ok(field), _) => own.push(field),
                 (Err(problem), Some(problems)) => problems.combine(problem),
                 (Err(problem), None) => problems = Some(problem),
@@ -88,7 +92,7 @@ impl Group {
     }
 
     fn checked(self) -> Result<Self> {
-        let Args { one_of, choice, problem, observed, state, texts, .. } = &self.args;
+        let Args { one_of, choice, problem, observed, state, texts, object, .. } = &self.args;
         if let Some(unknown) = one_of.iter().find(|one| self.field(one).is_none()) {
             return Err(Error::new(unknown.span(), format!("`{unknown}` is no optional field of the group")));
         }
@@ -100,8 +104,9 @@ impl Group {
                 "is a choice: each of its fields is an Option, and exactly one of them is given",
             ),
             (
-                choice.is_some() && (self.args.rules.is_some() || observed.is_some() || !one_of.is_empty()),
-                "is a choice, and has neither `rules`, `one_of` nor `observed`",
+                choice.or(*object).is_some()
+                    && (self.args.rules.is_some() || observed.is_some() || !one_of.is_empty()),
+                "is a choice or an object, and has neither `rules`, `one_of` nor `observed`",
             ),
             (problem.is_some() && choice.is_none(), "has a `problem`, and is no `choice`"),
             (

@@ -1,6 +1,6 @@
 //! The attribute macros that make a kind of AWS from its spec, so that each field is written once: its name, its rule, its
-//! observed value, and what an edit of it does. Kinds use them as `kraken_aws::aws_kind`, and `kraken_aws::aws_group` for
-//! fields inside of a field; they are described there.
+//! observed value, and what an edit of it does. Kinds use them as `kraken_aws::aws_kind`, `kraken_aws::aws_group` for
+//! fields inside of a field, and `kraken_aws::aws_observed` for the observed object; they are described there.
 //!
 //! `args.rs`, `group.rs` and `field.rs` parse the attributes, `shape.rs` parses the types of fields, and `expand/` writes the code: one
 //! file for each part of it.
@@ -72,8 +72,9 @@ use proc_macro::TokenStream;
 /// - `resolve = Self::f => Type`: resolves a field of another type, with `&self` and the validator.
 /// - `group`: the field is a group, or a list of groups ([`macro@aws_group`]). With `change` its fields are compared and sent
 ///   together.
-/// - `parts = Self::f`: the value, which a call sends as a whole, is compared and ignored part by part; `f` returns the observed
-///   one, if it has the form of the desired one, which implements `kraken_aws::group::Parts`.
+/// - `parts`, of a `group` with `observed = method()`: its values are one value in a canonical form, which a call sends as a whole,
+///   and which is compared and ignored part by part. The group implements `kraken_aws::group::Canonical`; the method returns the
+///   observed value, if it has this form.
 /// - `observed = field` of the observed object, if it has another name; `observed = &field`, if it has always a value;
 ///   `observed = method()`, which returns an optional reference or a list.
 /// - `compare = Self::f` in addition to `fixed` or `change`: compares instead of the generated code, with `&Desired` and the
@@ -118,6 +119,7 @@ pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {
 /// - `observed = Type, state = "key"`: the values are fields of the observed object. `DesiredHealthCheck` has `differences`,
 ///   one for each field, and `leave_ignored`, because a call sends all fields of a group; the group has the paths
 ///   `PUBLISHED`, and `published("Path")` adds some that belong to none of the fields.
+/// - `object`: the group is the value of one option, and its fields are no options. Only the derives and attributes are generated.
 /// - `observed = Type, texts`: the observed values are texts. `texts()` and `From<&Type>` make `Texts` of both forms, with the
 ///   `default = "text"` of each field that is absent.
 ///
@@ -128,4 +130,46 @@ pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn aws_group(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::group(args.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes an observed object, or a part of one, from a struct with the names of the SDK's fields, which are the allow-list of the
+/// published state.
+///
+/// ```ignore
+/// #[aws_observed(from = types::Volume, id = volume_id, phase = Self::phase)]
+/// pub(crate) struct Volume {
+///     pub(super) volume_id: String,
+///     pub(super) state: String,
+///     #[from(non_empty(sdk.snapshot_id))]
+///     pub(super) snapshot_id: Option<String>,
+///     pub(super) attachments: Vec<Attachment>,
+/// }
+///
+/// #[aws_observed(from = types::VolumeAttachment)]
+/// pub(crate) struct Attachment {
+///     ...
+/// }
+/// ```
+///
+/// # Generated code
+/// - The derives, and AWS's names in the serialized form.
+/// - With an id: the field `tags`, unless it is declared with another form, `Tagged` and `RemoteObject`; and `WithTags`, if
+///   the tags have `#[serde(skip)]`, because another call reads them. Without one, for a part of an object: an order.
+///
+/// # Keys
+/// - `from = Type`: the type of the SDK that it is converted from. Each field is converted from that of the same name: a text
+///   or an enum as a text, a missing value as the default. A field may be another observed type, an option of one, or a list
+///   of them. Lists are sorted, because AWS's order varies.
+/// - `id = field`: the field with the id.
+/// - `phase = Self::f`: its phase, with `&self`. Without it, an object is ready as soon as it is created.
+/// - `launch_index = field`: its index among the objects of its launch, for a kind with a count.
+/// - `non_empty`: AWS may return its optional texts empty instead of not at all.
+///
+/// # Attributes of a field
+/// Those of serde, and `#[from(value)]` for a value of its own, in which `sdk` is the object of the SDK. A list whose order
+/// matters has the value `kraken_aws::items::in_order(sdk.field)`. A field with `#[serde(skip)]` and without a value is not in
+/// the response, and has its default.
+#[proc_macro_attribute]
+pub fn aws_observed(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand::observed(args.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }

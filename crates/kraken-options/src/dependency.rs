@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use crate::json_type::JsonType;
 use crate::names::kind_key;
 use crate::option::{KeyRef, ResourceRef};
-use crate::types::JsonType;
 
 /// A dependency of an option, or of a reference in a template.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

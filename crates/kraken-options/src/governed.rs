@@ -44,7 +44,7 @@ impl Restricted {
 
 /// The value of a restricted field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct RestrictedValue {
     /// The path of the option: `subnetIDs.value[1]`.
     pub field: String,
     /// The name of the field: `subnetIDs`.
@@ -62,7 +62,7 @@ pub(crate) fn restricted(fields: &'static [Restricted], path: &str) -> Option<&'
     fields.iter().find(|field| field.name == name)
 }
 
-impl Taken {
+impl RestrictedValue {
     pub(crate) fn of<T: OptionType>(
         restricted: &Restricted,
         field: &str,
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    fn taken(written: Value) -> Taken {
+    fn taken(written: Value) -> RestrictedValue {
         let (values, governed) = (values(), Governed { fields: FIELDS, ..Governed::default() });
         let option: Opt<String> = serde_json::from_value(written).unwrap();
         let mut resolver = Resolver::governed(&values, &governed);

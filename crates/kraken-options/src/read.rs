@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::bounds::is_shallow;
-use crate::types::{JsonType, OptionType, as_integer};
+use crate::json_type::{JsonType, as_integer};
+use crate::types::OptionType;
 
 /// Why a value cannot be parsed to the type of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,12 +96,12 @@ fn content<T: OptionType>(value: Value) -> Result<T, Unreadable> {
     let whole = has_whole_float(&value).then(|| with_integers(value.clone()));
     serde_json::from_value(value).or_else(|error| match whole {
         // Some JSON serializers write integers as 3.0; serde parses only 3.
-        Some(whole) => serde_json::from_value(whole).map_err(|_| unfit::<T>(&error)),
-        None => Err(unfit::<T>(&error)),
+        Some(whole) => serde_json::from_value(whole).map_err(|_| type_mismatch::<T>(&error)),
+        None => Err(type_mismatch::<T>(&error)),
     })
 }
 
-fn unfit<T: OptionType>(error: &serde_json::Error) -> Unreadable {
+fn type_mismatch<T: OptionType>(error: &serde_json::Error) -> Unreadable {
     Unreadable::Content(T::TYPE, error.to_string())
 }
 

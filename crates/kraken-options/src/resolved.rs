@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_of_a_secret_is_secret() {
+    fn a_value_derived_from_a_secret_is_secret() {
         let upper = secret().map(|text| text.to_uppercase());
         assert_eq!((upper.is_secret(), upper.secret_version()), (true, Some("uid/7")));
         assert_eq!(upper.expose(), "HUNTER2");

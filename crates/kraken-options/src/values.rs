@@ -58,7 +58,7 @@ impl Values {
     }
 
     /// Why a normalised dependency has no value.
-    pub(crate) fn why_missing(&self, dependency: &Dependency) -> String {
+    pub(crate) fn cause_of_absence(&self, dependency: &Dependency) -> String {
         if let Some(cause) = self.causes.get(dependency) {
             return cause.clone();
         }
@@ -85,16 +85,16 @@ mod tests {
     #[test]
     fn a_missing_key_is_distinguished_from_a_missing_object() {
         let mut values = Values::default();
-        assert_eq!(values.why_missing(&dependency()), "waiting for ConfigMap sizes key \"small\"");
+        assert_eq!(values.cause_of_absence(&dependency()), "waiting for ConfigMap sizes key \"small\"");
         values.config_maps.insert("sizes".into(), BTreeMap::new());
-        assert_eq!(values.why_missing(&dependency()), "ConfigMap sizes has no key \"small\"");
+        assert_eq!(values.cause_of_absence(&dependency()), "ConfigMap sizes has no key \"small\"");
     }
 
     #[test]
     fn the_hubs_cause_takes_precedence() {
         let mut values = Values::default();
         values.causes.insert(dependency(), "ConfigMap sizes does not exist".into());
-        assert_eq!(values.why_missing(&dependency()), "ConfigMap sizes does not exist");
+        assert_eq!(values.cause_of_absence(&dependency()), "ConfigMap sizes does not exist");
     }
 
     #[test]

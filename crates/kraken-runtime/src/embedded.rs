@@ -1,6 +1,7 @@
 //! Runs a controller with given clients. A separate process also has a server, signals and a thread for the lease
 //! ([`crate::main`]); a controller inside another program has none of them ([`run`]).
 
+use jiff::Timestamp;
 use kraken_webhook::Mounts;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
@@ -10,6 +11,7 @@ use crate::{
     cluster,
     events::Events,
     health::Health,
+    leadership::Leadership,
     lease::Lease,
     manager::Manager,
     metrics::Metrics,
@@ -23,7 +25,8 @@ pub(crate) const LEASE_REQUESTS: usize = 2;
 
 /// Runs a controller inside the current runtime, without sockets, signals and threads. `connect` creates its clients, one for the
 /// workers and, with leader election, one for the lease: [`Bounds::client`] of a service that connects to an API server. `identity`
-/// must be unique among all replicas. It ends after `shutdown`, like a process after SIGTERM.
+/// must be unique among all replicas. `former_until` is the end of the former process; `None` if it is not known. With leader election,
+/// it is not used: the lease determines it. The controller ends after `shutdown`, like a process after SIGTERM.
 ///
 /// # Errors
 /// If the controller fails or loses its lease.
@@ -31,6 +34,7 @@ pub async fn run<P: Program>(
     args: RunArgs,
     own: P::Args,
     identity: String,
+    former_until: Option<Timestamp>,
     metrics: Metrics,
     connect: impl Fn(&Bounds) -> Client,
     shutdown: CancellationToken,
@@ -43,7 +47,9 @@ pub async fn run<P: Program>(
         Lease::new(connect(LEASE_REQUESTS), &namespace, P::NAME, identity.clone(), args.lease_duration)
     });
     let webhooks = Mounts::default();
-    Process { args, client, lease, identity, metrics, health, webhooks, shutdown }.run::<P>(own).await
+    Process { args, client, lease, former_until, identity, metrics, health, webhooks, shutdown }
+        .run::<P>(own)
+        .await
 }
 
 /// The environment of a controller.
@@ -53,6 +59,8 @@ pub(crate) struct Process {
     pub(crate) client: Client,
     /// Without a lease, the process is the leader from the start.
     pub(crate) lease: Option<Lease>,
+    /// Without a lease: the end of the former process, if it is known.
+    pub(crate) former_until: Option<Timestamp>,
     pub(crate) identity: String,
     pub(crate) metrics: Metrics,
     pub(crate) health: Health,
@@ -63,14 +71,14 @@ pub(crate) struct Process {
 impl Process {
     /// Waits for the API server, then runs the controller with its lease.
     pub(crate) async fn run<P: Program>(self, own: P::Args) -> Result<(), EndError> {
-        let Self { args, client, lease, identity, metrics, health, webhooks, shutdown } = self;
+        let Self { args, client, lease, former_until, identity, metrics, health, webhooks, shutdown } = self;
         let reached = health.gate("the Kubernetes API has not responded yet");
         let Some(cluster_id) = cluster::id(&client, P::NAME, &shutdown).await else { return Ok(()) };
         reached.open();
         metrics.leading(lease.is_none());
-        let leads = CancellationToken::new();
+        let leadership = Leadership::default();
         if lease.is_none() {
-            leads.cancel();
+            leadership.begin(former_until);
         }
         let manager = Manager {
             name: P::NAME,
@@ -83,8 +91,8 @@ impl Process {
             cluster_id,
             identity,
             webhooks,
-            leads: leads.clone(),
+            leadership: leadership.clone(),
         };
-        supervise(P::run(manager, own), lease, leads, metrics, shutdown).await
+        supervise(P::run(manager, own), lease, leadership, metrics, shutdown).await
     }
 }

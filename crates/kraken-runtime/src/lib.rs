@@ -15,6 +15,7 @@ pub mod errors;
 pub mod events;
 pub mod hash;
 pub mod health;
+mod leadership;
 pub mod lease;
 pub mod logs;
 pub mod manager;

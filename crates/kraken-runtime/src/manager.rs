@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
 use kraken_webhook::Mounts;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
@@ -10,6 +11,7 @@ use crate::{
     args::RunArgs,
     events::Events,
     health::Health,
+    leadership::Leadership,
     metrics::Metrics,
     mutants::{self, Mutant},
     random,
@@ -39,8 +41,8 @@ pub struct Manager {
     pub identity: String,
     /// The validators of admission webhooks. They are mounted on leaders and standbys.
     pub webhooks: Mounts,
-    /// Fires when this process leads. Waiters are notified in order.
-    pub(crate) leads: CancellationToken,
+    /// Whether this process leads.
+    pub(crate) leadership: Leadership,
 }
 
 impl Manager {
@@ -59,7 +61,7 @@ impl Manager {
             cluster_id,
             identity,
             webhooks: Mounts::default(),
-            leads: leading(),
+            leadership: Leadership::from_the_start(),
         }
     }
 
@@ -84,16 +86,15 @@ impl Manager {
         tokio::select! {
             biased;
             () = self.shutdown.cancelled() => false,
-            () = self.leads.cancelled() => true,
+            () = self.leadership.begun() => true,
         }
     }
-}
 
-/// A process that leads from the start.
-fn leading() -> CancellationToken {
-    let leads = CancellationToken::new();
-    leads.cancel();
-    leads
+    /// The latest time at which a former process of this controller can have worked, according to its lease: it cannot have
+    /// observed an object that was created later. `None` if that is not known: without leader election, or before this process leads.
+    pub fn former_until(&self) -> Option<Timestamp> {
+        self.leadership.former_until()
+    }
 }
 
 impl fmt::Debug for Manager {
@@ -149,13 +150,13 @@ mod tests {
 
     #[tokio::test]
     async fn workers_wait_for_the_lease() {
-        let leads = CancellationToken::new();
-        let manager = Manager { leads: leads.clone(), ..manager() };
-        let worker = tokio::spawn(async move { manager.leading().await });
+        let leadership = Leadership::default();
+        let manager = Manager { leadership: leadership.clone(), ..manager() };
+        let worker = tokio::spawn(async move { (manager.leading().await, manager.former_until()) });
         tokio::task::yield_now().await;
         assert!(!worker.is_finished());
-        leads.cancel();
-        assert!(worker.await.unwrap());
+        leadership.begin(Some(Timestamp::UNIX_EPOCH));
+        assert_eq!(worker.await.unwrap(), (true, Some(Timestamp::UNIX_EPOCH)));
     }
 
     #[test]

@@ -130,11 +130,11 @@ mutants! {
 
 /// The mutants whose code location was reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked(u64);
+pub struct ReachedMutants(u64);
 
 const _: () = assert!(Mutant::ALL.len() <= 64, "a mutant is one bit of a number");
 
-impl Asked {
+impl ReachedMutants {
     /// Whether the location of this mutant was reached: if not, a run with it equals a run without it.
     pub fn contains(self, mutant: Mutant) -> bool {
         self.0 & (1 << mutant as u64) != 0
@@ -145,11 +145,11 @@ impl Asked {
 mod selected {
     use std::cell::Cell;
 
-    use super::{Asked, Mutant};
+    use super::{Mutant, ReachedMutants};
 
     thread_local! {
         static SELECTED: Cell<Option<Mutant>> = const { Cell::new(None) };
-        static ASKED: Cell<u64> = const { Cell::new(0) };
+        static REACHED: Cell<u64> = const { Cell::new(0) };
     }
 
     /// Whether this build has mutants at all.
@@ -158,7 +158,7 @@ mod selected {
     /// Whether this bug is active on this thread.
     #[inline]
     pub fn active(mutant: Mutant) -> bool {
-        ASKED.set(ASKED.get() | 1 << mutant as u64);
+        REACHED.set(REACHED.get() | 1 << mutant as u64);
         SELECTED.get() == Some(mutant)
     }
 
@@ -168,14 +168,14 @@ mod selected {
     }
 
     /// The locations that were reached on this thread since the last call.
-    pub fn take_asked() -> Asked {
-        Asked(ASKED.take())
+    pub fn take_reached() -> ReachedMutants {
+        ReachedMutants(REACHED.take())
     }
 }
 
 #[cfg(not(kraken_mutants))]
 mod selected {
-    use super::{Asked, Mutant};
+    use super::{Mutant, ReachedMutants};
 
     /// Whether this build has mutants at all.
     pub const BUILT_IN: bool = false;
@@ -190,12 +190,12 @@ mod selected {
     pub const fn select(_: Option<Mutant>) {}
 
     /// None: this build has no mutants.
-    pub const fn take_asked() -> Asked {
-        Asked(0)
+    pub const fn take_reached() -> ReachedMutants {
+        ReachedMutants(0)
     }
 }
 
-pub use selected::{BUILT_IN, active, select, take_asked};
+pub use selected::{BUILT_IN, active, select, take_reached};
 
 #[cfg(test)]
 mod tests {
@@ -221,11 +221,11 @@ mod tests {
 
     #[test]
     fn a_reached_location_is_reported_once() {
-        let _ = take_asked();
+        let _ = take_reached();
         active(Mutant::RetainDeletes);
-        let asked = take_asked();
-        assert_eq!(asked.contains(Mutant::RetainDeletes), BUILT_IN);
-        assert!(!asked.contains(Mutant::SkipIntent));
-        assert_eq!(take_asked(), Asked::default());
+        let reached = take_reached();
+        assert_eq!(reached.contains(Mutant::RetainDeletes), BUILT_IN);
+        assert!(!reached.contains(Mutant::SkipIntent));
+        assert_eq!(take_reached(), ReachedMutants::default());
     }
 }

@@ -96,7 +96,7 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let what = What::of(request.method(), request.uri());
+        let what = RequestName::of(request.method(), request.uri());
         let sent = self.inner.call(request);
         let Bounds { limit, in_flight, metrics } = self.bounds.clone();
         Box::pin(async move {
@@ -131,12 +131,12 @@ where
 
 /// The verb and resource of a request, in the terms of the API server's audit log.
 #[derive(Debug, PartialEq, Eq)]
-struct What {
+struct RequestName {
     verb: &'static str,
     resource: String,
 }
 
-impl What {
+impl RequestName {
     fn of(method: &Method, uri: &Uri) -> Self {
         let path: Vec<&str> = uri.path().split('/').filter(|segment| !segment.is_empty()).collect();
         let below = match path.as_slice() {
@@ -266,7 +266,7 @@ mod tests {
             (Method::GET, "/version", "get", "other"),
             (Method::GET, "/apis/aws.x/v1", "get", "other"),
         ] {
-            let what = What::of(&method, &uri.parse().unwrap());
+            let what = RequestName::of(&method, &uri.parse().unwrap());
             assert_eq!((what.verb, what.resource.as_str()), (verb, resource), "{method} {uri}");
         }
     }

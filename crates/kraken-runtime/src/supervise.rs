@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     errors::one_line,
+    leadership::Leadership,
     lease::{Lease, LeaseGuard},
     metrics::Metrics,
 };
@@ -29,12 +30,12 @@ pub enum EndError {
     LostLease,
 }
 
-/// Runs a controller with its lease until it ends. `leads` fires when the lease is acquired; without a `lease`, the
-/// caller must fire it.
+/// Runs a controller with its lease until it ends. `leadership` begins when the lease is acquired; without a `lease`, the
+/// caller must begin it.
 pub(crate) async fn supervise(
     run: impl Future<Output = anyhow::Result<()>> + Send + 'static,
     lease: Option<Lease>,
-    leads: CancellationToken,
+    leadership: Leadership,
     metrics: Metrics,
     shutdown: CancellationToken,
 ) -> Result<(), EndError> {
@@ -59,9 +60,9 @@ pub(crate) async fn supervise(
             got = &mut acquiring, if !settled => {
                 settled = true;
                 guard = got;
-                if guard.is_some() {
+                if let Some(held) = &guard {
                     metrics.leading(true);
-                    leads.cancel();
+                    leadership.begin(held.former_until());
                 }
             }
             () = lost(guard.as_ref()) => {
@@ -123,7 +124,7 @@ mod tests {
             run: impl Future<Output = anyhow::Result<()>> + Send + 'static,
         ) -> Result<(), EndError> {
             let lease = self.server.candidate("a", &self.link);
-            supervise(run, Some(lease), CancellationToken::new(), Metrics::new("test"), self.shutdown.clone())
+            supervise(run, Some(lease), Leadership::default(), Metrics::new("test"), self.shutdown.clone())
                 .await
         }
 

@@ -45,7 +45,8 @@ impl Group {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        let task = tokio::spawn(self.clone().run(future));
+        // Boxed, because the future of a reconcile is tens of kilobytes, which a spawn would copy several times.
+        let task = tokio::spawn(self.clone().run(Box::pin(future)));
         let mut tasks = self.tasks.lock();
         if tasks.has_ended {
             task.abort();
@@ -107,7 +108,7 @@ where
 /// A future for a `JoinSet`, which ends its tasks itself: tasks that it spawns belong to the caller's group.
 pub fn inherit<F: Future>(future: F) -> impl Future<Output = F::Output> {
     match GROUP.try_with(Clone::clone) {
-        Ok(group) => Either::Left(group.run(future)),
+        Ok(group) => Either::Left(group.run(Box::pin(future))),
         Err(_) => Either::Right(future),
     }
 }

@@ -1,6 +1,6 @@
 //! The admission webhooks of a process: server, certificate and mounted validators. And their manifests as YAML.
 
-use kraken_webhook::{Keeper, Mounts, Place, Served, Timing, manifests, router, serve};
+use kraken_webhook::{CertRotator, CertificateSource, Mounts, Served, Timing, manifests, router, serve};
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
@@ -19,21 +19,21 @@ pub(crate) async fn start<P: Program>(
     let served = Served::default();
     let server = serve::Server::bind(address, &served).await?;
     tracing::info!(listening = %server.address, "serving admission webhooks");
-    let place = if args.webhook_certificate_folder.is_empty() {
+    let source = if args.webhook_certificate_folder.is_empty() {
         let timing = Timing { lifetime: args.webhook_certificate_lifetime };
-        Place::Secret { namespace: namespace.to_owned(), timing }
+        CertificateSource::Secret { namespace: namespace.to_owned(), timing }
     } else {
-        Place::Folder(args.webhook_certificate_folder.clone().into())
+        CertificateSource::Folder(args.webhook_certificate_folder.clone().into())
     };
-    let keeper = Keeper {
+    let rotator = CertRotator {
         component: P::NAME,
         client: client.clone(),
-        place,
+        source,
         address: address.ip(),
         served,
         now: clock::now,
     };
-    task::spawn(keeper.run(shutdown.clone()));
+    task::spawn(rotator.run(shutdown.clone()));
     task::spawn(server.run(router(mounts.clone()), shutdown.clone()));
     Ok(mounts)
 }

@@ -118,7 +118,7 @@ pub fn batch(options: &BatchOptions, report: impl Fn(&Summary, Option<&FailedSee
 
 fn one(seed: u64, summary: &Mutex<Summary>, begin: Instant) -> Option<FailedSeed> {
     let (schedule, mut report, reached) = run::seed(seed);
-    if seed.is_multiple_of(TWICE) && report.is_good() {
+    if seed.is_multiple_of(TWICE) && report.is_passed() {
         report.violations.extend(unequal(&schedule, &report));
     }
     let mut summary = summary.lock();
@@ -126,7 +126,7 @@ fn one(seed: u64, summary: &Mutex<Summary>, begin: Instant) -> Option<FailedSeed
     add(&mut summary.statistics, &report.statistics);
     summary.coverage.add(&schedule, &reached);
     summary.took = begin.elapsed();
-    if report.is_good() {
+    if report.is_passed() {
         return None;
     }
     let failure = FailedSeed { seed, schedule, report };

@@ -69,7 +69,7 @@ impl Armed {
 
     /// The effect on this call at this moment. Called once per call and moment, because it counts the calls. `name` is
     /// as in [`kraken_simulator::hook::Call`].
-    pub fn strike(
+    pub fn effect_on(
         &mut self,
         controller: Controller,
         side: Side,
@@ -77,7 +77,7 @@ impl Armed {
         writes: bool,
         moment: Moment,
     ) -> Option<Effect> {
-        let mut struck = None;
+        let mut effect = None;
         for entry in &mut self.0 {
             let meant = entry.controller == controller
                 && entry.moment == moment
@@ -87,13 +87,13 @@ impl Armed {
             }
             if entry.skip > 0 {
                 entry.skip -= 1;
-            } else if struck.is_none() {
+            } else if effect.is_none() {
                 entry.times -= 1;
-                struck = Some(entry.effect.clone());
+                effect = Some(entry.effect.clone());
             }
         }
         self.0.retain(|entry| entry.times > 0);
-        struck
+        effect
     }
 
     /// Disarms all faults.
@@ -126,13 +126,14 @@ mod tests {
             down,
         };
         assert!(armed.arm(&crash));
-        let mut strike = |controller, name, moment| armed.strike(controller, Side::Cloud, name, true, moment);
-        assert_eq!(strike(Controller::Vpc, "CreateVpc", Moment::After), None);
-        assert_eq!(strike(Controller::Vpc, "CreateVpc", Moment::Before), None);
-        assert_eq!(strike(Controller::Elb, "CreateVpc", Moment::After), None);
-        assert_eq!(strike(Controller::Vpc, "CreateSubnet", Moment::After), None);
-        assert_eq!(strike(Controller::Vpc, "CreateVpc", Moment::After), Some(Effect::Crash(down)));
-        assert_eq!(strike(Controller::Vpc, "CreateVpc", Moment::After), None);
+        let mut effect_on =
+            |controller, name, moment| armed.effect_on(controller, Side::Cloud, name, true, moment);
+        assert_eq!(effect_on(Controller::Vpc, "CreateVpc", Moment::After), None);
+        assert_eq!(effect_on(Controller::Vpc, "CreateVpc", Moment::Before), None);
+        assert_eq!(effect_on(Controller::Elb, "CreateVpc", Moment::After), None);
+        assert_eq!(effect_on(Controller::Vpc, "CreateSubnet", Moment::After), None);
+        assert_eq!(effect_on(Controller::Vpc, "CreateVpc", Moment::After), Some(Effect::Crash(down)));
+        assert_eq!(effect_on(Controller::Vpc, "CreateVpc", Moment::After), None);
     }
 
     #[test]
@@ -144,11 +145,11 @@ mod tests {
             status: 409,
             times: 2,
         });
-        let mut strike =
-            |writes| armed.strike(Controller::Hub, Side::Kube, "PATCH x", writes, Moment::Before);
-        assert_eq!(strike(false), None);
-        assert_eq!(strike(true), Some(Effect::Refuse(409)));
-        assert_eq!(strike(true), Some(Effect::Refuse(409)));
-        assert_eq!((strike(true), armed.waiting()), (None, 0));
+        let mut effect_on =
+            |writes| armed.effect_on(Controller::Hub, Side::Kube, "PATCH x", writes, Moment::Before);
+        assert_eq!(effect_on(false), None);
+        assert_eq!(effect_on(true), Some(Effect::Refuse(409)));
+        assert_eq!(effect_on(true), Some(Effect::Refuse(409)));
+        assert_eq!((effect_on(true), armed.waiting()), (None, 0));
     }
 }

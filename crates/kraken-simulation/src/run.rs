@@ -4,7 +4,7 @@ use kraken_runtime::coverage::Reached;
 use kraken_simulator::hook::{Answer, Call};
 
 use crate::check::FullCheck;
-use crate::engine::{Caller, Checker, Event, Report, Simulation, View, Violation, What};
+use crate::engine::{Caller, Checker, Event, EventKind, Report, Simulation, View, Violation};
 use crate::generate;
 use crate::schedule::{Operation, Schedule, Side};
 use crate::shrink::{Shrunk, shrink};
@@ -35,8 +35,10 @@ struct Bodies(FullCheck);
 
 impl Checker for Bodies {
     fn event(&mut self, view: &View<'_>, event: &Event) -> Vec<Violation> {
-        if let What::Operation(text) | What::Fault(text) | What::Process(text) | What::Phase(text) =
-            &event.what
+        if let EventKind::Operation(text)
+        | EventKind::Fault(text)
+        | EventKind::Process(text)
+        | EventKind::Phase(text) = &event.what
         {
             println!("{:>9.3} {text}", view.now.as_secs_f64());
         }
@@ -66,6 +68,10 @@ impl Checker for Bodies {
             );
         }
         self.0.called(view, caller, side, call, answer)
+    }
+
+    fn collected(&mut self, view: &View<'_>) -> Vec<Violation> {
+        self.0.collected(view)
     }
 
     fn pending(&mut self, view: &View<'_>) -> Vec<String> {

@@ -42,7 +42,8 @@ struct Search<F> {
 impl<F: FnMut(&Schedule) -> bool> Search<F> {
     /// Keeps a candidate that still fails.
     fn take(&mut self, candidate: Schedule) -> bool {
-        if self.runs >= self.budget || candidate == self.best {
+        let is_possible = candidate.settings.is_visible_in_time();
+        if self.runs >= self.budget || candidate == self.best || !is_possible {
             return false;
         }
         self.runs += 1;
@@ -130,7 +131,7 @@ impl<F: FnMut(&Schedule) -> bool> Search<F> {
 fn simpler(action: &Action) -> Vec<Action> {
     match action {
         Action::Operation(Operation::Apply { object }) => {
-            fewer(object).into_iter().map(|object| Operation::Apply { object }.into()).collect()
+            without_one_field(object).into_iter().map(|object| Operation::Apply { object }.into()).collect()
         }
         Action::Operation(Operation::Recreate { object }) => {
             vec![Operation::Apply { object: object.clone() }.into()]
@@ -157,7 +158,7 @@ fn once(fault: &Fault) -> Option<Fault> {
 }
 
 /// The manifest without one of its fields.
-fn fewer(object: &Value) -> Vec<Value> {
+fn without_one_field(object: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     for parent in ["/spec/lifecycle", "/spec/tags", "/data", "/stringData", "/spec/data", "/spec"] {
         let Some(fields) = object.pointer(parent).and_then(Value::as_object) else { continue };
@@ -220,6 +221,19 @@ mod tests {
         let shrunk = shrink(&schedule, 100, protects).schedule;
         let Action::Operation(Operation::Apply { object }) = &shrunk.steps[0].action else { unreachable!() };
         assert_eq!(object["spec"], serde_json::json!({"lifecycle": {"protect": true}}));
+    }
+
+    #[test]
+    fn the_visibility_window_stays_longer_than_the_lag() {
+        let settings = Settings {
+            visibility_window: Duration::from_mins(1),
+            describe_lag: Duration::from_secs(30),
+            ..Settings::default()
+        };
+        let schedule = Schedule { seed: 1, settings: settings.clone(), steps: vec![] };
+        let lags = |schedule: &Schedule| schedule.settings.describe_lag > Duration::ZERO;
+        assert_eq!(shrink(&schedule, 100, lags).schedule.settings, settings);
+        assert_eq!(shrink(&schedule, 100, |_| true).schedule.settings, Settings::default());
     }
 
     #[test]

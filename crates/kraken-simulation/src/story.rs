@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::{CallEvent, Report, What};
+use crate::engine::{CallEvent, EventKind, Report};
 use crate::run;
 use crate::schedule::{Schedule, Side};
 
@@ -14,11 +14,11 @@ pub fn story(report: &Report) -> String {
     let mut text = String::new();
     for event in &report.trace.0 {
         let line = match &event.what {
-            What::Call(call) => call_in_words(call),
-            What::Operation(text) => Some(format!("* {text}")),
-            What::Fault(text) => Some(format!("! {text}")),
-            What::Process(text) => Some(format!("  {text}")),
-            What::Phase(text) => Some(format!("== {text}")),
+            EventKind::Call(call) => call_in_words(call),
+            EventKind::Operation(text) => Some(format!("* {text}")),
+            EventKind::Fault(text) => Some(format!("! {text}")),
+            EventKind::Process(text) => Some(format!("  {text}")),
+            EventKind::Phase(text) => Some(format!("== {text}")),
         };
         if let Some(line) = line {
             let _ = writeln!(text, "{:>10.3} s  {line}", event.at.as_secs_f64());
@@ -39,7 +39,7 @@ pub fn story(report: &Report) -> String {
 /// A mutating call, or a call that was affected by a fault.
 fn call_in_words(call: &CallEvent) -> Option<String> {
     let is_silent = SILENT.iter().any(|end| call.name.ends_with(end));
-    if (!call.writes || is_silent) && call.struck.is_none() {
+    if (!call.writes || is_silent) && call.effect.is_none() {
         return None;
     }
     let mut text = format!("  {} {}", call.process, what(call));
@@ -50,8 +50,8 @@ fn call_in_words(call: &CallEvent) -> Option<String> {
         Some(_) => {}
         None => text.push_str(", without effect"),
     }
-    if let Some(struck) = call.struck {
-        let _ = write!(text, " (fault: {struck})");
+    if let Some(effect) = call.effect {
+        let _ = write!(text, " (fault: {effect})");
     }
     Some(text)
 }
@@ -116,7 +116,7 @@ mod tests {
             status,
             body: 0,
             answer: 0,
-            struck: None,
+            effect: None,
         };
         for (call, words) in [
             (call(Side::Kube, "PATCH vpcs/status", "a", Some(200)), "updates the status of vpcs prod/a"),

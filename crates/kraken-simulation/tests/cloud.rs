@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use kraken_aws::{Aws, AwsArgs, injected};
-use kraken_simulator::hook::{Answer, Call, Hook, Order};
-use kraken_simulator::{How, Kind, Simulator, SimulatorOptions, When};
+use kraken_simulator::hook::{Answer, Call, Hook, HookAction};
+use kraken_simulator::{FailureMode, FailurePoint, Kind, Simulator, SimulatorOptions};
 use kraken_spoke::FailureClass;
 use kraken_spoke::runtime::metrics::Metrics;
 
@@ -16,18 +16,18 @@ use kraken_spoke::runtime::metrics::Metrics;
 #[derive(Default)]
 struct Gate {
     seen: Mutex<Vec<String>>,
-    before: Mutex<Vec<Order>>,
-    after: Mutex<Vec<Order>>,
+    before: Mutex<Vec<HookAction>>,
+    after: Mutex<Vec<HookAction>>,
 }
 
 impl Hook for Gate {
-    async fn before(&self, call: &Call) -> Order {
+    async fn before(&self, call: &Call) -> HookAction {
         self.seen.lock().unwrap().push(call.name.clone());
-        self.before.lock().unwrap().pop().unwrap_or(Order::Pass)
+        self.before.lock().unwrap().pop().unwrap_or(HookAction::Pass)
     }
 
-    async fn after(&self, _: &Call, _: &Answer) -> Order {
-        self.after.lock().unwrap().pop().unwrap_or(Order::Pass)
+    async fn after(&self, _: &Call, _: &Answer) -> HookAction {
+        self.after.lock().unwrap().pop().unwrap_or(HookAction::Pass)
     }
 }
 
@@ -95,15 +95,15 @@ async fn two_accounts_have_no_id_in_common() -> Result<()> {
 async fn a_hook_decides_before_and_after_the_effect() -> Result<()> {
     let (simulator, gate) = (simulator("111111111111", "eu-west-1"), Arc::new(Gate::default()));
     let aws = aws(&simulator, &gate).await;
-    for order in [Order::Drop, Order::Refuse(500)] {
-        gate.before.lock().unwrap().push(order);
+    for action in [HookAction::Drop, HookAction::Refuse(500)] {
+        gate.before.lock().unwrap().push(action);
         assert_eq!(create_vpc(&aws).await.unwrap_err().class, FailureClass::Transient);
     }
     assert!(simulator.objects(Kind::Vpc).is_empty());
-    gate.after.lock().unwrap().push(Order::Drop);
+    gate.after.lock().unwrap().push(HookAction::Drop);
     assert_eq!(create_vpc(&aws).await.unwrap_err().class, FailureClass::Transient);
     assert_eq!(simulator.objects(Kind::Vpc).len(), 1, "the effect stays");
-    gate.before.lock().unwrap().push(Order::Refuse(429));
+    gate.before.lock().unwrap().push(HookAction::Refuse(429));
     assert_eq!(create_vpc(&aws).await.unwrap_err().class, FailureClass::Throttled);
     Ok(())
 }
@@ -121,11 +121,11 @@ async fn a_paused_clock_moves_the_cloud_and_the_pace_of_the_sdk() -> Result<()> 
     assert_eq!(simulator.instances()[0].instance.state, "running");
 
     // A throttled read is repeated after a while of virtual time; a call that takes forever ends at its time limit.
-    simulator.fail_next("DescribeVpcs", When::Before, How::throttled());
+    simulator.fail_next("DescribeVpcs", FailurePoint::Before, FailureMode::throttled());
     let before = tokio::time::Instant::now();
     aws.call("DescribeVpcs", "failed to describe VPCs", aws.ec2().describe_vpcs().send()).await?;
     assert!(before.elapsed() > Duration::ZERO);
-    simulator.fail_always("DescribeVpcs", When::Before, How::Delay(Duration::from_hours(1)));
+    simulator.fail_always("DescribeVpcs", FailurePoint::Before, FailureMode::Delay(Duration::from_hours(1)));
     let failed = aws.call("DescribeVpcs", "failed to describe VPCs", aws.ec2().describe_vpcs().send()).await;
     assert_eq!(failed.unwrap_err().class, FailureClass::Transient);
     Ok(())
@@ -139,7 +139,7 @@ async fn the_same_seed_gives_the_same_calls() -> Result<()> {
         let (simulator, gate) = (simulator("111111111111", "eu-west-1"), Arc::new(Gate::default()));
         let aws = aws(&simulator, &gate).await;
         for _ in 0..5 {
-            simulator.fail_next("DescribeVpcs", When::Before, How::throttled());
+            simulator.fail_next("DescribeVpcs", FailurePoint::Before, FailureMode::throttled());
             let _ = aws.ec2().describe_vpcs().send().await;
             let launch = aws.ec2_once().run_instances().image_id("ami-12c6146b").min_count(1).max_count(1);
             launch.send().await?;
@@ -178,7 +178,7 @@ async fn how_long_a_client_and_a_call_take() -> Result<()> {
     let form = [("Action", "DescribeVpcs")];
     let start = std::time::Instant::now();
     for _ in 0..2000 {
-        simulator.outside("DescribeVpcs", &form)?;
+        simulator.out_of_band("DescribeVpcs", &form)?;
     }
     println!("without the SDK: {:?}", start.elapsed() / 2000);
     Ok(())

@@ -121,7 +121,7 @@ fn schedule(seed: u64, faults: Vec<Step>) -> Schedule {
 #[test]
 fn stack_becomes_ready_and_is_deleted_in_virtual_time() {
     let report = Simulation::run(&schedule(1, vec![]), Box::new(Ready));
-    assert!(report.is_good(), "{}\n{:#?}", report.trace, report.violations);
+    assert!(report.is_passed(), "{}\n{:#?}", report.trace, report.violations);
     assert!(report.statistics.requests > 100, "{:?}", report.statistics);
     eprintln!("{:?}", report.statistics);
 }
@@ -146,7 +146,7 @@ fn same_seed_gives_the_same_trace_byte_for_byte() {
     for seed in 1..=2 {
         let run = || Simulation::run(&schedule(seed, crashes()), Box::new(Ready));
         let (one, other) = (run(), run());
-        assert!(one.is_good(), "seed {seed}\n{}\n{:#?}", one.trace, one.violations);
+        assert!(one.is_passed(), "seed {seed}\n{}\n{:#?}", one.trace, one.violations);
         let (one, other) = (one.trace.to_string(), other.trace.to_string());
         let differs = one.lines().zip(other.lines()).enumerate().find(|(_, (one, other))| one != other);
         assert!(one == other, "seed {seed} differs at line {differs:?}");

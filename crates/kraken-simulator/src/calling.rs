@@ -2,7 +2,7 @@
 
 use tokio::time::Duration;
 
-use super::failure::{How, When};
+use super::failure::{FailureMode, FailurePoint};
 
 use super::form::Form;
 use super::journal::{Call, Outcome, Phase};
@@ -23,17 +23,17 @@ pub(super) async fn answer(form: &Form, shared: &Shared) -> Option<Reply> {
         shared.lock().note(&mut call, Outcome::NotReached);
         return None;
     }
-    if let Some((When::Before, how)) = &fault {
+    if let Some((FailurePoint::Before, how)) = &fault {
         match how {
-            How::Error { status, code, message } => {
+            FailureMode::Error { status, code, message } => {
                 shared.lock().note(&mut call, Outcome::Refused(code.clone()));
                 return Some(refused(&Refusal::with_status(*status, code, message), &call));
             }
-            How::Drop => {
+            FailureMode::Drop => {
                 shared.lock().note(&mut call, Outcome::NotReached);
                 return None;
             }
-            How::Delay(delay) => tokio::time::sleep(*delay).await,
+            FailureMode::Delay(delay) => tokio::time::sleep(*delay).await,
         }
     }
     let latency = shared.lock().cloud.options.latency;
@@ -45,17 +45,17 @@ pub(super) async fn answer(form: &Form, shared: &Shared) -> Option<Reply> {
         shared.lock().note_lost(call.number);
         return None;
     }
-    if let Some((When::After, how)) = &fault {
+    if let Some((FailurePoint::After, how)) = &fault {
         match how {
-            How::Error { status, code, message } => {
+            FailureMode::Error { status, code, message } => {
                 shared.lock().note_lost(call.number);
                 return Some(refused(&Refusal::with_status(*status, code, message), &call));
             }
-            How::Drop => {
+            FailureMode::Drop => {
                 shared.lock().note_lost(call.number);
                 return None;
             }
-            How::Delay(delay) => tokio::time::sleep(*delay).await,
+            FailureMode::Delay(delay) => tokio::time::sleep(*delay).await,
         }
     }
     Some(match result {

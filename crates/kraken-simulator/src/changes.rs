@@ -16,7 +16,7 @@ pub struct Change {
     /// Its id.
     pub id: String,
     /// The type of the change.
-    pub what: What,
+    pub what: ChangeType,
     /// Its tags before the call; none if the call created it.
     pub tags_before: Tags,
     /// Its tags after the call.
@@ -25,7 +25,7 @@ pub struct Change {
 
 /// The type of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum ChangeType {
     /// It was created.
     Created,
     /// A property or a tag of it changed.
@@ -87,15 +87,15 @@ impl Cloud {
     fn change(&self, object: ObjectRef, before: Before) -> Option<Change> {
         let (tags, is_live) = (self.registry.latest_tags(object), self.is_live(object));
         let what = if before.text.is_none() {
-            What::Created
+            ChangeType::Created
         } else if before.was_live && !is_live {
-            What::Deleted
+            ChangeType::Deleted
         } else if before.tags == tags && before.text == self.text(object) {
             return None;
         } else if before.used {
-            What::Used
+            ChangeType::Used
         } else {
-            What::Changed
+            ChangeType::Changed
         };
         let id = self.registry.entry(object)?.id.clone();
         Some(Change { kind: object.kind, id, what, tags_before: before.tags, tags })

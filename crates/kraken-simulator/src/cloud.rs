@@ -119,12 +119,12 @@ impl Cloud {
             self.events.pop();
             self.now = at;
             self.revision += 1;
-            self.happens(event);
+            self.apply_event(event);
         }
         self.now = now;
     }
 
-    fn happens(&mut self, event: Event) {
+    fn apply_event(&mut self, event: Event) {
         let now = self.now;
         match event {
             Event::Settled(object) => self.registry.with_history(object, |history| history.settle(now)),
@@ -174,13 +174,13 @@ impl Cloud {
     }
 
     /// The remaining capacity for instances.
-    pub(super) fn room(&self) -> usize {
+    pub(super) fn remaining_capacity(&self) -> usize {
         let Some(capacity) = self.options.capacity else { return usize::MAX };
-        capacity.saturating_sub(self.living_instances().count())
+        capacity.saturating_sub(self.live_instances().count())
     }
 
     /// The instances that are not terminated.
-    pub(super) fn living_instances(&self) -> impl Iterator<Item = &Instance> {
+    pub(super) fn live_instances(&self) -> impl Iterator<Item = &Instance> {
         let present = self.registry.present(Kind::Instance);
         let instances = present.filter_map(|object| self.instances.get(&object.number));
         instances.filter(|instance| instance.state(self.now) != State::Terminated)

@@ -19,7 +19,7 @@ use super::Simulator;
 use super::accounts::{assumed, credential};
 use super::calling::{Reply, answer, request_id};
 use super::form::Form;
-use super::hook::{Answer, Call, Hook, Order};
+use super::hook::{Answer, Call, Hook, HookAction};
 use super::refusal::Refusal;
 use super::service::Service;
 use super::shared::Shared;
@@ -113,24 +113,24 @@ async fn answered(shared: &Shared, hook: &impl Hook, number: u64, body: Bytes) -
         let key = format!("ASIA-{}", role.split(':').nth(4).unwrap_or_default());
         return Some((200, assumed(role, &key).into()));
     }
-    if let Some(instead) = ordered(hook.before(&call).await, &form) {
+    if let Some(instead) = applied(hook.before(&call).await, &form) {
         return instead.map(|reply| (reply.status, reply.body.into()));
     }
     let reply = answer(&form, shared).await?;
     let reply = Answer { status: reply.status, body: reply.body.into() };
-    match ordered(hook.after(&call, &reply).await, &form) {
+    match applied(hook.after(&call, &reply).await, &form) {
         None => Some((reply.status, reply.body)),
         Some(instead) => instead.map(|reply| (reply.status, reply.body.into())),
     }
 }
 
-/// The result of an order that does not forward the call.
-fn ordered(order: Order, form: &Form) -> Option<Option<Reply>> {
+/// The result of an action that does not forward the call.
+fn applied(action: HookAction, form: &Form) -> Option<Option<Reply>> {
     let service = Service::of(form);
-    match order {
-        Order::Pass => None,
-        Order::Drop => Some(None),
-        Order::Refuse(status) => {
+    match action {
+        HookAction::Pass => None,
+        HookAction::Drop => Some(None),
+        HookAction::Refuse(status) => {
             let refusal = match status {
                 429 | 503 => Refusal::throttled(service),
                 401 | 403 => Refusal::with_status(

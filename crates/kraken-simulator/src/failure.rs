@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Whether the failure occurs before or after the call reaches the cloud.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum FailurePoint {
     /// Before the call: it has no effect in the cloud.
     Before,
     /// After the call: it takes effect, and its response is lost.
@@ -13,7 +13,7 @@ pub enum When {
 
 /// The result for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum How {
+pub enum FailureMode {
     /// An error in AWS's XML, such as 503 `RequestLimitExceeded`.
     Error {
         /// The status code.
@@ -25,11 +25,11 @@ pub enum How {
     },
     /// The connection is closed without a response.
     Drop,
-    /// The call ([`When::Before`]) or its response ([`When::After`]) is delayed by this time.
+    /// The call ([`FailurePoint::Before`]) or its response ([`FailurePoint::After`]) is delayed by this time.
     Delay(Duration),
 }
 
-impl How {
+impl FailureMode {
     /// An error of AWS.
     pub fn error(status: u16, code: &str, message: &str) -> Self {
         Self::Error { status, code: code.to_owned(), message: message.to_owned() }

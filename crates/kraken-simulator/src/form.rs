@@ -1,6 +1,7 @@
 //! The parameters of a call of the query protocol: `InstanceId.2=i-0abc&Filter.1.Value.1=running&...`.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
@@ -113,22 +114,25 @@ impl Form {
     /// The parameters for the journal, without user data, which may contain secrets.
     pub(super) fn in_short(&self) -> String {
         let parameters = self.0.iter().filter(|(name, _)| !matches!(name.as_str(), "Action" | "Version"));
-        let mut parts: Vec<String> = parameters
-            .clone()
-            .take(SHOWN.0)
-            .map(|(name, value)| {
-                if name.starts_with("UserData") {
-                    format!("{name}=({} characters)", value.len())
-                } else {
-                    format!("{name}={}", value.chars().take(SHOWN.1).collect::<String>())
-                }
-            })
-            .collect();
+        let mut text = String::new();
+        for (name, value) in parameters.clone().take(SHOWN.0) {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(name);
+            text.push('=');
+            if name.starts_with("UserData") {
+                let _ = write!(text, "({} characters)", value.len()); // writing to a String cannot fail
+            } else {
+                let end = value.char_indices().nth(SHOWN.1).map_or(value.len(), |(at, _)| at);
+                text.push_str(value.get(..end).unwrap_or_default());
+            }
+        }
         let more = parameters.count().saturating_sub(SHOWN.0);
         if more > 0 {
-            parts.push(format!("and {more} more"));
+            let _ = write!(text, " and {more} more"); // as above
         }
-        parts.join(" ")
+        text
     }
 }
 

@@ -50,9 +50,9 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-/// The order for a call or its response.
+/// The action of a hook on a call or its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum HookAction {
     /// It is forwarded.
     Pass,
     /// The connection is closed.
@@ -63,10 +63,10 @@ pub enum Order {
 
 /// Decides on every call.
 pub trait Hook: Send + Sync + 'static {
-    /// Before it is forwarded: any order except [`Order::Pass`] prevents its effect.
-    fn before(&self, call: &Call) -> impl Future<Output = Order> + Send;
+    /// Before it is forwarded: any action except [`HookAction::Pass`] prevents its effect.
+    fn before(&self, call: &Call) -> impl Future<Output = HookAction> + Send;
     /// After it took effect.
-    fn after(&self, call: &Call, answer: &Answer) -> impl Future<Output = Order> + Send;
+    fn after(&self, call: &Call, answer: &Answer) -> impl Future<Output = HookAction> + Send;
 }
 
 #[cfg(test)]

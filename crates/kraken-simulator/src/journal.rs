@@ -6,7 +6,7 @@ use super::changes::Change;
 use super::form::Form;
 use super::service::Service;
 
-/// One call, or one [out-of-band change](super::Simulator::outside).
+/// One call, or one [out-of-band change](super::Simulator::out_of_band).
 #[derive(Debug, Clone)]
 pub struct Call {
     /// Counts from 1 in the order of arrival. The journal itself is in the order of effects.
@@ -18,7 +18,7 @@ pub struct Call {
     /// `RunInstances`, ...
     pub action: String,
     /// Whether the test made it, instead of an API client.
-    pub outside: bool,
+    pub out_of_band: bool,
     /// The parameters, long values cut and user data left out.
     pub parameters: String,
     /// The ids that it changed or, for a Describe call, returned. Empty before the effect.
@@ -53,9 +53,9 @@ pub enum Phase {
     AfterEffect,
 }
 
-/// The order of a hook for a call.
+/// The decision of a hook about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CallDecision {
     /// The call continues normally.
     Continue,
     /// The connection is closed, without an effect if there was none yet.
@@ -63,13 +63,13 @@ pub enum Verdict {
 }
 
 impl Call {
-    pub(super) fn arrived(number: u64, action: &str, form: &Form, outside: bool) -> Self {
+    pub(super) fn arrived(number: u64, action: &str, form: &Form, out_of_band: bool) -> Self {
         Self {
             number,
             at: Instant::now(),
             service: Service::of(form),
             action: action.to_owned(),
-            outside,
+            out_of_band,
             parameters: form.in_short(),
             ids: vec![],
             changes: vec![],

@@ -9,7 +9,7 @@
 //! is that of the runtime that uses it. Its behavior depends only on the calls, their times and its options.
 //!
 //! The simulator depends on no other crate of Kraken. The proxies in front of moto and kube-apiserver, which are in `kraken-testing`, use its
-//! [failures](How), [`hook`], [`serve`], [`http`] and [`xml`].
+//! [failures](FailureMode), [`hook`], [`serve`], [`http`] and [`xml`].
 //!
 //! Not simulated: every well-formed image or type is accepted; there is no default VPC and no network traffic.
 
@@ -29,7 +29,7 @@ mod filters;
 mod form;
 pub mod hook;
 pub mod http;
-mod inside;
+mod inspect;
 mod instance;
 mod journal;
 mod kind;
@@ -38,11 +38,7 @@ mod markup;
 mod network;
 mod objects;
 mod options;
-mod outside;
-mod outside_changes;
-mod outside_made;
-mod outside_network;
-mod outside_values;
+mod out_of_band;
 mod public;
 mod record;
 mod refusal;
@@ -68,15 +64,15 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 pub use accounts::{RoutedCall, SimulatedAccounts};
-pub use changes::{Change, What};
+pub use changes::{Change, ChangeType};
 pub use dispatch::is_simulated;
 pub use documented::{DocumentedError, documented_error, documented_errors};
-pub use failure::{How, When};
-pub use inside::{Living, ObjectRecord};
-pub use journal::{Call, Outcome, Phase, Verdict};
+pub use failure::{FailureMode, FailurePoint};
+pub use inspect::{LiveObject, ObjectRecord};
+pub use journal::{Call, CallDecision, Outcome, Phase};
 pub use kind::Kind;
 pub use options::{Limit, REGION, SimulatorOptions};
-pub use outside_changes::{OutsideChange, outside_changes};
+pub use out_of_band::{OutOfBandChange, out_of_band_changes};
 pub use public::public_texts;
 pub use record::{Instance, InstanceRecord};
 use serve::ServerThread;
@@ -129,7 +125,7 @@ impl Simulator {
     /// How many calls of an action (`*`: of any) are in the journal.
     pub fn count(&self, action: &str) -> usize {
         let state = self.shared.lock();
-        let counted = |call: &&Call| !call.outside && (action == "*" || call.action == action);
+        let counted = |call: &&Call| !call.out_of_band && (action == "*" || call.action == action);
         state.journal.iter().filter(counted).count()
     }
 
@@ -165,27 +161,31 @@ impl Simulator {
     }
 
     /// The next call of `action` (`*`: of any) fails this way; each call of this function adds one failure.
-    pub fn fail_next(&self, action: &str, when: When, how: How) {
+    pub fn fail_next(&self, action: &str, when: FailurePoint, how: FailureMode) {
         self.shared.lock().script.push(action, 0, false, when, how);
     }
 
     /// The `number`-th call of `action` from now on (1 is the next) fails this way.
-    pub fn fail_nth(&self, action: &str, number: usize, when: When, how: How) {
+    pub fn fail_nth(&self, action: &str, number: usize, when: FailurePoint, how: FailureMode) {
         self.shared.lock().script.push(action, number.saturating_sub(1), false, when, how);
     }
 
-    /// All calls of `action` fail this way until [`Simulator::heal`].
-    pub fn fail_always(&self, action: &str, when: When, how: How) {
+    /// All calls of `action` fail this way until [`Simulator::clear_failures`].
+    pub fn fail_always(&self, action: &str, when: FailurePoint, how: FailureMode) {
         self.shared.lock().script.push(action, 0, true, when, how);
     }
 
-    /// Every call is rejected as with expired credentials until [`Simulator::heal`].
+    /// Every call is rejected as with expired credentials until [`Simulator::clear_failures`].
     pub fn expire_credentials(&self) {
-        self.fail_always("*", When::Before, How::error(400, "RequestExpired", "Request has expired."));
+        self.fail_always(
+            "*",
+            FailurePoint::Before,
+            FailureMode::error(400, "RequestExpired", "Request has expired."),
+        );
     }
 
     /// Clears all scripted failures.
-    pub fn heal(&self) {
+    pub fn clear_failures(&self) {
         self.shared.lock().script = script::Script::default();
     }
 
@@ -195,7 +195,7 @@ impl Simulator {
     }
 
     /// Runs `hook` before and after the effect of every call over HTTP, and replaces the previous hook.
-    pub fn on_call(&self, hook: impl Fn(Phase, &Call) -> Verdict + Send + Sync + 'static) {
+    pub fn on_call(&self, hook: impl Fn(Phase, &Call) -> CallDecision + Send + Sync + 'static) {
         self.shared.set_hook(Some(Arc::new(hook)));
     }
 

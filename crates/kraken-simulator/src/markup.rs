@@ -1,9 +1,12 @@
 //! Writes the XML of responses. The parser is in [`crate::xml`].
 
-use std::fmt::{Display, Write as _};
+use std::fmt::{self, Display, Write as _};
 
 use super::service::Service;
 use super::tags::Tags;
+
+/// What a document begins with.
+const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
 /// An incomplete document.
 #[derive(Debug, Default)]
@@ -12,22 +15,23 @@ pub(super) struct Xml(String);
 impl Xml {
     /// An element with elements in it.
     pub(super) fn tag(&mut self, name: &str, inner: impl FnOnce(&mut Self)) {
-        self.add(format_args!("<{name}>"));
+        self.markup(["<", name, ">"]);
         inner(self);
-        self.add(format_args!("</{name}>"));
+        self.markup(["</", name, ">"]);
     }
 
     /// An element of a namespace.
     pub(super) fn within(&mut self, name: &str, namespace: &str, inner: impl FnOnce(&mut Self)) {
-        self.add(format_args!("<{name} xmlns=\"{namespace}\">"));
+        self.markup(["<", name, " xmlns=\"", namespace, "\">"]);
         inner(self);
-        self.add(format_args!("</{name}>"));
+        self.markup(["</", name, ">"]);
     }
 
     /// An element with text.
     pub(super) fn text(&mut self, name: &str, value: impl Display) {
-        let value = value.to_string();
-        self.add(format_args!("<{name}>{}</{name}>", escaped(&value)));
+        self.markup(["<", name, ">"]);
+        let _ = write!(Escaping(&mut self.0), "{value}"); // writing to a String cannot fail
+        self.markup(["</", name, ">"]);
     }
 
     /// An element with text, if there is any.
@@ -73,7 +77,7 @@ impl Xml {
 
     /// Text without an element.
     pub(super) fn plain(&mut self, text: &str) {
-        self.add(format_args!("{}", escaped(text)));
+        let _ = Escaping(&mut self.0).write_str(text); // as above
     }
 
     /// Tags as EC2 writes them.
@@ -87,27 +91,49 @@ impl Xml {
     /// The response of an action with the content written so far.
     pub(super) fn response(self, service: Service, action: &str, request_id: &str) -> String {
         let (namespace, body) = (service.namespace(), self.0);
-        let inner = match service {
-            Service::Ec2 => format!("<requestId>{request_id}</requestId>{body}"),
-            Service::Elb | Service::Sts => format!(
-                "<{action}Result>{body}</{action}Result>\
-                 <ResponseMetadata><RequestId>{request_id}</RequestId></ResponseMetadata>"
+        let (before, after) = match service {
+            Service::Ec2 => (format!("<requestId>{request_id}</requestId>"), String::new()),
+            Service::Elb | Service::Sts => (
+                format!("<{action}Result>"),
+                format!(
+                    "</{action}Result><ResponseMetadata><RequestId>{request_id}</RequestId></ResponseMetadata>"
+                ),
             ),
         };
-        Self(format!("<{action}Response xmlns=\"{namespace}\">{inner}</{action}Response>")).document()
+        let begin = ["<", action, "Response xmlns=\"", namespace, "\">"].concat();
+        [DECLARATION, &begin, &before, &body, &after, "</", action, "Response>"].concat()
     }
 
     pub(super) fn document(self) -> String {
-        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}", self.0)
+        [DECLARATION, &self.0].concat()
     }
 
-    fn add(&mut self, text: std::fmt::Arguments<'_>) {
-        let _ = self.0.write_fmt(text); // writing to a String cannot fail
+    fn markup<const N: usize>(&mut self, parts: [&str; N]) {
+        for part in parts {
+            self.0.push_str(part);
+        }
     }
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+/// Writes text with references instead of the characters of markup.
+struct Escaping<'a>(&'a mut String);
+
+impl fmt::Write for Escaping<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut rest = text;
+        while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'&' | b'<' | b'>')) {
+            let (plain, special) = rest.split_at(at);
+            self.0.push_str(plain);
+            self.0.push_str(match special.as_bytes().first() {
+                Some(b'&') => "&amp;",
+                Some(b'<') => "&lt;",
+                _ => "&gt;",
+            });
+            rest = special.get(1..).unwrap_or_default();
+        }
+        self.0.push_str(rest);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -118,12 +144,12 @@ mod tests {
     fn a_written_document_can_be_parsed() {
         let mut xml = Xml::default();
         xml.tag("a", |xml| {
-            xml.list("set", ["1 < 2", "&amp;"], |xml, text| xml.text("b", text));
+            xml.list("set", ["1 < 2", "&amp;", "a>>b&", ""], |xml, text| xml.text("b", text));
             xml.optional("none", None);
         });
         let root = crate::xml::parse(&xml.document()).unwrap();
         let texts: Vec<String> = root.items("set").map(|item| item.text_at(&["b"])).collect();
-        assert_eq!(texts, ["1 < 2", "&amp;"]);
+        assert_eq!(texts, ["1 < 2", "&amp;", "a>>b&", ""]);
         assert_eq!(root.child("none"), None);
     }
 }

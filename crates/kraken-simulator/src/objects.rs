@@ -67,6 +67,12 @@ impl Cloud {
             LoadBalancer TargetGroup Listener ListenerRule)
     }
 
+    /// The name of a key pair.
+    pub(super) fn key_name(&self, object: ObjectRef) -> Option<&str> {
+        let number = (object.kind == Kind::KeyPair).then_some(object.number)?;
+        KeyPair::all(self).get(&number).map(|pair| pair.name.as_str())
+    }
+
     /// Whether an object is live: it exists and is not being deleted.
     pub(super) fn is_live(&self, object: ObjectRef) -> bool {
         let state = |number| self.instances.get(&number).map(|instance| instance.state(self.now));
@@ -104,7 +110,7 @@ impl Cloud {
     }
 
     /// Removes an object.
-    pub(super) fn unmake<T: CloudObject>(&mut self, number: u64) -> Option<T> {
+    pub(super) fn remove_object<T: CloudObject>(&mut self, number: u64) -> Option<T> {
         self.touch::<T>(number, false);
         self.registry.remove(T::object(number));
         T::all_mut(self).remove(&number)

@@ -111,7 +111,10 @@ impl Registry {
     }
 
     /// All current and former objects of a kind, with their existence.
-    pub(super) fn ever(&self, kind: Kind) -> impl Iterator<Item = (ObjectRef, &Entry, bool)> + '_ {
+    pub(super) fn current_and_former(
+        &self,
+        kind: Kind,
+    ) -> impl Iterator<Item = (ObjectRef, &Entry, bool)> + '_ {
         self.objects_of(kind).into_iter().flat_map(move |objects| {
             objects.entries.iter().map(move |(number, entry)| {
                 (ObjectRef { kind, number: *number }, entry, objects.present.contains(number))

@@ -1,6 +1,6 @@
 //! Scripted failures: the proxy's faults, for a selected call.
 
-use super::failure::{How, When};
+use super::failure::{FailureMode, FailurePoint};
 
 #[derive(Debug)]
 struct Entry {
@@ -9,8 +9,8 @@ struct Entry {
     skip: usize,
     /// Whether it is for all calls after those.
     lasting: bool,
-    when: When,
-    how: How,
+    when: FailurePoint,
+    how: FailureMode,
 }
 
 /// The pending faults, oldest first.
@@ -18,12 +18,19 @@ struct Entry {
 pub(super) struct Script(Vec<Entry>);
 
 impl Script {
-    pub(super) fn push(&mut self, action: &str, skip: usize, lasting: bool, when: When, how: How) {
+    pub(super) fn push(
+        &mut self,
+        action: &str,
+        skip: usize,
+        lasting: bool,
+        when: FailurePoint,
+        how: FailureMode,
+    ) {
         self.0.push(Entry { action: action.to_owned(), skip, lasting, when, how });
     }
 
     /// Counts a call, and removes and returns the fault for it, if there is one.
-    pub(super) fn take(&mut self, action: &str) -> Option<(When, How)> {
+    pub(super) fn take(&mut self, action: &str) -> Option<(FailurePoint, FailureMode)> {
         let mut found = None;
         for (index, entry) in self.0.iter_mut().enumerate() {
             if entry.action != action && entry.action != "*" {
@@ -54,18 +61,18 @@ mod tests {
     #[test]
     fn each_fault_counts_the_calls_of_its_action() {
         let mut script = Script::default();
-        script.push("A", 1, false, When::Before, How::Drop);
-        script.push("*", 0, false, When::After, How::throttled());
-        assert_eq!(script.take("A"), Some((When::After, How::throttled())));
+        script.push("A", 1, false, FailurePoint::Before, FailureMode::Drop);
+        script.push("*", 0, false, FailurePoint::After, FailureMode::throttled());
+        assert_eq!(script.take("A"), Some((FailurePoint::After, FailureMode::throttled())));
         assert_eq!(script.take("B"), None);
-        assert_eq!(script.take("A"), Some((When::Before, How::Drop)));
+        assert_eq!(script.take("A"), Some((FailurePoint::Before, FailureMode::Drop)));
         assert_eq!((script.take("A"), script.pending()), (None, 0));
     }
 
     #[test]
     fn a_permanent_fault_is_kept() {
         let mut script = Script::default();
-        script.push("A", 0, true, When::Before, How::Drop);
+        script.push("A", 0, true, FailurePoint::Before, FailureMode::Drop);
         assert!(script.take("A").is_some() && script.take("A").is_some());
     }
 }

@@ -9,9 +9,9 @@ use super::answer::Answer;
 use super::changes::Touched;
 use super::cloud::Cloud;
 use super::dispatch::carry_out;
-use super::failure::{How, When};
+use super::failure::{FailureMode, FailurePoint};
 use super::form::Form;
-use super::journal::{Call, Outcome, Phase, Verdict};
+use super::journal::{Call, CallDecision, Outcome, Phase};
 use super::objects::CloudObject as _;
 use super::options::SimulatorOptions;
 use super::public::public;
@@ -20,7 +20,7 @@ use super::refusal::Refusal;
 use super::script::Script;
 use super::throttle::Throttle;
 
-type Hook = Arc<dyn Fn(Phase, &Call) -> Verdict + Send + Sync>;
+type Hook = Arc<dyn Fn(Phase, &Call) -> CallDecision + Send + Sync>;
 
 pub(super) struct Shared {
     state: Mutex<State>,
@@ -63,20 +63,24 @@ impl Shared {
     /// Whether the call continues.
     pub(super) fn proceeds(&self, phase: Phase, call: &Call) -> bool {
         let hook = self.hook.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        hook.is_none_or(|hook| hook(phase, call) == Verdict::Continue)
+        hook.is_none_or(|hook| hook(phase, call) == CallDecision::Continue)
     }
 }
 
 impl State {
     /// Records the arrival of a call; returns it with its scripted fault.
-    pub(super) fn arrive(&mut self, form: &Form, outside: bool) -> (Call, Option<(When, How)>) {
+    pub(super) fn arrive(
+        &mut self,
+        form: &Form,
+        out_of_band: bool,
+    ) -> (Call, Option<(FailurePoint, FailureMode)>) {
         self.arrived += 1;
         let action = form.get("Action").unwrap_or_default();
-        let fault = if outside { None } else { self.script.take(action) };
-        if !outside {
+        let fault = if out_of_band { None } else { self.script.take(action) };
+        if !out_of_band {
             self.public.extend(public(form).map(str::to_owned));
         }
-        (Call::arrived(self.arrived, action, form, outside), fault)
+        (Call::arrived(self.arrived, action, form, out_of_band), fault)
     }
 
     /// Executes a call and records it in the journal.
@@ -86,9 +90,9 @@ impl State {
         self.cloud.call = call.number;
         self.cloud.touched = Touched::default();
         let limits = &self.cloud.options.limits;
-        let admitted = call.outside || self.throttle.admits(limits, &call.action, now);
+        let admitted = call.out_of_band || self.throttle.admits(limits, &call.action, now);
         let result = if admitted {
-            let reads = call.action.starts_with("Describe") && !call.outside;
+            let reads = call.action.starts_with("Describe") && !call.out_of_band;
             self.cloud.seen(reads, |cloud| carry_out(cloud, &call.action, form))
         } else {
             Err(Refusal::throttled(call.service))

@@ -17,10 +17,10 @@ use super::registry::ObjectRef;
 
 /// The stale state, and its end.
 #[derive(Debug, Default)]
-pub(super) struct Stale(BTreeMap<ObjectRef, (Instant, Box<dyn Former>)>);
+pub(super) struct Stale(BTreeMap<ObjectRef, (Instant, Box<dyn FormerState>)>);
 
 /// The former state of an object.
-trait Former: Debug + Send {
+trait FormerState: Debug + Send {
     /// Swaps the states; doing it twice restores them.
     fn swap(&mut self, cloud: &mut Cloud, number: u64);
 }
@@ -28,7 +28,7 @@ trait Former: Debug + Send {
 #[derive(Debug)]
 struct Copy<T>(T);
 
-impl<T: CloudObject> Former for Copy<T> {
+impl<T: CloudObject> FormerState for Copy<T> {
     fn swap(&mut self, cloud: &mut Cloud, number: u64) {
         if let Some(there) = T::all_mut(cloud).get_mut(&number) {
             std::mem::swap(there, &mut self.0);
@@ -36,7 +36,7 @@ impl<T: CloudObject> Former for Copy<T> {
     }
 }
 
-fn former<T: CloudObject>(object: &T) -> Box<dyn Former> {
+fn former<T: CloudObject>(object: &T) -> Box<dyn FormerState> {
     Box::new(Copy(object.clone()))
 }
 

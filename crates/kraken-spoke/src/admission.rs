@@ -8,7 +8,7 @@ use futures::future::{BoxFuture, ready};
 use kraken_options::Problem;
 use kraken_runtime::{
     watch::RawObject,
-    webhook::{Operation, Subject, Validator, Verdict},
+    webhook::{Operation, ReviewResult, Subject, Validator},
 };
 
 use crate::{
@@ -46,14 +46,14 @@ impl Admission {
         Self { accounts: accounts.filter(|_| self.kind.info().accounts.is_some()), ..self }
     }
 
-    fn verdict(&self, subject: &Subject) -> Verdict {
+    fn verdict(&self, subject: &Subject) -> ReviewResult {
         // Only text decodes as a `RawObject`.
         let read = serde_json::from_str::<RawObject>(&subject.object.to_string());
         let read = read.map_err(|error| error.to_string());
         let object = match read.and_then(|object| self.kind.decode(&object).map_err(|(_, error)| error)) {
             Ok(object) => object,
             // A deletion needs no valid spec.
-            Err(_) if subject.operation == Operation::Delete => return Verdict::default(),
+            Err(_) if subject.operation == Operation::Delete => return ReviewResult::default(),
             Err(error) => return refused(undecoded(&error)),
         };
         let spec = object.spec();
@@ -67,7 +67,7 @@ impl Admission {
             _ => vec![],
         };
         problems.extend(self.forbidden(&subject.namespace, &object));
-        Verdict { problems, warnings: vec![] }
+        ReviewResult { problems, warnings: vec![] }
     }
 
     /// What the account forbids that the resource uses. Without that account, or if it cannot be used, nothing: the resource
@@ -79,7 +79,7 @@ impl Admission {
 }
 
 impl Validator for Admission {
-    fn review(&self, subject: Subject) -> BoxFuture<'_, Verdict> {
+    fn review(&self, subject: Subject) -> BoxFuture<'_, ReviewResult> {
         Box::pin(ready(self.verdict(&subject)))
     }
 }
@@ -92,6 +92,6 @@ fn undecoded(error: &str) -> Problem {
     }
 }
 
-fn refused(problem: Problem) -> Verdict {
-    Verdict { problems: vec![problem], warnings: vec![] }
+fn refused(problem: Problem) -> ReviewResult {
+    ReviewResult { problems: vec![problem], warnings: vec![] }
 }

@@ -48,7 +48,7 @@ pub(crate) struct Sweeper {
 type Connections = BTreeMap<Arc<str>, Arc<dyn DynExternal>>;
 
 /// The objects of the cluster that one connection can list.
-struct Survey {
+struct Listing {
     key: Arc<str>,
     external: Arc<dyn DynExternal>,
     /// The account and the region; empty if there is only one connection.
@@ -75,21 +75,21 @@ impl Sweeper {
     pub(crate) async fn sweep(&mut self) -> Result<(), String> {
         let kind = self.kind.info().name;
         let connections = self.connections().await;
-        let mut surveys = vec![];
+        let mut listings = vec![];
         for (key, external) in &connections {
-            match self.survey(key, external, connections.len() > 1).await {
-                Ok(survey) => surveys.push(survey),
+            match self.list_owned(key, external, connections.len() > 1).await {
+                Ok(listing) => listings.push(listing),
                 Err(failure) => warn!(kind, %failure, "the orphan sweep failed; retrying at the next sweep"),
             }
         }
-        if surveys.is_empty() {
+        if listings.is_empty() {
             return Ok(());
         }
         let owners = self.owners().await?;
         // The same objects may be visible with several credentials.
         let mut seen = BTreeSet::new();
         let mut removed = 0;
-        for Survey { key, external, place, objects } in surveys {
+        for Listing { key, external, place, objects } in listings {
             let orphans = self.orphans(objects, &owners);
             for (uid, (identity, observed)) in &orphans {
                 if seen.insert((place.clone(), uid.clone())) {
@@ -101,7 +101,7 @@ impl Sweeper {
             }
             self.before.insert(key, orphans.into_keys().collect());
         }
-        // The findings of a connection are kept if its survey fails now.
+        // The findings of a connection are kept if it cannot be listed now.
         self.before.retain(|key, _| connections.contains_key(key));
         let all: BTreeSet<&String> = self.before.values().flatten().collect();
         self.manager.metrics.orphans(kind, all.len());
@@ -143,22 +143,22 @@ impl Sweeper {
         let external = connected.as_ref().map_or(&self.own, |connected| &connected.external);
         // As in a reconcile: with the credentials of another account, nothing else is called.
         let here = external.location().await.map_err(|failure| failure.to_string())?;
-        match here.and_then(|here| rules.misplaced(&here)) {
+        match here.and_then(|here| rules.location_violation(&here)) {
             Some(why) => Err(why),
             None => Ok(connected.map(|connected| (connected.key, connected.external))),
         }
     }
 
-    async fn survey(
+    async fn list_owned(
         &self,
         key: &Arc<str>,
         external: &Arc<dyn DynExternal>,
         is_one_of_many: bool,
-    ) -> Result<Survey, Failure> {
+    ) -> Result<Listing, Failure> {
         let here = if is_one_of_many { external.location().await? } else { None };
-        let objects = external.survey(&self.manager.cluster_id).await?;
+        let objects = external.list_owned(&self.manager.cluster_id).await?;
         let place = here.map(|here| here.to_string()).unwrap_or_default();
-        Ok(Survey { key: key.clone(), external: external.clone(), place, objects })
+        Ok(Listing { key: key.clone(), external: external.clone(), place, objects })
     }
 
     /// The UIDs of all resources of the kind. Of all namespaces, regardless of what this process watches: an object that
@@ -199,7 +199,11 @@ impl Sweeper {
             return;
         }
         match external.delete(identity, observed).await {
-            Ok(()) => info!(kind, owner, ids, "deleted orphans"),
+            Ok(unknown) if unknown.is_empty() => info!(kind, owner, ids, "deleted orphans"),
+            Ok(unknown) => {
+                let unknown = listed(&unknown);
+                warn!(kind, owner, ids, unknown, "deleted orphans, except the unknown ones");
+            }
             Err(failure) => warn!(kind, owner, ids, %failure, "failed to delete orphans"),
         }
     }

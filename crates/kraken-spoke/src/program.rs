@@ -8,8 +8,7 @@ use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kraken_api::HUB_NAME;
-use kraken_runtime::{Manager, Program, rbac::rule, task, webhook::Hook};
-use tokio::task::JoinSet;
+use kraken_runtime::{Manager, Program, rbac::rule, webhook::Hook};
 
 use crate::{
     External,
@@ -17,7 +16,7 @@ use crate::{
     admission::Admission,
     args::LoopArgs,
     controller::{self, Common},
-    dynamic::{calls_of, kind_of},
+    dynamic::{DynExternal, DynKind, calls_of, kind_of},
 };
 
 /// A spoke: one binary that manages one or more kinds.
@@ -153,13 +152,11 @@ impl<S: Spoke> Program for SpokeProgram<S> {
 
     async fn run(manager: Manager, args: Self::Args) -> anyhow::Result<()> {
         let context = S::connect(args.own, &manager).await?;
-        let (flags, shared) = (args.common, Common::among(context.provider_accounts()));
-        let mut runner = Runner { manager: &manager, flags, shared, context, tasks: JoinSet::new() };
+        let accounts = context.provider_accounts();
+        let mut runner = Runner { manager: &manager, accounts: accounts.clone(), context, kinds: vec![] };
         S::kinds(&mut runner);
-        while let Some(ended) = runner.tasks.join_next().await {
-            ended??;
-        }
-        Ok(())
+        let kinds = std::mem::take(&mut runner.kinds);
+        controller::run_all(manager.clone(), kinds, args.common, Common::with_accounts(accounts)).await
     }
 }
 
@@ -186,22 +183,20 @@ impl<C> Registry<C> for Kinds {
     }
 }
 
+/// Collects the kinds of a spoke, and mounts their webhooks.
 struct Runner<'a, C> {
     manager: &'a Manager,
-    flags: LoopArgs,
-    /// What the kinds share in addition to the manager.
-    shared: Common,
+    accounts: Option<Arc<dyn KnownAccounts>>,
     context: C,
-    tasks: JoinSet<anyhow::Result<()>>,
+    kinds: Vec<(Arc<dyn DynKind>, Arc<dyn DynExternal>)>,
 }
 
 impl<C> Registry<C> for Runner<'_, C> {
     fn kind<E: FromContext<C>>(&mut self) {
         let (kind, external) = (kind_of::<E>(), calls_of(E::from_context(&self.context)));
-        let admission = Admission::new(kind.clone()).with_accounts(self.shared.accounts.clone());
+        let admission = Admission::new(kind.clone()).with_accounts(self.accounts.clone());
         self.manager.webhooks.mount(&Hook::of_kind::<E::Kind>(), admission);
         tracing::info!(kind = kind.info().name, "starting the controller");
-        let (manager, flags, shared) = (self.manager.clone(), self.flags.clone(), self.shared.clone());
-        self.tasks.spawn(task::inherit(controller::run_among(manager, (kind, external), flags, shared)));
+        self.kinds.push((kind, external));
     }
 }

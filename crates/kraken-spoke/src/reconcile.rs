@@ -9,11 +9,16 @@ use crate::{
         outcome::{Outcome, attributed},
         secrecy::scrubbed,
     },
-    steps::{act, adopt, connect, decide, declare, gather, observe, remove, resolve, restore, resume, skip},
+    steps::{
+        act, adopt, connect, decide, declare, gather, observe, remove, resolve, restore, resume, search, skip,
+    },
 };
 
 /// The steps up to the action. Each of them can end the reconcile with an outcome.
 async fn steps(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
+    if !reconcile.is_deleted() {
+        reconcile.memory.not_deleting();
+    }
     // 1. Restore the finalizer and the intent if they were removed. Client required.
     Box::pin(restore::restore(reconcile)).await?;
     // 2. Connect with the account of the resource. Client required.
@@ -45,8 +50,10 @@ pub(crate) async fn reconcile(reconcile: &mut Reconcile<'_>) -> Outcome {
     let outcome = match steps(reconcile).await {
         Ok(outcome) | Err(outcome) => outcome,
     };
-    // 12. Resume a disruption that cannot be completed now. Client required.
+    // 12. Complete what the outcome leaves open: a disruption that cannot go on now, and remote objects without a record, if
+    // nothing could be observed. Client required.
     let outcome = Box::pin(resume::resume(reconcile, outcome)).await;
+    let outcome = Box::pin(search::search(reconcile, outcome)).await;
     let outcome = attributed(outcome, reconcile.context.rules.as_deref());
     scrubbed(outcome, &reconcile.memory.secrets)
 }

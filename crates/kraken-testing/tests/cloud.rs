@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use kraken_simulator::{How, When, http};
+use kraken_simulator::{FailureMode, FailurePoint, http};
 use kraken_testing::{Moto, Proxy};
 
 const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=testing/20200101/us-east-1/ec2/aws4_request, SignedHeaders=host, Signature=0";
@@ -66,23 +66,23 @@ async fn scripted_failures_come_before_or_after_the_call() -> Result<()> {
     let moto = Moto::start().await?;
     let proxy = Proxy::start(moto.endpoint())?;
 
-    proxy.fail_next("RunInstances", When::Before, How::throttled());
+    proxy.fail_next("RunInstances", FailurePoint::Before, FailureMode::throttled());
     let answer = run_one(proxy.endpoint()).await?;
     assert_eq!(answer.status, 503);
     assert!(answer.body.contains("<Code>RequestLimitExceeded</Code>"));
     assert_eq!(moto.instances().await?.len(), 0);
 
-    proxy.fail_next("RunInstances", When::Before, How::Drop);
+    proxy.fail_next("RunInstances", FailurePoint::Before, FailureMode::Drop);
     assert!(run_one(proxy.endpoint()).await.is_err());
     assert_eq!(moto.instances().await?.len(), 0);
 
-    proxy.fail_next("RunInstances", When::After, How::Drop);
+    proxy.fail_next("RunInstances", FailurePoint::After, FailureMode::Drop);
     assert_eq!(call(proxy.endpoint(), "DescribeInstances", &[]).await?.status, 200);
     assert_eq!(proxy.pending_failures(), 1);
     assert!(run_one(proxy.endpoint()).await.is_err());
     assert_eq!(moto.instances().await?.len(), 1);
 
-    proxy.fail_next("*", When::After, How::Delay(Duration::from_millis(300)));
+    proxy.fail_next("*", FailurePoint::After, FailureMode::Delay(Duration::from_millis(300)));
     let started = Instant::now();
     let endpoint = proxy.endpoint().to_owned();
     let held = tokio::spawn(async move { run_one(&endpoint).await });
@@ -91,7 +91,7 @@ async fn scripted_failures_come_before_or_after_the_call() -> Result<()> {
     assert_eq!(held.await??.status, 200);
     assert!(started.elapsed() >= Duration::from_millis(300));
 
-    proxy.fail_always("*", When::Before, How::error(500, "InternalError", "no"));
+    proxy.fail_always("*", FailurePoint::Before, FailureMode::error(500, "InternalError", "no"));
     assert_eq!(run_one(proxy.endpoint()).await?.status, 500);
     assert_eq!(run_one(proxy.endpoint()).await?.status, 500);
     proxy.clear_failures();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use kraken_simulator::{How, InstanceRecord, Outcome, Simulator, SimulatorOptions, When};
+use kraken_simulator::{FailureMode, FailurePoint, InstanceRecord, Outcome, Simulator, SimulatorOptions};
 use kraken_testing::{ControlPlane, Moto, Suite, SuiteOptions, TestNamespace, manifests, namespace};
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
@@ -146,8 +146,12 @@ async fn a_lost_response_and_lagging_reads_launch_nothing_twice() -> Result<()> 
         TestEnv::start(SimulatorOptions { describe_lag: lag, tag_lag: lag, ..SimulatorOptions::default() })
             .await?;
     // The SDK repeats a call once: after two lost responses, the controller does not know the result.
-    env.simulator.fail_next("RunInstances", When::After, How::Drop);
-    env.simulator.fail_next("RunInstances", When::After, How::error(500, "InternalError", "lost"));
+    env.simulator.fail_next("RunInstances", FailurePoint::After, FailureMode::Drop);
+    env.simulator.fail_next(
+        "RunInstances",
+        FailurePoint::After,
+        FailureMode::error(500, "InternalError", "lost"),
+    );
     let spec = json!({
         "imageID": {"value": "ami-12c6146b"}, "instanceType": {"value": "t3.micro"},
         "minCount": {"value": 2}, "maxCount": {"value": 2},

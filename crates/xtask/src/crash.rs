@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use kraken_testing::ControlPlane;
-use kraken_testing::crash_test::{self, Fault, Options, Verdict};
+use kraken_testing::crash_test::{self, Fault, Options, RunResult};
 use serde_json::json;
 
 use crate::stage;
@@ -19,7 +19,7 @@ const AROUND: usize = 30;
 
 /// The selected scenarios and faults.
 #[derive(Args)]
-pub(crate) struct Choice {
+pub(crate) struct CrashArgs {
     /// Only these scenarios [default: all].
     #[arg(long)]
     scenario: Vec<String>,
@@ -42,7 +42,7 @@ pub(crate) struct Choice {
     /// Use the controllers of the last build.
     #[arg(long)]
     no_build: bool,
-    /// Write every verdict to this file.
+    /// Write every result to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -53,88 +53,88 @@ fn fault(name: &str) -> Result<Fault, String> {
 }
 
 /// Runs the crash test; fails on any violation.
-pub(crate) async fn run(choice: Choice) -> Result<ExitCode> {
-    if !choice.no_build {
+pub(crate) async fn run(args: CrashArgs) -> Result<ExitCode> {
+    if !args.no_build {
         stage::prepare().await?;
     }
     let control_plane = ui::step("starting the control plane", ControlPlane::start()).await?;
-    let faults = if choice.fault.is_empty() { Fault::ALL.to_vec() } else { choice.fault };
+    let faults = if args.fault.is_empty() { Fault::ALL.to_vec() } else { args.fault };
     let options = Options {
-        scenarios: choice.scenario,
+        scenarios: args.scenario,
         faults,
-        every: choice.every,
-        sample: choice.sample,
-        seed: choice.seed,
-        parallel: choice.parallel,
+        every: args.every,
+        sample: args.sample,
+        seed: args.seed,
+        parallel: args.parallel,
     };
     let started = Instant::now();
-    let verdicts = crash_test::run_crash_test(&control_plane, &options, report).await?;
-    let wrong: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.violations.is_empty()).collect();
-    for verdict in &wrong {
-        explain(verdict);
+    let results = crash_test::run_crash_test(&control_plane, &options, report).await?;
+    let wrong: Vec<&RunResult> = results.iter().filter(|result| !result.violations.is_empty()).collect();
+    for result in &wrong {
+        explain(result);
     }
-    summarize(&verdicts, started.elapsed());
-    if let Some(file) = &choice.json {
-        let all: Vec<_> = verdicts.iter().map(as_json).collect();
-        let text = serde_json::to_string_pretty(&all).context("cannot encode the verdicts")?;
+    summarize(&results, started.elapsed());
+    if let Some(file) = &args.json {
+        let all: Vec<_> = results.iter().map(as_json).collect();
+        let text = serde_json::to_string_pretty(&all).context("cannot encode the results")?;
         std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
     Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn title(verdict: &Verdict) -> String {
-    match &verdict.point {
+fn title(result: &RunResult) -> String {
+    match &result.point {
         Some(point) => point.to_string(),
-        None => format!("{} without faults, {} calls", verdict.scenario, verdict.calls.len()),
+        None => format!("{} without faults, {} calls", result.scenario, result.calls.len()),
     }
 }
 
-fn word(verdict: &Verdict) -> String {
-    match (verdict.violations.is_empty(), verdict.reached) {
+fn word(result: &RunResult) -> String {
+    match (result.violations.is_empty(), result.reached) {
         (false, _) => paint(Colour::Red, "WRONG"),
         (true, true) => paint(Colour::Green, "good"),
         (true, false) => paint(Colour::Yellow, "not reached"),
     }
 }
 
-fn report(verdict: &Verdict) {
-    let recovery = verdict.recovery.map(|took| format!(", recovered after {:.1} s", took.as_secs_f64()));
+fn report(result: &RunResult) {
+    let recovery = result.recovery.map(|took| format!(", recovered after {:.1} s", took.as_secs_f64()));
     println!(
         "{}: {} in {:.1} s{}",
-        title(verdict),
-        word(verdict),
-        verdict.took.as_secs_f64(),
+        title(result),
+        word(result),
+        result.took.as_secs_f64(),
         recovery.unwrap_or_default()
     );
-    for violation in &verdict.violations {
+    for violation in &result.violations {
         println!("    {violation}");
     }
 }
 
 /// The journal around the violation.
-fn explain(verdict: &Verdict) {
-    ui::headline(&title(verdict));
-    let place = |text: &str| verdict.journal.iter().position(|entry| entry.text.contains(text));
+fn explain(result: &RunResult) {
+    ui::headline(&title(result));
+    let place = |text: &str| result.journal.iter().position(|entry| entry.text.contains(text));
     let centre = place("VIOLATION").unwrap_or_default();
     let first = centre.saturating_sub(AROUND).min(place("armed").unwrap_or(centre));
-    for entry in verdict.journal.iter().take(centre + AROUND).skip(first) {
+    for entry in result.journal.iter().take(centre + AROUND).skip(first) {
         println!("{:>8.3} s  {}", entry.at.as_secs_f64(), entry.text);
     }
-    println!("{}", verdict.log.as_deref().unwrap_or_default());
+    println!("{}", result.log.as_deref().unwrap_or_default());
 }
 
-fn summarize(verdicts: &[Verdict], took: Duration) {
+fn summarize(results: &[RunResult], took: Duration) {
     let mut rows: BTreeMap<(&str, &str), [usize; 4]> = BTreeMap::new();
     let mut slowest: BTreeMap<(&str, &str), Duration> = BTreeMap::new();
-    for verdict in verdicts {
-        let key = (verdict.scenario, verdict.point.as_ref().map_or("none", |point| point.fault.name()));
+    for result in results {
+        let key = (result.scenario, result.point.as_ref().map_or("none", |point| point.fault.name()));
         let [points, good, wrong, missed] = rows.entry(key).or_default();
         *points += 1;
-        *good += usize::from(verdict.violations.is_empty() && verdict.reached);
-        *wrong += usize::from(!verdict.violations.is_empty());
-        *missed += usize::from(verdict.violations.is_empty() && !verdict.reached);
+        *good += usize::from(result.violations.is_empty() && result.reached);
+        *wrong += usize::from(!result.violations.is_empty());
+        *missed += usize::from(result.violations.is_empty() && !result.reached);
         let slow = slowest.entry(key).or_default();
-        *slow = verdict.recovery.unwrap_or_default().max(*slow);
+        *slow = result.recovery.unwrap_or_default().max(*slow);
     }
     let table = rows.iter().map(|((scenario, fault), numbers)| {
         let slowest = slowest.get(&(*scenario, *fault)).copied().unwrap_or_default();
@@ -146,33 +146,33 @@ fn summarize(verdicts: &[Verdict], took: Duration) {
     ui::headline("Crash points");
     let header = ["SCENARIO", "FAULT", "POINTS", "GOOD", "WRONG", "NOT REACHED", "SLOWEST RECOVERY"];
     print!("{}", ui::table(&header, table));
-    println!("{}", summary(verdicts, took));
+    println!("{}", summary(results, took));
 }
 
 /// One line: the number of runs, their duration, and their violations.
-fn summary(verdicts: &[Verdict], took: Duration) -> String {
-    let count = |is_counted: fn(&Verdict) -> bool| verdicts.iter().filter(|one| is_counted(one)).count();
-    let wrong = count(|verdict| !verdict.violations.is_empty());
-    let missed = count(|verdict| verdict.violations.is_empty() && !verdict.reached);
-    let runs = u32::try_from(verdicts.len().max(1)).unwrap_or(u32::MAX);
+fn summary(results: &[RunResult], took: Duration) -> String {
+    let count = |is_counted: fn(&RunResult) -> bool| results.iter().filter(|one| is_counted(one)).count();
+    let wrong = count(|result| !result.violations.is_empty());
+    let missed = count(|result| result.violations.is_empty() && !result.reached);
+    let runs = u32::try_from(results.len().max(1)).unwrap_or(u32::MAX);
     let each = took.as_secs_f64() / f64::from(runs);
     format!(
         "{} runs in {:.0} s, {each:.2} s per run (1,000 take {:.0} min); {wrong} with violations, {missed} not reached",
-        verdicts.len(),
+        results.len(),
         took.as_secs_f64(),
         each * 1000.0 / 60.0
     )
 }
 
-fn as_json(verdict: &Verdict) -> serde_json::Value {
+fn as_json(result: &RunResult) -> serde_json::Value {
     json!({
-        "scenario": verdict.scenario,
-        "point": verdict.point.as_ref().map(ToString::to_string),
-        "reached": verdict.reached,
-        "violations": verdict.violations,
-        "recoverySeconds": verdict.recovery.map(|took| took.as_secs_f64()),
-        "seconds": verdict.took.as_secs_f64(),
-        "journal": verdict.journal.iter()
+        "scenario": result.scenario,
+        "point": result.point.as_ref().map(ToString::to_string),
+        "reached": result.reached,
+        "violations": result.violations,
+        "recoverySeconds": result.recovery.map(|took| took.as_secs_f64()),
+        "seconds": result.took.as_secs_f64(),
+        "journal": result.journal.iter()
             .map(|entry| format!("{:.3} {}", entry.at.as_secs_f64(), entry.text))
             .collect::<Vec<_>>(),
     })

@@ -13,13 +13,13 @@ const FIELDS_BEFORE_START: usize = 19;
 
 /// When the command was entered.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Entered {
+pub(crate) struct CommandStart {
     /// Before this program began.
     compiling: Duration,
     began: Instant,
 }
 
-impl Entered {
+impl CommandStart {
     /// To be called first. Without `/proc`, the command was entered when this program began.
     pub(crate) fn read() -> Self {
         let text = |path| fs::read_to_string(path).unwrap_or_default();

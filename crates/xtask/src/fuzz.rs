@@ -10,7 +10,7 @@ use crate::{cargo, ui};
 
 /// The duration and the targets.
 #[derive(Args)]
-pub(crate) struct Choice {
+pub(crate) struct FuzzArgs {
     /// The duration of each target in minutes; targets run in parallel.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     minutes: u64,
@@ -46,16 +46,16 @@ impl Target {
 }
 
 /// Runs the targets; fails if an input fails, whose file is in the output.
-pub(crate) async fn run(choice: Choice) -> Result<ExitCode> {
+pub(crate) async fn run(args: FuzzArgs) -> Result<ExitCode> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seed = choice.seed.unwrap_or(now.as_secs()).to_string();
-    let seconds = choice.minutes.saturating_mul(60).to_string();
+    let seed = args.seed.unwrap_or(now.as_secs()).to_string();
+    let seconds = args.minutes.saturating_mul(60).to_string();
     let environment = [("KRAKEN_FUZZ_SEED", seed.as_str()), ("KRAKEN_FUZZ_SECONDS", seconds.as_str())];
-    ui::headline(&format!("fuzzing for {} min, seed {seed}", choice.minutes));
-    let module = choice.target.map_or("", Target::module);
+    ui::headline(&format!("fuzzing for {} min, seed {seed}", args.minutes));
+    let module = args.target.map_or("", Target::module);
     let mut passed = cargo::run_with(["test", "--test", "fuzz", "--", module], &environment).await?.success();
     // The second part of the target `states`, whose code is private to the hub.
-    if choice.target.is_none_or(|target| target == Target::States) {
+    if args.target.is_none_or(|target| target == Target::States) {
         let hub = ["test", "-p", "kraken-hub", "--lib", "--", "fuzz::"];
         passed &= cargo::run_with(hub, &environment).await?.success();
     }

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::elapsed::Entered;
+use crate::elapsed::CommandStart;
 use crate::signals::{Interrupted, Stop};
 
 /// Generate, try, test, measure and release Kraken.
@@ -57,7 +57,7 @@ enum Command {
     /// Demonstrate Kraken on a local control plane and cloud, and keep it running until Ctrl-C.
     Demo {
         #[command(flatten)]
-        choice: demo::Choice,
+        args: demo::DemoArgs,
     },
     /// Start control plane, cloud and controllers in the background.
     Up {
@@ -73,22 +73,22 @@ enum Command {
     /// Build a container image of each controller as an OCI archive, without a daemon.
     Image {
         #[command(flatten)]
-        choice: image::Choice,
+        args: image::ImageArgs,
     },
     /// Write the software bill of materials of a binary.
     Sbom {
         #[command(flatten)]
-        choice: sbom::Choice,
+        args: sbom::SbomArgs,
     },
     /// Build the artifacts of a release: binaries, images, manifests, charts, SBOMs and checksums.
     Release {
         #[command(flatten)]
-        choice: release::Choice,
+        args: release::ReleaseArgs,
     },
     /// Install Kraken on a real node, or on the cluster of KUBECONFIG, and test it there.
     E2e {
         #[command(flatten)]
-        choice: e2e::Choice,
+        args: e2e::E2eArgs,
     },
     /// Build everything, run all tests.
     Test {
@@ -99,7 +99,7 @@ enum Command {
     /// Kill controllers before and after every call, and check for duplicates, leaks and stuck resources.
     Crash {
         #[command(flatten)]
-        choice: crash::Choice,
+        args: crash::CrashArgs,
     },
     /// Run the controllers in a simulated cluster and cloud, where a seed decides what happens and what fails.
     #[command(disable_help_flag = true)]
@@ -111,7 +111,7 @@ enum Command {
     /// Run the parsers and decoders on generated and mutated inputs.
     Fuzz {
         #[command(flatten)]
-        choice: fuzz::Choice,
+        args: fuzz::FuzzArgs,
     },
     /// Measure.
     Bench {
@@ -137,24 +137,24 @@ async fn main() -> ExitCode {
 }
 
 async fn run(command: Command) -> anyhow::Result<ExitCode> {
-    let entered = Entered::read();
+    let entered = CommandStart::read();
     let mut stop = Stop::listen()?;
     match command {
         Command::Gen { check } => stop.race(generate::run(check)).await?,
         Command::NewKind { spoke, kind } => new_kind::run(&spoke, &kind)?,
         Command::Check => return stop.race(check::run()).await,
-        Command::Demo { choice } => demo::run(&mut stop, choice, entered).await?,
+        Command::Demo { args } => demo::run(&mut stop, args, entered).await?,
         Command::Up { serve: false, node } => stop.race(up::up(node)).await?,
         Command::Up { serve: true, node } => up::serve(&mut stop, node).await?,
         Command::Down => stop.race(up::down()).await?,
-        Command::E2e { choice } => return stop.race(e2e::run(choice)).await,
-        Command::Image { choice } => stop.race(image::run(choice)).await?,
-        Command::Sbom { choice } => stop.race(sbom::run(choice)).await?,
-        Command::Release { choice } => stop.race(release::run(choice)).await?,
+        Command::E2e { args } => return stop.race(e2e::run(args)).await,
+        Command::Image { args } => stop.race(image::run(args)).await?,
+        Command::Sbom { args } => stop.race(sbom::run(args)).await?,
+        Command::Release { args } => stop.race(release::run(args)).await?,
         Command::Test { args } => return stop.race(test::run(args)).await,
-        Command::Crash { choice } => return stop.race(crash::run(choice)).await,
+        Command::Crash { args } => return stop.race(crash::run(args)).await,
         Command::Simulate { args } => return stop.race(simulate::run(args)).await,
-        Command::Fuzz { choice } => return stop.race(fuzz::run(choice)).await,
+        Command::Fuzz { args } => return stop.race(fuzz::run(args)).await,
         Command::Bench { what } => return stop.race(bench::run(what)).await,
     }
     Ok(ExitCode::SUCCESS)

@@ -1,7 +1,9 @@
 //! The default tags and the rules of an Account.
 
+use std::time::Duration;
+
 use anyhow::Result;
-use kraken_tests::{Person, test_env::condition};
+use kraken_tests::{TestUser, test_env::condition};
 use serde_json::{Value, json};
 
 use super::{ONE, Tenant, WEST, account, id};
@@ -39,6 +41,9 @@ async fn a_value_that_an_account_forbids_is_rejected_before_any_call() -> Result
     let allow = json!({"vpcs": ["vpc-0aaa*"], "adopt": {"tags": {"Team": "shop"}}});
     tenant.account("shop", WEST, json!({"allow": allow})).await?;
     tenant.test_env.ready("Account", "shop").await?;
+    // A creation time has whole seconds: a resource of the second in which the controller started may be of an earlier process,
+    // which may have launched, and is searched for.
+    tokio::time::sleep(Duration::from_secs(1)).await;
     let subnet = |vpc: Value| json!({"vpcID": vpc, "cidrBlock": {"value": "10.0.1.0/24"}});
     tenant.resource("Subnet", "foreign", "shop", subnet(json!({"value": "vpc-0bbb"}))).await?;
     let why = tenant.test_env.not_ready("Subnet", "foreign", "NotAllowedByAccount").await?;
@@ -122,11 +127,11 @@ async fn accounts_are_written_by_administrators_who_may_read_their_secrets() -> 
     tenant.secret("aws", &tenant.key).await?;
     let wanted = account("aws", "shop", WEST, json!({}));
     for role in ["edit", "admin"] {
-        let person = Person::bound(&tenant.test_env, role, "ClusterRole", role).await?;
-        let why = person.refused(&wanted).await?;
+        let user = TestUser::bound(&tenant.test_env, role, "ClusterRole", role).await?;
+        let why = user.refused(&wanted).await?;
         assert!(why.contains("cannot patch resource \"accounts\""), "{role}: {why}");
     }
-    let administrator = Person::bound(&tenant.test_env, "clerk", "ClusterRole", "kraken-admin").await?;
+    let administrator = TestUser::bound(&tenant.test_env, "clerk", "ClusterRole", "kraken-admin").await?;
     let why = administrator.refused(&wanted).await?;
     assert!(
         why.contains("you must be allowed to get the Secrets that this resource refers to: aws"),

@@ -43,7 +43,7 @@ async fn orphans_are_deleted_with_the_credentials_of_each_account() -> Result<()
     let orphan = |account: &str, cluster: &str, name: &str| -> Result<String> {
         let values = [cluster, "0e6b0f5c-0000-4000-8000-000000000000", "VPC/shop/gone", "1"];
         let tags: Vec<(&str, &str)> = keys.iter().map(String::as_str).zip(values).collect();
-        tenant.cloud(account, WEST).create_outside(Kind::Vpc, name, &tags)
+        tenant.cloud(account, WEST).create_out_of_band(Kind::Vpc, name, &tags)
     };
     let (gone, other) = (orphan(ONE, &cluster, "gone")?, orphan(ONE, "another-cluster", "other")?);
     orphan(TWO, &cluster, "elsewhere")?;

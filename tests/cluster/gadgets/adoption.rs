@@ -15,7 +15,7 @@ fn changes(s: &Setting) -> Vec<String> {
     s.cloud
         .journal()
         .into_iter()
-        .filter(|call| !matches!(call.as_str(), "describe" | "find" | "survey"))
+        .filter(|call| !matches!(call.as_str(), "describe" | "find" | "list_owned"))
         .collect()
 }
 

@@ -121,7 +121,7 @@ async fn orphans_are_reported_and_removed_only_with_the_flag() -> Result<()> {
         cloud,
     };
     let owner = s.ready("a", &small()).await?;
-    s.called("survey", 5).await;
+    s.called("list_owned", 5).await;
     assert_eq!(s.cloud.alive("nobody").len(), 1, "an orphan that is only reported is not deleted");
     drop(s.spoke);
     let flags = ["--orphan-interval", "200ms", "--remove-orphans"];

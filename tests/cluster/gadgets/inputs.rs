@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::Result;
-use kraken_simulator::hook::{Answer, Call, Hook, Order};
+use kraken_simulator::hook::{Answer, Call, Hook, HookAction};
 use kraken_spoke::FailureClass;
 use kraken_testing::fault_proxy::FaultProxy;
 use kraken_tests::{
@@ -26,13 +26,13 @@ use super::{Setting, gadget, setting, small, uid};
 struct Reads(AtomicUsize);
 
 impl Hook for Reads {
-    async fn before(&self, call: &Call) -> Order {
+    async fn before(&self, call: &Call) -> HookAction {
         self.0.fetch_add(usize::from(call.name == "GET secrets"), Ordering::SeqCst);
-        Order::Pass
+        HookAction::Pass
     }
 
-    async fn after(&self, _: &Call, _: &Answer) -> Order {
-        Order::Pass
+    async fn after(&self, _: &Call, _: &Answer) -> HookAction {
+        HookAction::Pass
     }
 }
 
@@ -41,7 +41,7 @@ async fn resyncs_without_changes_read_no_secret() -> Result<()> {
     let test_env = TestEnv::new().await?;
     let (cloud, reads) = (Cloud::default(), Arc::new(Reads::default()));
     let proxy = FaultProxy::start(&test_env.env.control_plane.admin_kubeconfig(), reads.clone()).await?;
-    let spoke = InProcess::through(&test_env, &cloud, &[], Some(proxy.endpoint())).await?;
+    let spoke = InProcess::with_proxy(&test_env, &cloud, &[], Some(proxy.endpoint())).await?;
     let s = Setting { test_env, cloud, spoke };
     let value = s.test_env.secret_value("first");
     for number in 0..3 {

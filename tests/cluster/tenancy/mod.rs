@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use kraken_testing::{ControlPlaneOptions, Environment, EnvironmentOptions, SuiteOptions};
-use kraken_tests::{Person, TestEnv, test_env::condition};
+use kraken_tests::{TestEnv, TestUser, test_env::condition};
 use kube::api::ListParams;
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
         ))
         .await?;
     let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
-    let mallory = Person::new(&test_env, "mallory", &everything).await?;
+    let mallory = TestUser::new(&test_env, "mallory", &everything).await?;
     tokio::time::sleep(Duration::from_secs(3)).await; // until the policies take effect and the victim's controllers are idle
     let (before, requests) = (content(&victim).await?, env.control_plane.requests()?.len());
     let cloud = victim.in_cloud("DescribeVpcs", "vpcSet").await?;

@@ -151,12 +151,13 @@ impl External for Gadgets {
         }
     }
 
-    async fn delete(&self, _: &Identity, observed: &Vec<RemoteObject>) -> Result<(), Failure> {
-        self.cloud.each("delete", observed, |object| object.gone = true)
+    async fn delete(&self, _: &Identity, observed: &Vec<RemoteObject>) -> Result<Vec<String>, Failure> {
+        self.cloud.each("delete", observed, |object| object.gone = true)?;
+        Ok(vec![])
     }
 
-    async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Vec<RemoteObject>)>, Failure> {
-        self.cloud.call("survey", |objects, _| {
+    async fn list_owned(&self, cluster: &str) -> Result<Vec<(Identity, Vec<RemoteObject>)>, Failure> {
+        self.cloud.call("list_owned", |objects, _| {
             objects
                 .values()
                 .filter(|object| !object.owner.is_empty())

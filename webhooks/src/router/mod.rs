@@ -17,7 +17,7 @@ use tracing::{debug, error};
 
 use crate::{
     Operation,
-    mounts::{Mounts, Subject, Validator, Verdict},
+    mounts::{Mounts, ReviewResult, Subject, Validator},
     review::{API_VERSION, AdmissionRequest, AdmissionResponse, AdmissionReview},
 };
 
@@ -112,7 +112,7 @@ async fn review_request(validator: Arc<dyn Validator>, request: AdmissionRequest
     }
 }
 
-impl Verdict {
+impl ReviewResult {
     /// A problem that the object already had does not block a change of another field: it is a warning.
     fn tolerating(self, known: &[Problem]) -> Self {
         let (old, new): (Vec<_>, Vec<_>) = self.problems.into_iter().partition(|problem| {

@@ -13,7 +13,7 @@ use crate::Hook;
 struct Strict;
 
 impl Validator for Strict {
-    fn review(&self, subject: Subject) -> BoxFuture<'_, Verdict> {
+    fn review(&self, subject: Subject) -> BoxFuture<'_, ReviewResult> {
         assert_ne!(subject.name, "panics");
         let bad = subject.object["spec"]["bad"].as_array().cloned().unwrap_or_default();
         let problem = |field: &Value| Problem {
@@ -22,7 +22,7 @@ impl Validator for Strict {
             message: "is bad".to_owned(),
         };
         let problems = bad.iter().map(problem).collect();
-        Box::pin(async move { Verdict { problems, warnings: vec![format!("name\n{}", subject.name)] } })
+        Box::pin(async move { ReviewResult { problems, warnings: vec![format!("name\n{}", subject.name)] } })
     }
 }
 

@@ -11,48 +11,19 @@ use kraken_aws::{
     },
     errors::terminal,
     resolved::exposed,
-    resource::{Creation, FromSdk as _},
+    resource::Creation,
     tags,
 };
 use kraken_spoke::Failure;
 
 use super::profile;
-use crate::{
-    api::{Desired, HttpEndpoint, HttpTokens, RootVolume},
-    instance::Instance,
-};
+use crate::api::{Desired, HttpEndpoint, HttpTokens, RootVolume};
 
 const IMAGE: &str = "failed to describe the image";
 
-/// Launches missing instances and returns them.
-pub(super) async fn launch(
-    aws: &Aws,
-    desired: &Desired,
-    creation: &Creation<'_>,
-    existing: usize,
-) -> Result<Vec<Instance>, Failure> {
-    let live = i32::try_from(existing).unwrap_or(i32::MAX);
-    if live >= *desired.max_count.expose() {
-        return Ok(vec![]);
-    }
-    let root_device = match &desired.root_volume {
-        Some(_) => Some(root_device(aws, desired).await?),
-        None => None,
-    };
-    let input = input(creation, desired, live, root_device.as_deref());
-    let answer =
-        aws.call("RunInstances", "failed to launch instances", input.send_with(aws.ec2_once())).await?;
-    let mut launched = Vec::<Instance>::of(answer.instances);
-    for instance in &mut launched {
-        // A response may omit the requested tags.
-        instance.tags.extend(creation.tags.clone());
-    }
-    Ok(launched)
-}
-
 /// The name of the image's root device: AWS requires it for all settings of the root volume, and it differs between
 /// images.
-async fn root_device(aws: &Aws, desired: &Desired) -> Result<String, Failure> {
+pub(super) async fn root_device(aws: &Aws, desired: &Desired) -> Result<String, Failure> {
     let call = aws.ec2().describe_images().image_ids(desired.image_id.expose()).send();
     let answer = aws.call("DescribeImages", IMAGE, call).await?;
     let name = answer.images().first().and_then(|image| image.root_device_name());
@@ -61,7 +32,7 @@ async fn root_device(aws: &Aws, desired: &Desired) -> Result<String, Failure> {
 }
 
 /// The whole call. It must be identical for all calls of one launch, or AWS rejects the second.
-fn input(
+pub(super) fn input(
     creation: &Creation<'_>,
     desired: &Desired,
     live: i32,

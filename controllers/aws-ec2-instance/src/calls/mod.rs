@@ -1,24 +1,25 @@
-//! The calls of EC2 instances. Only this module and its submodules use the SDK.
+//! The calls of EC2 instances.
 
 mod disruption;
 mod launch;
 mod profile;
-mod sdk;
 mod update;
+mod user_data;
 
 use kraken_aws::{
     Aws, AwsObjects,
+    ec2::{operation::terminate_instances::TerminateInstancesOutput, types::InstanceStateChange},
     fields::listed,
+    items::in_order,
     missing::for_existing,
     release::{self, filter},
     resource::{self, Creation, DescribeQuery, Group, Phase, RemoteObject},
     tags::UID,
 };
-use kraken_spoke::{Difference, Failure, Identity};
+use kraken_spoke::{Difference, Failure, Identity, runtime::hash::HashSet};
 
 use crate::{
-    api::{Desired, EC2Instance},
-    change::Change,
+    api::{Change, Desired, EC2Instance},
     instance::Instance,
     mark::{self, Mark},
     stops,
@@ -39,7 +40,7 @@ impl AwsObjects for Instances {
         stops::remedies(kept, differences)
     }
 
-    fn what_is_done(change: &Change, ids: &[String]) -> Option<String> {
+    fn describe_change(change: &Change, ids: &[String]) -> Option<String> {
         let ids = listed(ids);
         match change {
             Change::Stop => Some(format!("stopped {ids} for a change")),
@@ -66,15 +67,14 @@ impl AwsObjects for Instances {
         let pages = call.set_max_results(page_size).into_paginator().send();
         let pages = aws.pages("DescribeInstances", "failed to describe instances", pages).await?;
         let reservations = pages.into_iter().flat_map(|page| page.reservations.unwrap_or_default());
-        let instances = reservations.flat_map(|reservation| reservation.instances.unwrap_or_default());
-        Ok(instances.map(Instance::from).collect())
+        Ok(reservations.flat_map(|reservation| in_order(reservation.instances)).collect())
     }
 
     /// Reads user data, which DescribeInstances does not return, of running and stopped instances: that of others is not needed
     /// yet.
     async fn complete(aws: &Aws, instance: &mut Instance, deep: bool) -> Result<(), Failure> {
-        if deep && instance.phase() == Phase::Up {
-            instance.user_data = sdk::user_data(aws, &instance.instance_id).await?;
+        if deep && instance.phase() == Phase::Available {
+            instance.user_data = user_data::read(aws, &instance.instance_id).await?;
         }
         Ok(())
     }
@@ -85,7 +85,22 @@ impl AwsObjects for Instances {
         creation: &Creation<'_>,
         existing: usize,
     ) -> Result<Vec<Instance>, Failure> {
-        launch::launch(aws, desired, creation, existing).await
+        let live = i32::try_from(existing).unwrap_or(i32::MAX);
+        if live >= *desired.max_count.expose() {
+            return Ok(vec![]);
+        }
+        let root_device = match &desired.root_volume {
+            Some(_) => Some(launch::root_device(aws, desired).await?),
+            None => None,
+        };
+        let call = launch::input(creation, desired, live, root_device.as_deref()).send_with(aws.ec2_once());
+        let answer = aws.call("RunInstances", "failed to launch instances", call).await?;
+        let mut launched: Vec<Instance> = in_order(answer.instances);
+        for instance in &mut launched {
+            // A response may omit the requested tags.
+            instance.tags.extend(creation.tags.clone());
+        }
+        Ok(launched)
     }
 
     async fn update(
@@ -101,7 +116,13 @@ impl AwsObjects for Instances {
         }
         // AWS accepts one instance per call. A failure leaves the rest to the next reconcile.
         for instance in instances {
-            update::one(aws, change, desired, instance).await?;
+            match change {
+                Change::Stop => disruption::stop(aws, &instance.instance_id).await?,
+                Change::Mark(mark) => disruption::mark(aws, instance, mark, desired).await?,
+                Change::InstanceProfile => profile::change(aws, instance, desired).await?,
+                Change::MetadataOptions => update::metadata_options(aws, instance, desired).await?,
+                _ => update::modify(aws, change, desired, instance).await?,
+            }
         }
         Ok(())
     }
@@ -114,12 +135,17 @@ impl AwsObjects for Instances {
         for_existing(&ids(instances), call).await.map(drop)
     }
 
-    async fn delete(aws: &Aws, instances: &[&Instance]) -> Result<(), Failure> {
+    async fn delete(aws: &Aws, instances: &[&Instance]) -> Result<Vec<String>, Failure> {
         let call = |ids| {
             let call = aws.ec2().terminate_instances().set_instance_ids(Some(ids));
             aws.call("TerminateInstances", "failed to terminate instances", call.send())
         };
-        for_existing(&ids(instances), call).await.map(drop)
+        let mut unknown = ids(instances);
+        let answers = for_existing(&unknown, call).await?;
+        let found = answers.iter().flat_map(TerminateInstancesOutput::terminating_instances);
+        let found: HashSet<&str> = found.filter_map(InstanceStateChange::instance_id).collect();
+        unknown.retain(|id| !found.contains(id.as_str()));
+        Ok(unknown)
     }
 
     async fn release(aws: &Aws, identity: &Identity, instances: &[&Instance]) -> Result<(), Failure> {

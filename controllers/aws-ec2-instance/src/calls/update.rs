@@ -11,37 +11,21 @@ use kraken_aws::{
 };
 use kraken_spoke::{Difference, Failure, FailureClass, Remedy};
 
-use super::{disruption, profile};
+use super::disruption;
 use crate::{
-    api::{Desired, EC2InstanceSpec},
-    change::Change,
+    api::{Change, Desired, EC2InstanceSpec},
     instance::Instance,
     mark::{Mark, refusal},
 };
 
-/// Performs one change on one instance.
-pub(super) async fn one(
+/// One attribute of one instance: AWS accepts a single attribute per call. A value that AWS rejects on a stopped instance is
+/// recorded on it, so that it is started unchanged.
+pub(super) async fn modify(
     aws: &Aws,
     change: &Change,
     desired: &Desired,
     instance: &Instance,
 ) -> Result<(), Failure> {
-    let id = &instance.instance_id;
-    match change {
-        Change::Stop => disruption::stop(aws, id).await,
-        Change::Mark(mark) => disruption::mark(aws, instance, mark, desired).await,
-        Change::InstanceProfile => {
-            let wanted = exposed(desired.iam_instance_profile.as_ref()).unwrap_or_default();
-            profile::change(aws, id, &wanted).await
-        }
-        Change::MetadataOptions => metadata_options(aws, id, desired).await,
-        _ => modify(aws, change, desired, instance).await,
-    }
-}
-
-/// One attribute of one instance: AWS accepts a single attribute per call. A value that AWS rejects on a stopped instance is
-/// recorded on it, so that it is started unchanged.
-async fn modify(aws: &Aws, change: &Change, desired: &Desired, instance: &Instance) -> Result<(), Failure> {
     let call = aws.ec2().modify_instance_attribute().instance_id(&instance.instance_id);
     let (call, action) = match change {
         Change::SecurityGroups => (
@@ -76,12 +60,16 @@ async fn modify(aws: &Aws, change: &Change, desired: &Desired, instance: &Instan
     Err(failure)
 }
 
-async fn metadata_options(aws: &Aws, id: &str, desired: &Desired) -> Result<(), Failure> {
+pub(super) async fn metadata_options(
+    aws: &Aws,
+    instance: &Instance,
+    desired: &Desired,
+) -> Result<(), Failure> {
     let wanted = desired.metadata();
     let call = aws
         .ec2()
         .modify_instance_metadata_options()
-        .instance_id(id)
+        .instance_id(&instance.instance_id)
         .set_http_endpoint(wanted.endpoint.map(|endpoint| endpoint.as_str().into()))
         .set_http_tokens(wanted.tokens.map(|tokens| tokens.as_str().into()))
         .set_http_put_response_hop_limit(wanted.hop_limit)
@@ -92,17 +80,15 @@ async fn metadata_options(aws: &Aws, id: &str, desired: &Desired) -> Result<(), 
 /// Enables or disables detailed monitoring.
 pub(super) async fn monitoring(aws: &Aws, ids: &[String], desired: &Desired) -> Result<(), Failure> {
     const ACTION: &str = "failed to change monitoring";
-    if exposed(desired.monitoring.as_ref()).unwrap_or_default() {
-        let call = |ids| {
+    let is_on = exposed(desired.monitoring.as_ref()).unwrap_or_default();
+    let call = |ids| async move {
+        if is_on {
             let call = aws.ec2().monitor_instances().set_instance_ids(Some(ids));
-            aws.call("MonitorInstances", ACTION, call.send())
-        };
-        for_existing(ids, call).await.map(drop)
-    } else {
-        let call = |ids| {
+            aws.call("MonitorInstances", ACTION, call.send()).await.map(drop)
+        } else {
             let call = aws.ec2().unmonitor_instances().set_instance_ids(Some(ids));
-            aws.call("UnmonitorInstances", ACTION, call.send())
-        };
-        for_existing(ids, call).await.map(drop)
-    }
+            aws.call("UnmonitorInstances", ACTION, call.send()).await.map(drop)
+        }
+    };
+    for_existing(ids, call).await.map(drop)
 }

@@ -10,8 +10,8 @@ use kraken_spoke::{Comparison, External, FieldDiff, Remedy};
 use serde_json::{Value, json};
 
 use crate::{
+    api,
     calls::Instances,
-    change,
     desired::tests::desired,
     instance::{
         IamInstanceProfile, Instance, Metadata, Monitoring, SecurityGroup,
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-type Change = resource::Change<change::Change>;
+type Change = resource::Change<api::Change>;
 
 fn comparison(changes: Value, instances: Vec<Instance>) -> Comparison<Change> {
     Managed::<Instances>::compare(&desired(changes), &instances)
@@ -140,7 +140,7 @@ fn security_groups_are_compared_ignoring_order() {
             "securityGroupIDs",
             "sg-1, sg-3",
             "sg-1, sg-2",
-            Own(change::Change::SecurityGroups, ids(&["i-1"]))
+            Own(api::Change::SecurityGroups, ids(&["i-1"]))
         )
     );
 }
@@ -153,7 +153,7 @@ fn pending_monitoring_is_not_requested_again() {
     };
     let on = json!({"monitoring": {"value": true}});
     assert_eq!(differences(on.clone(), vec![there("pending")]), []);
-    let change = Own(change::Change::Monitoring, ids(&["i-1"]));
+    let change = Own(api::Change::Monitoring, ids(&["i-1"]));
     assert_eq!(difference(on, vec![there("disabling")]), changes("monitoring", "true", "false", change));
     assert_eq!(differences(json!({}), vec![there("enabled")]), []);
 }
@@ -172,7 +172,7 @@ fn imdsv1_is_not_changed_unless_the_spec_requires_imdsv2() {
             "metadataOptions.httpTokens",
             "required",
             "optional",
-            Own(change::Change::MetadataOptions, ids(&["i-1"]))
+            Own(api::Change::MetadataOptions, ids(&["i-1"]))
         )
     );
 }
@@ -224,7 +224,7 @@ fn a_profile_is_changed_in_place_and_removed_by_an_empty_name() {
         ..instance("i-1")
     };
     let wanted = |name: &str| json!({"iamInstanceProfile": {"value": name}});
-    let change = || Own(change::Change::InstanceProfile, ids(&["i-1"]));
+    let change = || Own(api::Change::InstanceProfile, ids(&["i-1"]));
     assert_eq!(
         difference(wanted("db"), vec![with.clone()]),
         changes("iamInstanceProfile", "db", arn, change())

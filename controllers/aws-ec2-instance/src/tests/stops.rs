@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    change::Change as Step,
+    api::Change as Step,
     instance::UserData,
     mark::{self, Mark},
 };

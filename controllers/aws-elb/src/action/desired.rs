@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use kraken_aws::{
-    AwsGroup as _,
-    group::Texts,
-    resolved::{Joined, exposed},
+    group::{Canonical, Texts},
+    resolved::exposed,
     validator::SpecValidator,
 };
 
@@ -15,22 +14,17 @@ use super::{
     state::RedirectState,
 };
 
-/// Resolves an action.
-pub(crate) fn desired(
-    field: &str,
-    spec: &ActionSpec,
-    validator: &mut SpecValidator<'_, '_>,
-) -> Option<Joined<Action>> {
-    let desired = spec.desired(field, validator)?;
-    let is_secret = ActionSpec::is_secret(&desired);
-    let action = match desired {
-        DesiredAction::Forward(to) => Action::Forward(forward(&format!("{field}.forward"), &to, validator)),
-        DesiredAction::Redirect(to) => {
-            Action::Redirect(redirect(&format!("{field}.redirect"), &to, validator))
+impl Canonical for ActionSpec {
+    type Form = Action;
+
+    fn form(desired: &DesiredAction, field: &str, validator: &mut SpecValidator<'_, '_>) -> Action {
+        let at = |name: &str| format!("{field}.{name}");
+        match desired {
+            DesiredAction::Forward(to) => Action::Forward(forward(&at("forward"), to, validator)),
+            DesiredAction::Redirect(to) => Action::Redirect(redirect(&at("redirect"), to, validator)),
+            DesiredAction::FixedResponse(answer) => Action::FixedResponse(answer.texts()),
         }
-        DesiredAction::FixedResponse(answer) => Action::FixedResponse(answer.texts()),
-    };
-    Some(Joined::new(action, is_secret))
+    }
 }
 
 fn forward(field: &str, to: &DesiredForward, validator: &mut SpecValidator<'_, '_>) -> Forwarding {

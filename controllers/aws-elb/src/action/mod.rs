@@ -7,7 +7,6 @@ mod sdk;
 mod state;
 
 pub(crate) use api::ActionSpec;
-pub(crate) use desired::desired;
 pub(crate) use state::ActionState;
 #[cfg(test)]
 pub(crate) use state::{FixedResponseState, ForwardState, RedirectState, WeightedState};

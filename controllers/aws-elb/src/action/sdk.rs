@@ -1,44 +1,11 @@
-//! Converts actions from and to the SDK's types.
+//! Converts actions to the SDK's types.
 
-use kraken_aws::{
-    elb::types::{
-        Action as Sdk, ActionTypeEnum, FixedResponseActionConfig, ForwardActionConfig, RedirectActionConfig,
-        TargetGroupStickinessConfig, TargetGroupTuple,
-    },
-    from_sdk,
-    resource::FromSdk as _,
+use kraken_aws::elb::types::{
+    Action as Sdk, ActionTypeEnum, FixedResponseActionConfig, ForwardActionConfig, RedirectActionConfig,
+    TargetGroupStickinessConfig, TargetGroupTuple,
 };
 
-use super::{
-    Action, Forwarding,
-    state::{ActionState, FixedResponseState, ForwardState, RedirectState, StickinessState, WeightedState},
-};
-
-impl From<Sdk> for ActionState {
-    fn from(action: Sdk) -> Self {
-        let forward = action.forward_config.map(ForwardState::from);
-        let only = match forward.as_ref().map(|forward| forward.target_groups.as_slice()) {
-            Some([group]) => Some(group.target_group_arn.clone()),
-            _ => None,
-        };
-        Self {
-            action_type: String::of(action.r#type),
-            target_group_arn: action.target_group_arn.or(only),
-            forward_config: forward,
-            redirect_config: action.redirect_config.map(RedirectState::from),
-            fixed_response_config: action.fixed_response_config.map(FixedResponseState::from),
-        }
-    }
-}
-
-from_sdk!(ForwardActionConfig as config => ForwardState {
-    target_groups;
-    stickiness: config.target_group_stickiness_config.map(StickinessState::from),
-});
-from_sdk!(TargetGroupTuple => WeightedState { target_group_arn, weight });
-from_sdk!(TargetGroupStickinessConfig => StickinessState { enabled, duration_seconds });
-from_sdk!(RedirectActionConfig => RedirectState { protocol, port, host, path, query, status_code });
-from_sdk!(FixedResponseActionConfig => FixedResponseState { status_code, content_type, message_body });
+use super::{Action, Forwarding};
 
 impl From<&Action> for Sdk {
     fn from(action: &Action) -> Self {

@@ -1,20 +1,16 @@
 //! Listener, the API type.
 
-use kraken_aws::{aws_kind, resolved::Joined};
+use kraken_aws::aws_kind;
 use kraken_spoke::{Opt, options::Public};
 
-use crate::{
-    action::{Action, ActionSpec},
-    rules,
-    words::Protocol,
-};
+use crate::{action::ActionSpec, rules, words::Protocol};
 
 /// A listener: a port of a load balancer, and the action for its requests.
 #[aws_kind(
     kind = "Listener",
     plural = "listeners",
     shortname = "lsn",
-    doc = "A listener: a port of a load balancer, and the action for its requests. Kraken creates, heals and deletes it.",
+    doc = "A listener: a port of a load balancer, and the action for its requests. Its main id is its ListenerArn.",
     noun = "listener",
     state = "listener",
     observed = super::observed::ObservedListener,
@@ -53,9 +49,10 @@ pub(crate) struct ListenerSpec {
     /// `{forward: {targetGroupARN: {valueFrom: {krakenResource: {kind: targetgroup, name: web}}}}}`
     #[field(
         "defaultAction",
-        resolve = Self::action => Joined<Action>,
+        group,
+        parts,
         change = Action,
-        parts = Self::observed_action,
+        observed = action(),
         published("DefaultActions")
     )]
     pub(crate) default_action: ActionSpec,

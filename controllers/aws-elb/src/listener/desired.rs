@@ -1,35 +1,25 @@
-//! The rules between the fields of a listener, and its action. Pure.
+//! The rules between the fields of a listener, and the order of its changes. Pure.
 
-use kraken_aws::{resolved::Joined, validator::SpecValidator};
+use kraken_aws::validator::SpecValidator;
 use kraken_spoke::{Difference, Remedy};
 
-use super::{
-    api::{Change, Desired, ListenerSpec, PartialDesired},
-    observed::ObservedListener,
-};
-use crate::action::{self, Action};
-
-/// The path of the action in the spec.
-const ACTION: &str = "defaultAction";
+use super::api::{Change, Desired, ListenerSpec, PartialDesired};
 
 impl ListenerSpec {
     pub(super) fn between_fields(&self, partial: &PartialDesired, validator: &mut SpecValidator<'_, '_>) {
-        if let Some(protocol) = partial.protocol.as_ref().map(|protocol| *protocol.expose()) {
-            if protocol.is_secure() && self.certificate_arn.is_none() {
-                validator.problem("certificateARN", format!("is required for {protocol}"));
+        let Some(protocol) = partial.protocol.as_ref().map(|protocol| *protocol.expose()) else { return };
+        if protocol.is_secure() && self.certificate_arn.is_none() {
+            validator.problem("certificateARN", format!("is required for {protocol}"));
+        }
+        let (certificate, policy) = (self.certificate_arn.is_some(), self.ssl_policy.is_some());
+        for (field, is_given) in [("certificateARN", certificate), ("sslPolicy", policy)] {
+            if is_given && !protocol.is_secure() {
+                validator.problem(field, format!("is not supported for {protocol}"));
             }
-            for (field, is_given) in
-                [("certificateARN", self.certificate_arn.is_some()), ("sslPolicy", self.ssl_policy.is_some())]
-            {
-                if is_given && !protocol.is_secure() {
-                    validator.problem(field, format!("is not supported for {protocol}"));
-                }
-            }
-            if !protocol.is_http()
-                && partial.default_action.as_ref().is_some_and(|action| action.expose().is_of_http())
-            {
-                validator.problem(ACTION, format!("must be forward for {protocol}"));
-            }
+        }
+        let is_of_http = partial.default_action.as_ref().is_some_and(|action| action.expose().is_of_http());
+        if is_of_http && !protocol.is_http() {
+            validator.problem("defaultAction", format!("must be forward for {protocol}"));
         }
     }
 
@@ -43,13 +33,5 @@ impl ListenerSpec {
             Remedy::Change(Change::Port) => 5,
             _ => 0,
         });
-    }
-
-    pub(super) fn action(&self, validator: &mut SpecValidator<'_, '_>) -> Option<Joined<Action>> {
-        action::desired(ACTION, &self.default_action, validator)
-    }
-
-    pub(super) fn observed_action(listener: &ObservedListener) -> Option<Action> {
-        Action::of(&listener.default_actions)
     }
 }

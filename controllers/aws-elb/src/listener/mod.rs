@@ -7,5 +7,5 @@ mod observed;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use calls::{Listeners, of_balancer};
+pub(crate) use calls::Listeners;
 pub(crate) use observed::ObservedListener;

@@ -1,26 +1,25 @@
 //! The observed listener, which is the published state.
 
-use kraken_aws::{Tags, resource::RemoteObject, tagged_by};
-use serde::Serialize;
+use kraken_aws::{Tags, aws_observed, elb::types, items::in_order};
 
-use crate::action::ActionState;
+use crate::action::{Action, ActionState};
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::Listener, id = listener_arn)]
 pub(crate) struct ObservedListener {
     pub(crate) listener_arn: String,
     pub(crate) load_balancer_arn: Option<String>,
     pub(crate) port: Option<i32>,
     pub(crate) protocol: Option<String>,
+    #[from(in_order(sdk.certificates))]
     pub(crate) certificates: Vec<Certificate>,
     pub(crate) ssl_policy: Option<String>,
+    #[from(in_order(sdk.default_actions))]
     pub(crate) default_actions: Vec<ActionState>,
     #[serde(skip)]
     pub(crate) tags: Tags,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::Certificate)]
 pub(crate) struct Certificate {
     pub(crate) certificate_arn: Option<String>,
 }
@@ -30,8 +29,9 @@ impl ObservedListener {
     pub(crate) fn certificate(&self) -> Option<&String> {
         self.certificates.first()?.certificate_arn.as_ref()
     }
+
+    /// The default action, if it is a single supported one.
+    pub(super) fn action(&self) -> Option<Action> {
+        Action::of(&self.default_actions)
+    }
 }
-
-tagged_by!(ObservedListener, listener_arn);
-
-impl RemoteObject for ObservedListener {}

@@ -46,7 +46,7 @@ fn listener(actions: Vec<ActionState>) -> ObservedListener {
 }
 
 fn forwarding() -> Vec<ActionState> {
-    let action = ActionState { action_type: "forward".into(), ..ActionState::default() };
+    let action = ActionState { r#type: "forward".into(), ..ActionState::default() };
     vec![ActionState { target_group_arn: Some(GROUP.into()), ..action }]
 }
 
@@ -84,7 +84,7 @@ fn absent_fields_of_a_redirect_have_aws_defaults() {
         json!({"defaultAction": {"redirect": {"protocol": {"value": "HTTPS"}, "port": {"value": 443}}}});
     let desired = wanted(to_https);
     let state = |path: Option<&str>| ActionState {
-        action_type: "redirect".into(),
+        r#type: "redirect".into(),
         redirect_config: Some(RedirectState {
             protocol: Some("HTTPS".into()),
             port: Some("443".into()),
@@ -113,7 +113,7 @@ fn target_groups_are_compared_by_weight_ignoring_order() {
     let group = |arn: &str, weight| WeightedState { target_group_arn: arn.into(), weight: Some(weight) };
     let state = |target_groups: Vec<WeightedState>| {
         let config = ForwardState { target_groups, ..ForwardState::default() };
-        let action = ActionState { action_type: "forward".into(), ..ActionState::default() };
+        let action = ActionState { r#type: "forward".into(), ..ActionState::default() };
         listener(vec![ActionState { forward_config: Some(config), ..action }])
     };
     assert_eq!(
@@ -170,11 +170,7 @@ fn a_call_for_one_part_of_a_redirect_does_not_change_an_ignored_one() {
             port: Some(port.into()),
             ..RedirectState::default()
         });
-        listener(vec![ActionState {
-            action_type: "redirect".into(),
-            redirect_config,
-            ..ActionState::default()
-        }])
+        listener(vec![ActionState { r#type: "redirect".into(), redirect_config, ..ActionState::default() }])
     };
     let desired =
         wanted(json!({"defaultAction": {"redirect": {"path": {"value": "/a"}, "port": {"value": 1}}}}));
@@ -217,7 +213,7 @@ fn a_body_from_a_secret_is_absent_from_state_and_differences() {
     }}}));
     assert!(!format!("{secret:?}").contains(HIDDEN));
     let other = ActionState {
-        action_type: "fixed-response".into(),
+        r#type: "fixed-response".into(),
         fixed_response_config: Some(FixedResponseState::default()),
         ..ActionState::default()
     };

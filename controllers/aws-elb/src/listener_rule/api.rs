@@ -4,8 +4,7 @@ use kraken_aws::{
     aws_group, aws_kind,
     bounds::{Bound, Pattern},
     cidr,
-    resolved::Joined,
-    rules::{Verdict, ensure},
+    rules::{ValidationResult, ensure},
     validator::ValidationError,
 };
 use kraken_spoke::{
@@ -14,18 +13,15 @@ use kraken_spoke::{
 };
 use serde_json::Value;
 
-use super::{conditions::Conditions, observed::Rule};
-use crate::{
-    action::{Action, ActionSpec},
-    rules,
-};
+use super::observed::Rule;
+use crate::{action::ActionSpec, rules};
 
 /// A rule of a listener: the action for requests that match all of its conditions.
 #[aws_kind(
     kind = "ListenerRule",
     plural = "listenerrules",
     shortname = "lsr",
-    doc = "A rule of a listener of an application load balancer: what is done with the requests that fit all of its conditions. Kraken creates, heals and deletes it.",
+    doc = "A rule of a listener of an application load balancer: the action for requests that match all of its conditions. Its main id is its RuleArn.",
     noun = "rule",
     state = "rule",
     observed = Rule,
@@ -54,9 +50,10 @@ pub(crate) struct ListenerRuleSpec {
     /// them. Changed in place, as a whole. Example: `{pathPatterns: {value: [/api/*]}}`
     #[field(
         "conditions",
-        resolve = Self::conditions => Joined<Conditions>,
+        group,
+        parts,
         change = Conditions,
-        parts = Rule::known_conditions,
+        observed = known_conditions(),
         published("Conditions")
     )]
     pub(crate) conditions: ConditionsSpec,
@@ -66,9 +63,10 @@ pub(crate) struct ListenerRuleSpec {
     /// `{forward: {targetGroupARN: {valueFrom: {krakenResource: {kind: targetgroup, name: api}}}}}`
     #[field(
         "action",
-        resolve = Self::action => Joined<Action>,
+        group,
+        parts,
         change = Action,
-        parts = Self::observed_action,
+        observed = action(),
         published("Actions")
     )]
     pub(crate) action: ActionSpec,
@@ -106,12 +104,12 @@ impl Bound for Block {
         BLOCK.schema()
     }
 
-    fn validate(&self, block: &str) -> Verdict<ValidationError> {
+    fn validate(&self, block: &str) -> ValidationResult<ValidationError> {
         if block.contains(':') { cidr::v6(block) } else { cidr::v4(block) }
     }
 }
 
-fn a_header(name: &str) -> Verdict {
+fn a_header(name: &str) -> ValidationResult {
     HEADER.check(name)?;
     ensure(!name.eq_ignore_ascii_case("host"), || "must not be Host: use hostHeaders".to_owned())
 }

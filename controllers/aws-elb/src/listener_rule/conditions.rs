@@ -7,9 +7,6 @@ use std::{
 
 use kraken_aws::{fields::ABSENT, group::Parts};
 
-/// The path of the conditions in the spec.
-pub(super) const FIELD: &str = "conditions";
-
 /// A type of condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Type {

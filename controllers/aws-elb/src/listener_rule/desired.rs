@@ -1,9 +1,9 @@
 //! The conditions and the action of a rule: resolved, validated and compared. Pure.
 
 use kraken_aws::{
-    AwsGroup as _,
     diff::changed,
-    resolved::{Joined, exposed, given},
+    group::Canonical,
+    resolved::{exposed, given},
     validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Resolved};
@@ -13,40 +13,18 @@ use super::{
         Change, ConditionsSpec, Desired, DesiredConditions, DesiredQueryString, HttpHeader, ListenerRuleSpec,
         MAX_VALUES, PartialConditions, PartialHttpHeader,
     },
-    conditions::{Condition, Conditions, FIELD, Type},
+    conditions::{Condition, Conditions, Type},
     observed::Rule,
 };
-use crate::action::{self, Action};
-
-/// The path of the action in the spec.
-const ACTION: &str = "action";
 
 /// The problem of a condition that nothing matches.
 const EMPTY: &str = "must have at least one value; remove it to match any";
 
 impl ListenerRuleSpec {
-    pub(super) fn conditions(&self, validator: &mut SpecValidator<'_, '_>) -> Option<Joined<Conditions>> {
-        let spec = self.conditions.desired(FIELD, validator)?;
-        let all = canonical(&spec);
-        let values = all.0.values().flatten().map(|condition| condition.values.len()).sum();
-        if !(1..=MAX_VALUES).contains(&values) {
-            validator.problem(FIELD, format!("must have 1 to {MAX_VALUES} values in total, not {values}"));
-        }
-        Some(Joined::new(all, ConditionsSpec::is_secret(&spec)))
-    }
-
-    pub(super) fn action(&self, validator: &mut SpecValidator<'_, '_>) -> Option<Joined<Action>> {
-        action::desired(ACTION, &self.action, validator)
-    }
-
     /// AWS returns the priority as text.
     pub(super) fn compare_priority(desired: &Desired, rule: &Rule) -> Option<Difference<Change>> {
         let wanted = desired.priority.map(ToString::to_string);
         changed("priority", Some(&wanted), rule.priority.as_ref(), Change::Priority)
-    }
-
-    pub(super) fn observed_action(rule: &Rule) -> Option<Action> {
-        Action::of(&rule.actions)
     }
 }
 
@@ -83,29 +61,39 @@ impl HttpHeader {
     }
 }
 
-fn canonical(spec: &DesiredConditions) -> Conditions {
-    let mut all = Conditions::default();
-    let values = |values: &Resolved<Vec<String>>| -> Vec<(Option<String>, String)> {
-        values.expose().iter().map(|value| (None, value.clone())).collect()
-    };
-    for (kind, list) in [
-        (Type::HostHeader, &spec.host_headers),
-        (Type::PathPattern, &spec.path_patterns),
-        (Type::Method, &spec.methods),
-        (Type::SourceIp, &spec.source_ips),
-    ] {
-        if let Some(list) = list {
-            all.add(kind, Condition::new(None, values(list)));
+impl Canonical for ConditionsSpec {
+    type Form = Conditions;
+
+    fn form(desired: &DesiredConditions, field: &str, validator: &mut SpecValidator<'_, '_>) -> Conditions {
+        let mut all = Conditions::default();
+        for (kind, list) in [
+            (Type::HostHeader, &desired.host_headers),
+            (Type::PathPattern, &desired.path_patterns),
+            (Type::Method, &desired.methods),
+            (Type::SourceIp, &desired.source_ips),
+        ] {
+            if let Some(list) = list {
+                all.add(kind, Condition::new(None, values(list)));
+            }
         }
+        for header in desired.http_headers.iter().flatten() {
+            let name = header.name.expose().clone();
+            all.add(Type::HttpHeader, Condition::new(Some(name), values(&header.values)));
+        }
+        let queries = desired.query_strings.as_deref().unwrap_or_default();
+        if !queries.is_empty() {
+            let pair =
+                |query: &DesiredQueryString| (exposed(query.key.as_ref()), query.value.expose().clone());
+            all.add(Type::QueryString, Condition::new(None, queries.iter().map(pair)));
+        }
+        let values: usize = all.0.values().flatten().map(|condition| condition.values.len()).sum();
+        if !(1..=MAX_VALUES).contains(&values) {
+            validator.problem(field, format!("must have 1 to {MAX_VALUES} values in total, not {values}"));
+        }
+        all
     }
-    for header in spec.http_headers.iter().flatten() {
-        let name = header.name.expose().clone();
-        all.add(Type::HttpHeader, Condition::new(Some(name), values(&header.values)));
-    }
-    let queries = spec.query_strings.as_deref().unwrap_or_default();
-    if !queries.is_empty() {
-        let pair = |query: &DesiredQueryString| (exposed(query.key.as_ref()), query.value.expose().clone());
-        all.add(Type::QueryString, Condition::new(None, queries.iter().map(pair)));
-    }
-    all
+}
+
+fn values(list: &Resolved<Vec<String>>) -> impl Iterator<Item = (Option<String>, String)> {
+    list.expose().iter().map(|value| (None, value.clone()))
 }

@@ -9,4 +9,5 @@ mod sdk;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use calls::{ListenerRules, of_listener};
+pub(crate) use calls::ListenerRules;
+pub(crate) use observed::Rule;

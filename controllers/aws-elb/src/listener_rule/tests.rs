@@ -38,7 +38,7 @@ fn condition(field: &str, values: &[&str]) -> ConditionState {
 }
 
 fn rule(conditions: Vec<ConditionState>) -> Rule {
-    let action = ActionState { action_type: "forward".into(), ..ActionState::default() };
+    let action = ActionState { r#type: "forward".into(), ..ActionState::default() };
     Rule {
         rule_arn: format!("{}/3", LISTENER.replace(":listener/", ":listener-rule/")),
         listener_arn: Some(LISTENER.into()),
@@ -92,7 +92,7 @@ fn each_type_of_condition_is_compared_and_absent_ones_are_removed() {
 
 #[test]
 fn an_unsupported_condition_is_shown_as_unsupported() {
-    let regular = ConditionState { is_other: true, ..condition("path-pattern", &[]) };
+    let regular = condition("path-pattern", &[]);
     assert_eq!(
         rendered(ListenerRuleSpec::differences(&wanted(json!({})), &rule(vec![regular]))),
         ["conditions: unsupported conditions becomes path-pattern /a, /b: Conditions"]

@@ -19,7 +19,7 @@ use crate::{
     kind = "LoadBalancer",
     plural = "loadbalancers",
     shortname = "lb",
-    doc = "An application or network load balancer of Elastic Load Balancing. Kraken creates, heals and deletes it.",
+    doc = "An application or network load balancer of Elastic Load Balancing. Its main id is its LoadBalancerArn.",
     noun = "load balancer",
     state = "loadBalancer",
     observed = super::observed::Balancer,
@@ -41,7 +41,7 @@ pub(crate) struct LoadBalancerSpec {
 
     /// The type: `application` (HTTP) or `network` (TCP, UDP, TLS). Immutable. Default: AWS's default (`application`).
     /// Example: `{value: network}`
-    #[field("type", fixed, observed = kind, published("Type"))]
+    #[field("type", fixed, observed = r#type, published("Type"))]
     pub(crate) balancer_type: Option<Opt<BalancerType>>,
 
     /// The scheme: `internet-facing`, or `internal` for clients in the VPC only. Immutable. Default: AWS's default
@@ -85,7 +85,7 @@ pub(crate) struct LoadBalancerSpec {
     #[field(
         "deletionProtection",
         change = DeletionProtection,
-        compare = Self::compare_deletion_protection,
+        compare = Self::compare_protection,
         deep,
         published()
     )]

@@ -1,68 +1,33 @@
 //! The calls of load balancers.
 
 use kraken_aws::{
-    Aws, AwsResource, Tags,
-    elb::types::{self, LoadBalancerAttribute},
-    from_sdk,
-    items::sorted,
-    resolved::exposed,
-    resource::{Creation, FromSdk as _},
+    Aws, AwsResource, elb::types::LoadBalancerAttribute, resolved::exposed, resource::Creation,
 };
 use kraken_spoke::{Failure, FailureClass, Opt};
 
 use super::{
     api::{self, Change, Desired},
-    observed::{Balancer, DELETION_PROTECTION, IDLE_TIMEOUT, State, Zone},
+    observed::{Balancer, DELETION_PROTECTION, IDLE_TIMEOUT},
 };
 use crate::{
-    once::{self, Named},
-    tagged::{self, Listed, PAGE, or_nothing},
+    once,
+    tagged::{self, Listed, Selection, or_nothing},
 };
 
-const READ: &str = "failed to describe load balancers";
 const CREATE: &str = "failed to create a load balancer";
 
 /// The kind LoadBalancer.
 pub(crate) struct Balancers;
 
-from_sdk!(types::LoadBalancer as balancer => Balancer {
-    load_balancer_arn, load_balancer_name, dns_name, canonical_hosted_zone_id, scheme, vpc_id, ip_address_type,
-    security_groups;
-    kind: Option::of(balancer.r#type),
-    state: balancer.state.map(State::from),
-    availability_zones: sorted(balancer.availability_zones),
-    attributes: None,
-    tags: Tags::new(),
-});
-from_sdk!(types::LoadBalancerState => State { code, reason });
-from_sdk!(types::AvailabilityZone => Zone { zone_name, subnet_id });
-
 impl Listed for Balancer {
     const ARN_PART: &'static str = ":loadbalancer/";
-    const LISTS_CHEAPLY: bool = true;
 
-    async fn by_arns(aws: &Aws, arns: Vec<String>) -> Result<Vec<Self>, Failure> {
-        let call = aws.elb().describe_load_balancers().set_load_balancer_arns(Some(arns));
-        let answer = aws.call("DescribeLoadBalancers", READ, call.send()).await?;
-        Ok(Vec::of(answer.load_balancers))
-    }
-
-    async fn all(aws: &Aws) -> Result<Vec<Self>, Failure> {
-        let pages = aws.elb().describe_load_balancers().page_size(PAGE).into_paginator().send();
-        aws.items("DescribeLoadBalancers", READ, pages, |page| page.load_balancers).await
-    }
-
-    fn with_tags(self, tags: Tags) -> Self {
-        Self { tags, ..self }
-    }
-}
-
-impl Named for Balancer {
-    async fn by_name(aws: &Aws, name: &str) -> Result<Vec<Self>, Failure> {
-        let call = aws.elb().describe_load_balancers().names(name);
-        aws.call("DescribeLoadBalancers", READ, call.send())
-            .await
-            .map(|answer| Vec::of(answer.load_balancers))
+    async fn describe(aws: &Aws, selection: Selection) -> Result<Vec<Self>, Failure> {
+        let Selection { arns, names, page_size, .. } = selection;
+        let call = aws.elb().describe_load_balancers().set_load_balancer_arns(arns).set_names(names);
+        let pages = call.set_page_size(page_size).into_paginator().send();
+        let action = "failed to describe load balancers";
+        aws.items("DescribeLoadBalancers", action, pages, |page| page.load_balancers).await
     }
 }
 
@@ -100,11 +65,8 @@ impl AwsResource for Balancers {
             .set_security_groups(exposed(desired.security_group_ids.as_ref()))
             .set_ip_address_type(exposed(desired.ip_address_type.as_ref()).map(|kind| kind.as_str().into()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
-        let made = Box::pin(async {
-            let answer = aws.call("CreateLoadBalancer", CREATE, call.send()).await?;
-            Ok(Vec::of(answer.load_balancers))
-        });
-        once::create(aws, desired.name.as_ref(), creation, CREATE, made).await
+        let call = Box::pin(aws.call("CreateLoadBalancer", CREATE, call.send()));
+        once::create(aws, desired.name.as_ref(), creation, CREATE, call, |made| made.load_balancers).await
     }
 
     async fn update(

@@ -1,6 +1,6 @@
 //! The rules between the fields of a load balancer, and the comparison of its attributes. Pure.
 
-use kraken_aws::{diff::changed, resolved::given, validator::SpecValidator};
+use kraken_aws::{diff::changed, resolved::exposed, validator::SpecValidator};
 use kraken_spoke::Difference;
 
 use super::{
@@ -12,30 +12,18 @@ use crate::words::BalancerType;
 /// Attributes are texts, and read by deep observations only.
 impl LoadBalancerSpec {
     pub(super) fn between_fields(&self, partial: &PartialDesired, validator: &mut SpecValidator<'_, '_>) {
+        let Some(kind) = &partial.balancer_type else { return };
+        let is_network = exposed(kind.as_ref()) == Some(BalancerType::Network);
         let is_one = partial.subnet_ids.as_ref().is_some_and(|ids| ids.expose().len() == 1);
-        // If the type is known.
-        let kind = partial
-            .balancer_type
-            .is_some()
-            .then(|| given(&partial.balancer_type).copied().unwrap_or(BalancerType::Application));
-        match kind {
-            Some(BalancerType::Application) if is_one => {
-                validator.problem(
-                    "subnetIDs",
-                    "must have at least 2 items, of different zones, for an application load balancer",
-                );
-            }
-            Some(BalancerType::Network) if self.idle_timeout_seconds.is_some() => {
-                validator.problem("idleTimeoutSeconds", "is not supported for a network load balancer");
-            }
-            _ => {}
+        if is_network && self.idle_timeout_seconds.is_some() {
+            validator.problem("idleTimeoutSeconds", "is not supported for a network load balancer");
+        } else if !is_network && is_one {
+            let why = "must have at least 2 items, of different zones, for an application load balancer";
+            validator.problem("subnetIDs", why);
         }
     }
 
-    pub(super) fn compare_deletion_protection(
-        desired: &Desired,
-        balancer: &Balancer,
-    ) -> Option<Difference<Change>> {
+    pub(super) fn compare_protection(desired: &Desired, balancer: &Balancer) -> Option<Difference<Change>> {
         let have = balancer.attributes.as_ref()?.get(DELETION_PROTECTION);
         let wanted = desired.deletion_protection.as_ref()?.map(ToString::to_string);
         changed("deletionProtection", Some(&wanted), have, Change::DeletionProtection)

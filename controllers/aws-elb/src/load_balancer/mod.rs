@@ -8,3 +8,4 @@ mod observed;
 mod tests;
 
 pub(crate) use calls::Balancers;
+pub(crate) use observed::Balancer;

@@ -28,7 +28,7 @@ fn balancer() -> Balancer {
     Balancer {
         load_balancer_arn: "arn:1".into(),
         load_balancer_name: "kraken-1".into(),
-        kind: Some("application".into()),
+        r#type: Some("application".into()),
         scheme: Some("internet-facing".into()),
         ip_address_type: Some("ipv4".into()),
         security_groups: vec!["sg-1".into()],
@@ -84,8 +84,8 @@ fn it_is_ready_when_aws_reports_active() {
         let state = State { code: Some(code.to_owned()), reason: Some("no capacity".to_owned()) };
         Balancer { state: Some(state), ..balancer() }.phase()
     };
-    assert_eq!(phase("provisioning"), Phase::Settling("provisioning".into()));
-    assert_eq!((phase("active"), phase("active_impaired")), (Phase::Up, Phase::Up));
+    assert_eq!(phase("provisioning"), Phase::Pending("provisioning".into()));
+    assert_eq!((phase("active"), phase("active_impaired")), (Phase::Available, Phase::Available));
     assert_eq!(phase("failed"), Phase::Failed("no capacity".into()));
 }
 

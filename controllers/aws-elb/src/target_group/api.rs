@@ -17,7 +17,7 @@ use crate::{
     kind = "TargetGroup",
     plural = "targetgroups",
     shortname = "tg",
-    doc = "A target group of Elastic Load Balancing, with its targets. Kraken creates, heals and deletes it.",
+    doc = "A target group of Elastic Load Balancing, with its targets. Its main id is its TargetGroupArn.",
     noun = "target group",
     state = "targetGroup",
     observed = Group,

@@ -1,74 +1,39 @@
 //! The calls of target groups.
 
 use kraken_aws::{
-    Aws, AwsResource, Tags,
-    elb::types::{self, TargetDescription},
-    from_sdk,
-    items::sorted,
-    missing::unless_done,
+    Aws, AwsResource,
+    elb::types::{Matcher, TargetDescription},
+    items::in_order,
+    missing::ignore_codes,
     resolved::exposed,
-    resource::{Creation, FromSdk as _},
+    resource::Creation,
 };
 use kraken_spoke::{Failure, FailureClass};
 
 use super::{
     api::{self, Change, Desired},
-    observed::{Group, Health, Matcher, Target, TargetHealth},
+    observed::{Group, Target, TargetHealth},
     users,
 };
 use crate::{
-    once::{self, Named},
-    tagged::{self, Listed, PAGE, or_nothing},
+    once,
+    tagged::{self, Listed, Selection, or_nothing},
 };
 
-const READ: &str = "failed to describe target groups";
 const CREATE: &str = "failed to create a target group";
 
 /// The kind TargetGroup.
 pub(crate) struct Groups;
 
-from_sdk!(types::TargetGroup as group => Group {
-    target_group_arn, target_group_name, protocol, port, vpc_id, target_type, health_check_enabled,
-    health_check_protocol, health_check_port, health_check_path, health_check_interval_seconds,
-    health_check_timeout_seconds, healthy_threshold_count, unhealthy_threshold_count;
-    load_balancer_arns: sorted(group.load_balancer_arns),
-    matcher: group.matcher.map(Matcher::from),
-    target_health_descriptions: vec![],
-    tags: Tags::new(),
-});
-from_sdk!(types::Matcher => Matcher { http_code });
-from_sdk!(types::TargetHealthDescription as description => TargetHealth {
-    ;
-    target: description.target.map(Target::from).unwrap_or_default(),
-    target_health: description.target_health.map(Health::from).unwrap_or_default(),
-});
-from_sdk!(TargetDescription => Target { id, port, availability_zone });
-from_sdk!(types::TargetHealth => Health { state, reason });
-
 impl Listed for Group {
     const ARN_PART: &'static str = ":targetgroup/";
-    const LISTS_CHEAPLY: bool = true;
 
-    async fn by_arns(aws: &Aws, arns: Vec<String>) -> Result<Vec<Self>, Failure> {
-        let call = aws.elb().describe_target_groups().set_target_group_arns(Some(arns));
-        let answer = aws.call("DescribeTargetGroups", READ, call.send()).await?;
-        Ok(Vec::of(answer.target_groups))
-    }
-
-    async fn all(aws: &Aws) -> Result<Vec<Self>, Failure> {
-        let pages = aws.elb().describe_target_groups().page_size(PAGE).into_paginator().send();
-        aws.items("DescribeTargetGroups", READ, pages, |page| page.target_groups).await
-    }
-
-    fn with_tags(self, tags: Tags) -> Self {
-        Self { tags, ..self }
-    }
-}
-
-impl Named for Group {
-    async fn by_name(aws: &Aws, name: &str) -> Result<Vec<Self>, Failure> {
-        let call = aws.elb().describe_target_groups().names(name);
-        aws.call("DescribeTargetGroups", READ, call.send()).await.map(|answer| Vec::of(answer.target_groups))
+    async fn describe(aws: &Aws, selection: Selection) -> Result<Vec<Self>, Failure> {
+        let Selection { arns, names, page_size, .. } = selection;
+        let call = aws.elb().describe_target_groups().set_target_group_arns(arns).set_names(names);
+        let pages = call.set_page_size(page_size).into_paginator().send();
+        let action = "failed to describe target groups";
+        aws.items("DescribeTargetGroups", action, pages, |page| page.target_groups).await
     }
 }
 
@@ -79,7 +44,7 @@ macro_rules! with_health {
         let is_given = $desired.health_check.is_some();
         let health = $desired.health_check.clone().unwrap_or_default();
         let protocol = exposed(health.protocol.as_ref());
-        let matcher = |codes: String| types::Matcher::builder().http_code(codes).build();
+        let matcher = |codes: String| Matcher::builder().http_code(codes).build();
         $call
             .set_health_check_enabled(is_given.then_some(true))
             .set_health_check_protocol(protocol.map(|protocol| protocol.as_str().into()))
@@ -104,11 +69,10 @@ impl AwsResource for Groups {
     async fn complete(aws: &Aws, group: &mut Group, _deep: bool) -> Result<(), Failure> {
         let call = aws.elb().describe_target_health().target_group_arn(&group.target_group_arn);
         let answer = aws.call("DescribeTargetHealth", "failed to describe target health", call.send()).await;
-        group.target_health_descriptions =
-            or_nothing(answer.map(|answer| Vec::of(answer.target_health_descriptions)))?;
-        group
-            .target_health_descriptions
-            .sort_by(|a, b| (&a.target.id, a.target.port).cmp(&(&b.target.id, b.target.port)));
+        let mut targets: Vec<TargetHealth> =
+            or_nothing(answer.map(|answer| in_order(answer.target_health_descriptions)))?;
+        targets.sort_by_cached_key(|one| (one.target.id.clone(), one.target.port));
+        group.target_health_descriptions = targets;
         Ok(())
     }
 
@@ -120,11 +84,8 @@ impl AwsResource for Groups {
             .set_vpc_id(exposed(desired.vpc_id.as_ref()))
             .set_target_type(exposed(desired.target_type.as_ref()).map(|kind| kind.as_str().into()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
-        let made = Box::pin(async {
-            let answer = aws.call("CreateTargetGroup", CREATE, call.send()).await?;
-            Ok(Vec::of(answer.target_groups))
-        });
-        once::create(aws, desired.name.as_ref(), creation, CREATE, made).await
+        let call = Box::pin(aws.call("CreateTargetGroup", CREATE, call.send()));
+        once::create(aws, desired.name.as_ref(), creation, CREATE, call, |made| made.target_groups).await
     }
 
     async fn update(aws: &Aws, change: &Change, desired: &Desired, group: &Group) -> Result<(), Failure> {
@@ -132,7 +93,9 @@ impl AwsResource for Groups {
         match change {
             Change::HealthCheck => {
                 let call = with_health!(elb.modify_target_group().target_group_arn(arn), desired);
-                aws.call("ModifyTargetGroup", "failed to change the health check", call.send()).await?;
+                aws.call("ModifyTargetGroup", "failed to change the health check", call.send())
+                    .await
+                    .map(drop)
             }
             Change::Register(ids) => {
                 let refusal = match register(aws, arn, ids).await {
@@ -145,24 +108,21 @@ impl AwsResource for Groups {
                 if !others.is_empty() && others.len() < ids.len() {
                     register(aws, arn, &others).await?;
                 }
-                return Err(starting(refusal));
+                Err(starting(refusal))
             }
             Change::Deregister(targets) => {
                 let target = |target: &Target| {
-                    TargetDescription::builder()
-                        .id(&target.id)
-                        .set_port(target.port)
-                        .set_availability_zone(target.availability_zone.clone())
-                        .build()
+                    let target = target.clone();
+                    let builder = TargetDescription::builder().id(target.id).set_port(target.port);
+                    builder.set_availability_zone(target.availability_zone).build()
                 };
                 let targets = targets.iter().map(target).collect();
                 let call = elb.deregister_targets().target_group_arn(arn).set_targets(Some(targets));
                 let answer = aws.call("DeregisterTargets", "failed to deregister targets", call.send()).await;
                 // A target that AWS rejects as invalid is no longer registered.
-                unless_done(answer, &["InvalidTarget"])?;
+                ignore_codes(answer, &["InvalidTarget"])
             }
         }
-        Ok(())
     }
 
     async fn delete(aws: &Aws, group: &Group) -> Result<(), Failure> {

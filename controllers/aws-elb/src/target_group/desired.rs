@@ -2,10 +2,10 @@
 
 use kraken_aws::{
     diff::{difference, lists},
-    resolved::given,
+    resolved::{exposed, given},
     validator::SpecValidator,
 };
-use kraken_spoke::{Difference, Resolved};
+use kraken_spoke::Difference;
 
 use super::{
     api::{Change, Desired, HealthCheck, PartialDesired, PartialHealthCheck, TargetGroupSpec},
@@ -15,27 +15,19 @@ use crate::{rules, words::TargetType};
 
 impl TargetGroupSpec {
     pub(super) fn between_fields(&self, partial: &PartialDesired, validator: &mut SpecValidator<'_, '_>) {
-        // If the type is known.
-        let kind = partial
-            .target_type
-            .is_some()
-            .then(|| given(&partial.target_type).copied().unwrap_or(TargetType::Instance));
-        if let Some(kind) = kind {
-            let is_lambda = kind == TargetType::Lambda;
-            for (field, is_given) in [
-                ("protocol", self.protocol.is_some()),
-                ("port", self.port.is_some()),
-                ("vpcID", self.vpc_id.is_some()),
-            ] {
-                if is_lambda && is_given {
-                    validator.problem(field, "is not supported for targets of type lambda");
-                } else if !is_lambda && !is_given {
-                    validator.problem(field, format!("is required for targets of type {kind}"));
-                }
+        let Some(kind) = &partial.target_type else { return };
+        let kind = exposed(kind.as_ref()).unwrap_or(TargetType::Instance);
+        let is_lambda = kind == TargetType::Lambda;
+        let (protocol, port, vpc) = (self.protocol.is_some(), self.port.is_some(), self.vpc_id.is_some());
+        for (field, is_given) in [("protocol", protocol), ("port", port), ("vpcID", vpc)] {
+            if is_lambda && is_given {
+                validator.problem(field, "is not supported for targets of type lambda");
+            } else if !is_lambda && !is_given {
+                validator.problem(field, format!("is required for targets of type {kind}"));
             }
-            if let Some(Err(why)) = given(&partial.targets).map(|targets| rules::targets(kind, targets)) {
-                validator.problem("targets", why);
-            }
+        }
+        if let Some(Err(why)) = given(&partial.targets).map(|targets| rules::targets(kind, targets)) {
+            validator.problem("targets", why);
         }
     }
 
@@ -48,8 +40,25 @@ impl TargetGroupSpec {
         off.into_iter().chain(fields).collect()
     }
 
+    /// Missing targets are registered before others are deregistered, so that there are never fewer targets than before or
+    /// after the change.
     pub(super) fn compare_targets(desired: &Desired, group: &Group) -> Vec<Difference<Change>> {
-        desired.targets.as_ref().map_or(vec![], |wanted| of_targets(wanted, group))
+        let Some(wanted) = &desired.targets else { return vec![] };
+        let ids = wanted.expose();
+        // A target with another port is another target; a Lambda function has no port.
+        let is_wanted = |target: &&Target| {
+            ids.contains(&target.id) && (target.port.is_none() || target.port == group.port)
+        };
+        let (kept, surplus): (Vec<_>, Vec<_>) = group.registered().partition(is_wanted);
+        let is_missing = |id: &&String| !kept.iter().any(|target| target.id == **id);
+        let missing: Vec<String> = ids.iter().filter(is_missing).cloned().collect();
+        let shown: Vec<&str> = group.registered().map(|target| target.id.as_str()).collect();
+        let (want, have) = lists(wanted, &shown);
+        let register = (!missing.is_empty()).then_some(Change::Register(missing));
+        let deregister =
+            (!surplus.is_empty()).then(|| Change::Deregister(surplus.into_iter().cloned().collect()));
+        let one = |change| difference("targets", want.as_str(), have.as_str(), change);
+        register.into_iter().chain(deregister).map(one).collect()
     }
 }
 
@@ -66,24 +75,4 @@ impl HealthCheck {
             validator.problem(&format!("{field}.timeoutSeconds"), why);
         }
     }
-}
-
-/// Missing targets are registered before others are deregistered, so that there are never fewer targets than before or
-/// after the change.
-fn of_targets(wanted: &Resolved<Vec<String>>, group: &Group) -> Vec<Difference<Change>> {
-    let ids = wanted.expose();
-    let have: Vec<&Target> = group.registered().collect();
-    // A target with another port is another target; a Lambda function has no port.
-    let is_wanted =
-        |target: &Target| ids.contains(&target.id) && (target.port.is_none() || target.port == group.port);
-    let is_there = |id: &String| have.iter().any(|target| target.id == *id && is_wanted(target));
-    let missing: Vec<String> = ids.iter().filter(|id| !is_there(id)).cloned().collect();
-    let surplus: Vec<Target> =
-        have.iter().filter(|target| !is_wanted(target)).map(|target| (*target).clone()).collect();
-    let shown: Vec<&str> = have.iter().map(|target| target.id.as_str()).collect();
-    let (want, have) = lists(wanted, &shown);
-    let register = (!missing.is_empty()).then_some(Change::Register(missing));
-    let deregister = (!surplus.is_empty()).then_some(Change::Deregister(surplus));
-    let one = |change| difference("targets", want.as_str(), have.as_str(), change);
-    register.into_iter().chain(deregister).map(one).collect()
 }

@@ -1,10 +1,8 @@
 //! The observed target group with its targets, which is the published state.
 
-use kraken_aws::{Tags, resource::RemoteObject, tagged_by};
-use serde::Serialize;
+use kraken_aws::{Tags, aws_observed, elb::types};
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::TargetGroup, id = target_group_arn)]
 pub(crate) struct Group {
     pub(crate) target_group_arn: String,
     pub(crate) target_group_name: String,
@@ -22,34 +20,32 @@ pub(crate) struct Group {
     pub(crate) healthy_threshold_count: Option<i32>,
     pub(crate) unhealthy_threshold_count: Option<i32>,
     pub(crate) matcher: Option<Matcher>,
+    /// Read by a call of its own.
+    #[from(vec![])]
     pub(crate) target_health_descriptions: Vec<TargetHealth>,
     #[serde(skip)]
     pub(crate) tags: Tags,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::Matcher)]
 pub(crate) struct Matcher {
     pub(crate) http_code: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::TargetHealthDescription)]
 pub(crate) struct TargetHealth {
     pub(crate) target: Target,
     pub(crate) target_health: Health,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::TargetDescription)]
 pub(crate) struct Target {
     pub(crate) id: String,
     pub(crate) port: Option<i32>,
     pub(crate) availability_zone: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::TargetHealth)]
 pub(crate) struct Health {
     pub(crate) state: Option<String>,
     pub(crate) reason: Option<String>,
@@ -73,7 +69,3 @@ impl Group {
             .map(|description| &description.target)
     }
 }
-
-tagged_by!(Group, target_group_arn);
-
-impl RemoteObject for Group {}

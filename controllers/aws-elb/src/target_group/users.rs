@@ -6,9 +6,9 @@ use kraken_spoke::Failure;
 use super::observed::Group;
 use crate::{
     action::{Action, ActionState},
-    listener::of_balancer,
-    listener_rule::of_listener,
-    tagged,
+    listener::ObservedListener,
+    listener_rule::Rule,
+    tagged::{in_parent, with_tags},
 };
 
 /// AWS's error for the deletion of a target group in use, with its users. The error is unchanged if the users cannot be
@@ -32,13 +32,12 @@ async fn users(aws: &Aws, group: &Group) -> Result<Vec<String>, Failure> {
     };
     let mut users = vec![];
     for balancer in &group.load_balancer_arns {
-        for listener in of_balancer(aws, balancer).await? {
-            let rules = of_listener(aws, &listener.listener_arn).await?.into_iter();
-            let rules =
-                tagged::with_tags(aws, rules.filter(|rule| forwards(&rule.actions)).collect()).await?;
-            users.extend(rules.iter().map(shown));
+        for listener in in_parent::<ObservedListener>(aws, balancer).await? {
+            let mut rules = in_parent::<Rule>(aws, &listener.listener_arn).await?;
+            rules.retain(|rule| forwards(&rule.actions));
+            users.extend(with_tags(aws, rules).await?.iter().map(shown));
             if forwards(&listener.default_actions) {
-                users.extend(tagged::with_tags(aws, vec![listener]).await?.iter().map(shown));
+                users.extend(with_tags(aws, vec![listener]).await?.iter().map(shown));
             }
         }
     }

@@ -1,38 +1,15 @@
 //! The calls of Elastic IP addresses.
 
-use kraken_aws::{
-    Aws, AwsResource,
-    ec2::types::{self, DomainType, ResourceType},
-    from_sdk,
-    missing::unless_done,
-    resolved::exposed,
-    resource::{Creation, DescribeQuery},
-    tags,
-};
-use kraken_spoke::{Failure, FailureClass};
+use kraken_aws::{ec2::types::DomainType, errors::terminal, prelude::*};
 
 use super::{
     api::{self, Change, Desired},
     observed::Address,
 };
+use crate::conflicts::with_owner;
 
 /// The kind ElasticIP.
 pub(crate) struct ElasticIps;
-
-from_sdk!(types::Address as address => Address {
-    allocation_id, tags;
-    public_ip: text(address.public_ip),
-    association_id: text(address.association_id),
-    instance_id: text(address.instance_id),
-    network_interface_id: text(address.network_interface_id),
-    private_ip_address: text(address.private_ip_address),
-    network_border_group: text(address.network_border_group),
-});
-
-/// Some responses contain an empty string for a missing value.
-fn text(text: Option<String>) -> Option<String> {
-    text.filter(|text| !text.is_empty())
-}
 
 impl AwsResource for ElasticIps {
     type Kind = api::ElasticIP;
@@ -70,7 +47,7 @@ impl AwsResource for ElasticIps {
             let call = aws.ec2().disassociate_address().association_id(association);
             let result =
                 aws.call("DisassociateAddress", "failed to disassociate the address", call.send()).await;
-            unless_done(result, &["InvalidAssociationID.NotFound"])?;
+            ignore_codes(result, &["InvalidAssociationID.NotFound"])?;
         }
         let call = aws.ec2().release_address().allocation_id(&address.allocation_id);
         aws.call("ReleaseAddress", "failed to release the address", call.send()).await.map(drop)
@@ -89,11 +66,7 @@ async fn ensure_no_other_address(aws: &Aws, desired: &Desired, own: &Address) ->
     let Some(other) = found.into_iter().find(|other| other.allocation_id != own.allocation_id) else {
         return Ok(());
     };
-    let of = tags::of_owner(&other.tags);
-    Err(Failure {
-        class: FailureClass::Terminal,
-        action: "failed to associate the address".to_owned(),
-        code: String::new(),
-        message: format!("{id} already has the address {}{of}; disassociate it first", other.allocation_id),
-    })
+    let other = with_owner(&other.allocation_id, &other.tags);
+    let message = format!("{id} already has the address {other}; disassociate it first");
+    Err(terminal("failed to associate the address", message))
 }

@@ -1,36 +1,22 @@
 //! The calls of internet gateways.
 
-use kraken_aws::{
-    Aws, AwsResource,
-    ec2::types::{self, ResourceType},
-    from_sdk,
-    missing::unless_done,
-    resource::{Creation, DescribeQuery},
-    tags,
-};
-use kraken_spoke::{Failure, FailureClass};
+use kraken_aws::prelude::*;
 
 use super::{
     api::{self, Change, Desired},
-    observed::{Attachment, InternetGateway},
+    observed::InternetGateway,
 };
-use crate::dependents::{self, Of};
+use crate::{conflicts::unless_own, dependents};
 
 /// The kind InternetGateway.
 pub(crate) struct InternetGateways;
-
-from_sdk!(types::InternetGateway => InternetGateway { internet_gateway_id, attachments, owner_id, tags });
-from_sdk!(types::InternetGatewayAttachment => Attachment { vpc_id, state });
 
 impl AwsResource for InternetGateways {
     type Kind = api::InternetGateway;
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<InternetGateway>, Failure> {
-        let call = aws
-            .ec2()
-            .describe_internet_gateways()
-            .set_internet_gateway_ids(query.ids)
-            .set_filters(query.filters);
+        let DescribeQuery { ids, filters } = query;
+        let call = aws.ec2().describe_internet_gateways().set_internet_gateway_ids(ids).set_filters(filters);
         let pages = call.into_paginator().send();
         let action = "failed to describe internet gateways";
         aws.items("DescribeInternetGateways", action, pages, |page| page.internet_gateways).await
@@ -39,7 +25,8 @@ impl AwsResource for InternetGateways {
     async fn create(aws: &Aws, _: &Desired, creation: &Creation<'_>) -> Result<InternetGateway, Failure> {
         let tags = creation.specifications(ResourceType::InternetGateway);
         let call = aws.ec2_once().create_internet_gateway().set_tag_specifications(Some(tags));
-        let made = aws.call("CreateInternetGateway", "failed to create the gateway", call.send()).await?;
+        let made =
+            aws.call("CreateInternetGateway", "failed to create the internet gateway", call.send()).await?;
         Ok(made.internet_gateway.map(InternetGateway::from).unwrap_or_default())
     }
 
@@ -58,40 +45,32 @@ impl AwsResource for InternetGateways {
     async fn delete(aws: &Aws, gateway: &InternetGateway) -> Result<(), Failure> {
         detach(aws, gateway).await?;
         let call = aws.ec2().delete_internet_gateway().internet_gateway_id(&gateway.internet_gateway_id);
-        aws.call("DeleteInternetGateway", "failed to delete the gateway", call.send()).await.map(drop)
+        aws.call("DeleteInternetGateway", "failed to delete the internet gateway", call.send())
+            .await
+            .map(drop)
     }
 }
 
 /// A VPC can have only one internet gateway. If AWS reports one, the call succeeds if it is this one.
 async fn attach(aws: &Aws, id: &str, vpc_id: &str) -> Result<(), Failure> {
     let call = aws.ec2().attach_internet_gateway().internet_gateway_id(id).vpc_id(vpc_id);
-    let result = aws.call("AttachInternetGateway", "failed to attach the gateway", call.send()).await;
-    let failure = match result {
-        Ok(_) => return Ok(()),
-        Err(failure) if matches!(&*failure.code, "Resource.AlreadyAssociated" | "InvalidParameterValue") => {
-            failure
-        }
-        Err(failure) => return Err(failure),
-    };
-    let attached = InternetGateways::read(aws, DescribeQuery::with("attachment.vpc-id", vpc_id)).await?;
-    match attached.first() {
-        Some(gateway) if gateway.internet_gateway_id == id => Ok(()),
-        Some(other) => {
-            let of = tags::of_owner(&other.tags);
-            let other = &other.internet_gateway_id;
-            let message =
-                format!("{vpc_id} has the internet gateway {other}{of} already, and can have only one");
-            Err(Failure { class: FailureClass::Terminal, message, ..failure })
-        }
-        None => Err(failure),
-    }
+    let result =
+        aws.call("AttachInternetGateway", "failed to attach the internet gateway", call.send()).await;
+    let attached = InternetGateways::read(aws, DescribeQuery::with("attachment.vpc-id", vpc_id));
+    unless_own(result, &["Resource.AlreadyAssociated", "InvalidParameterValue"], id, attached, |other| {
+        format!(
+            "{vpc_id} has the internet gateway {other} already, and can have only one: detach that one first"
+        )
+    })
+    .await
 }
 
 async fn detach(aws: &Aws, gateway: &InternetGateway) -> Result<(), Failure> {
     let Some(vpc_id) = gateway.attached_to() else { return Ok(()) };
     let call =
         aws.ec2().detach_internet_gateway().internet_gateway_id(&gateway.internet_gateway_id).vpc_id(vpc_id);
-    let result = aws.call("DetachInternetGateway", "failed to detach the gateway", call.send()).await;
-    let result = unless_done(result, &["Gateway.NotAttached"]);
-    dependents::named(aws, result, Of::Attachment(vpc_id)).await
+    let result =
+        aws.call("DetachInternetGateway", "failed to detach the internet gateway", call.send()).await;
+    let result = ignore_codes(result, &["Gateway.NotAttached"]);
+    dependents::named(aws, result, dependents::Of::Attachment(vpc_id)).await
 }

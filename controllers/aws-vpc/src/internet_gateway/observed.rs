@@ -1,20 +1,15 @@
 //! The observed internet gateway, which is the published state.
 
-use kraken_aws::{Tags, resource::RemoteObject, tagged_by, tags};
-use serde::Serialize;
+use kraken_aws::{aws_observed, ec2::types};
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::InternetGateway, id = internet_gateway_id)]
 pub(crate) struct InternetGateway {
     pub(super) internet_gateway_id: String,
     pub(super) attachments: Vec<Attachment>,
     pub(super) owner_id: Option<String>,
-    #[serde(serialize_with = "tags::written")]
-    pub(super) tags: Tags,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::InternetGatewayAttachment)]
 pub(crate) struct Attachment {
     pub(super) vpc_id: String,
     pub(super) state: String,
@@ -26,14 +21,4 @@ impl InternetGateway {
         let is_there = |a: &&Attachment| matches!(&*a.state, "attaching" | "attached" | "available");
         self.attachments.iter().find(is_there).map(|attachment| &attachment.vpc_id)
     }
-
-    #[cfg(test)]
-    pub(super) fn with_attachment(mut self, vpc_id: &str, state: &str) -> Self {
-        self.attachments = vec![Attachment { vpc_id: vpc_id.to_owned(), state: state.to_owned() }];
-        self
-    }
 }
-
-tagged_by!(InternetGateway, internet_gateway_id);
-
-impl RemoteObject for InternetGateway {}

@@ -1,7 +1,17 @@
 use kraken_aws::testing;
 use serde_json::json;
 
-use super::{InternetGateways, observed::InternetGateway};
+use super::{
+    InternetGateways,
+    observed::{Attachment, InternetGateway},
+};
+
+impl InternetGateway {
+    fn with_attachment(mut self, vpc_id: &str, state: &str) -> Self {
+        self.attachments = vec![Attachment { vpc_id: vpc_id.to_owned(), state: state.to_owned() }];
+        self
+    }
+}
 
 fn compared(gateway: &InternetGateway) -> Vec<String> {
     testing::compared::<InternetGateways>(json!({"vpcID": {"value": "vpc-1"}}), gateway)

@@ -1,17 +1,7 @@
 //! The calls of key pairs.
 
-use kraken_aws::{
-    Aws, AwsResource,
-    ec2::{
-        primitives::Blob,
-        types::{KeyPairInfo, ResourceType},
-    },
-    fields::shown,
-    from_sdk,
-    resolved::exposed,
-    resource::{Creation, DescribeQuery},
-};
-use kraken_spoke::{Failure, OwnSecret};
+use kraken_aws::{ec2::primitives::Blob, prelude::*};
+use kraken_spoke::OwnSecret;
 
 use super::{
     api::{self, Change, Desired},
@@ -21,11 +11,6 @@ use super::{
 
 /// The kind KeyPair.
 pub(crate) struct KeyPairs;
-
-from_sdk!(KeyPairInfo as key => KeyPair {
-    key_name, key_pair_id, key_fingerprint, key_type, tags;
-    public_key: key.public_key.filter(|key| !key.is_empty()),
-});
 
 impl AwsResource for KeyPairs {
     type Kind = api::KeyPair;
@@ -40,12 +25,8 @@ impl AwsResource for KeyPairs {
 
     /// This API has no pagination: it returns all objects.
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<KeyPair>, Failure> {
-        let call = aws
-            .ec2()
-            .describe_key_pairs()
-            .set_key_names(query.ids)
-            .set_filters(query.filters)
-            .include_public_key(true);
+        let call = aws.ec2().describe_key_pairs().set_key_names(query.ids).set_filters(query.filters);
+        let call = call.include_public_key(true);
         let found = aws.call("DescribeKeyPairs", "failed to describe key pairs", call.send()).await?;
         Ok(found.key_pairs.unwrap_or_default().into_iter().map(KeyPair::from).collect())
     }
@@ -59,7 +40,7 @@ impl AwsResource for KeyPairs {
             .key_name(&name)
             .public_key_material(Blob::new(public_key.expose().as_bytes()))
             .set_tag_specifications(Some(creation.specifications(ResourceType::KeyPair)));
-        match aws.call("ImportKeyPair", "failed to import the key", call.send()).await {
+        match aws.call("ImportKeyPair", "failed to import the public key", call.send()).await {
             Ok(made) => Ok(KeyPair { key_name: made.key_name.unwrap_or(name), ..KeyPair::default() }),
             Err(failure) if failure.code == "InvalidKeyPair.Duplicate" => {
                 let shown = key_name.as_ref().map_or_else(|| name.clone(), shown);

@@ -1,7 +1,6 @@
 //! The key of a key pair: given or generated, and its comparison. Pure.
 
-use kraken_aws::{bounds::rule, diff::fixed, validator::SpecValidator};
-use kraken_spoke::{Difference, Resolved};
+use kraken_aws::{bounds::rule, prelude::*};
 
 use super::{
     api::{Change, Desired, KeyPairSpec, PUBLIC_KEY},
@@ -16,10 +15,8 @@ impl KeyPairSpec {
             (Some(given), None) => validator.one("publicKey", given, rule(&PUBLIC_KEY)),
             (None, Some(generate)) => {
                 if self.lifecycle.adopt.is_some() {
-                    validator.problem(
-                        "generate",
-                        "cannot be combined with lifecycle.adopt: an adopted key pair has its own key",
-                    );
+                    let why = "cannot be combined with lifecycle.adopt: an adopted key pair has its own key";
+                    validator.problem("generate", why);
                 }
                 validator.one("generate.secretName", &generated::public_half(generate), rule(&PUBLIC_KEY))
             }

@@ -1,21 +1,22 @@
 //! The observed key pair, which is the published state.
 
 use kraken_aws::{
-    Tags,
+    Tags, aws_observed,
+    ec2::types,
     lookup::Tagged,
-    resource::{RemoteObject, is_made_name},
+    observed::non_empty,
+    resource::{RemoteObject, is_generated_name},
     tags,
 };
-use serde::Serialize;
 
 /// Instances refer to it by its name, so its name is its id here; calls for its tags use AWS's `KeyPairId`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::KeyPairInfo)]
 pub(crate) struct KeyPair {
     pub(super) key_name: String,
     pub(super) key_pair_id: String,
     pub(super) key_fingerprint: Option<String>,
     pub(super) key_type: Option<String>,
+    #[from(non_empty(sdk.public_key))]
     pub(super) public_key: Option<String>,
     #[serde(serialize_with = "tags::written")]
     pub(super) tags: Tags,
@@ -32,7 +33,7 @@ impl Tagged for KeyPair {
 
     /// A generated name is unique for its launch; any other name may be reused for a key of another owner.
     fn has_own_id(&self) -> bool {
-        is_made_name(&self.key_name)
+        is_generated_name(&self.key_name)
     }
 }
 

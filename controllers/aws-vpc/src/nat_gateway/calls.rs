@@ -1,12 +1,6 @@
 //! The calls of NAT gateways.
 
-use kraken_aws::{
-    Aws, AwsResource,
-    ec2::types::{ConnectivityType, ResourceType},
-    resolved::exposed,
-    resource::{Creation, DescribeQuery},
-};
-use kraken_spoke::Failure;
+use kraken_aws::prelude::*;
 
 use super::{
     api::{self, Change, Desired},
@@ -28,13 +22,13 @@ impl AwsResource for NatGateways {
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<NatGateway, Failure> {
         readiness::check(aws, desired, creation).await?;
         let Desired { subnet_id, allocation_id, connectivity_type } = desired;
-        let kind = connectivity_type.as_ref();
+        let kind = connectivity_type.as_ref().map(|kind| kind.expose().as_str().into());
         let call = aws
             .ec2_once()
             .create_nat_gateway()
             .subnet_id(subnet_id.expose())
             .set_allocation_id(exposed(allocation_id.as_ref()))
-            .set_connectivity_type(kind.map(|kind| ConnectivityType::from(kind.expose().as_str())))
+            .set_connectivity_type(kind)
             .client_token(&creation.launch.token)
             .set_tag_specifications(Some(creation.specifications(ResourceType::Natgateway)));
         let made = aws.call("CreateNatGateway", "failed to create the NAT gateway", call.send()).await?;

@@ -1,15 +1,9 @@
 //! The observed NAT gateway, which is the published state.
 
-use kraken_aws::{
-    Tags,
-    resource::{Phase, RemoteObject},
-    tagged_by, tags,
-};
-use serde::Serialize;
+use kraken_aws::{aws_observed, ec2::types, resource::Phase};
 
 /// AWS returns it for about an hour after its deletion.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::NatGateway, id = nat_gateway_id, phase = Self::phase)]
 pub(crate) struct NatGateway {
     pub(super) nat_gateway_id: String,
     pub(super) vpc_id: Option<String>,
@@ -17,17 +11,16 @@ pub(crate) struct NatGateway {
     pub(super) connectivity_type: Option<String>,
     pub(super) nat_gateway_addresses: Vec<Address>,
     pub(super) state: String,
-    #[serde(serialize_with = "tags::written")]
-    pub(super) tags: Tags,
     #[serde(skip)]
+    #[from(failure(&sdk))]
     pub(super) failure: Option<String>,
     /// The time of its creation, in seconds since 1970.
     #[serde(skip)]
+    #[from(sdk.create_time.map(|time| time.secs()))]
     pub(super) created: Option<i64>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::NatGatewayAddress)]
 pub(crate) struct Address {
     pub(super) allocation_id: Option<String>,
     pub(super) public_ip: Option<String>,
@@ -35,7 +28,15 @@ pub(crate) struct Address {
     pub(super) network_interface_id: Option<String>,
     /// Whether it is the address that the gateway was created with.
     #[serde(skip)]
+    #[from(sdk.is_primary == Some(true))]
     pub(super) is_primary: bool,
+}
+
+fn failure(gateway: &types::NatGateway) -> Option<String> {
+    match (gateway.failure_message(), gateway.failure_code()) {
+        (Some(message), Some(code)) => Some(format!("{message} ({code})")),
+        (message, code) => message.or(code).map(str::to_owned),
+    }
 }
 
 impl NatGateway {
@@ -45,26 +46,15 @@ impl NatGateway {
         first.or_else(|| self.nat_gateway_addresses.first())?.allocation_id.as_ref()
     }
 
-    #[cfg(test)]
-    pub(super) fn with_address(mut self, id: &str) -> Self {
-        self.nat_gateway_addresses =
-            vec![Address { allocation_id: Some(id.to_owned()), is_primary: true, ..Address::default() }];
-        self
-    }
-}
-
-tagged_by!(NatGateway, nat_gateway_id);
-
-impl RemoteObject for NatGateway {
     fn phase(&self) -> Phase {
         match &*self.state {
-            "pending" => Phase::Settling(self.state.clone()),
+            "pending" => Phase::Pending(self.state.clone()),
             "failed" => {
                 Phase::Failed(self.failure.clone().unwrap_or_else(|| "AWS reports no cause".to_owned()))
             }
-            "deleting" => Phase::Leaving,
-            "deleted" => Phase::Gone,
-            _ => Phase::Up,
+            "deleting" => Phase::Deleting,
+            "deleted" => Phase::Deleted,
+            _ => Phase::Available,
         }
     }
 }

@@ -1,27 +1,23 @@
 //! Checks before the creation of a NAT gateway, for conditions in which AWS accepts the call and the gateway fails a minute
 //! later: a failed gateway exists for an hour, and with `lifecycle.replace` failures would repeat.
 
-use std::time::Duration;
-
 use kraken_aws::{
-    Aws,
     ec2::types::Address,
     lookup::Tagged as _,
+    prelude::*,
     release::filter,
-    resource::{Creation, DescribeQuery, Phase, RemoteObject as _},
+    resource::{Phase, RemoteObject as _},
     tags::{CLUSTER, UID},
 };
-use kraken_spoke::{Failure, FailureClass, runtime::clock};
+use kraken_spoke::{FailureClass, runtime::clock};
 
 use super::{api::Desired, observed::NatGateway, read::read};
-
-const ACTION: &str = "failed to create the NAT gateway";
 
 /// AWS's code for the failure of a gateway if no internet gateway is attached.
 const NOT_ATTACHED: &str = "Gateway.NotAttached";
 
-/// The delay between a failed gateway and the next one.
-const PAUSE: Duration = Duration::from_mins(1);
+/// The delay between a failed gateway and the next one, in seconds.
+const PAUSE: i64 = 60;
 
 /// Fails if a gateway could not become available now.
 pub(super) async fn check(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<(), Failure> {
@@ -35,14 +31,16 @@ pub(super) async fn check(aws: &Aws, desired: &Desired, creation: &Creation<'_>)
     }
     let before = own(aws, creation).await?;
     // A call without a response is repeated: it returns the gateway that it created.
-    if before.iter().any(|gateway| creation.made(gateway.tags())) {
+    if before.iter().any(|gateway| creation.has_created(gateway.tags())) {
         return Ok(());
     }
-    if let Some(why) = failed_lately(&before, now()) {
+    if let Some(why) = failed_lately(&before, clock::now().as_second()) {
         return Err(refusal(FailureClass::NotYet, why));
     }
     if let Some(vpc) = detached {
-        let message = format!("no internet gateway is attached to {vpc}");
+        let message = format!(
+            "no internet gateway is attached to {vpc}, which a public NAT gateway requires; waiting for one"
+        );
         return Err(Failure { code: NOT_ATTACHED.to_owned(), ..refusal(FailureClass::NotYet, message) });
     }
     match address {
@@ -78,9 +76,8 @@ async fn own(aws: &Aws, creation: &Creation<'_>) -> Result<Vec<NatGateway>, Fail
 }
 
 fn failed_lately(before: &[NatGateway], now: i64) -> Option<String> {
-    let pause = i64::try_from(PAUSE.as_secs()).unwrap_or(i64::MAX);
     before.iter().find_map(|gateway| match gateway.phase() {
-        Phase::Failed(why) if gateway.created.is_some_and(|at| now.saturating_sub(at) < pause) => {
+        Phase::Failed(why) if gateway.created.is_some_and(|at| now.saturating_sub(at) < PAUSE) => {
             Some(format!("{} failed: {why}; the next gateway is created a minute later", gateway.id()))
         }
         _ => None,
@@ -91,7 +88,7 @@ fn failed_lately(before: &[NatGateway], now: i64) -> Option<String> {
 fn user(address: &Address, before: &[NatGateway]) -> String {
     let id = address.allocation_id().unwrap_or_default();
     let has = |gateway: &&NatGateway| {
-        matches!(gateway.phase(), Phase::Up | Phase::Settling(_) | Phase::Leaving)
+        matches!(gateway.phase(), Phase::Available | Phase::Pending(_) | Phase::Deleting)
             && gateway.nat_gateway_addresses.iter().any(|one| one.allocation_id.as_deref() == Some(id))
     };
     if let Some(own) = before.iter().find(has) {
@@ -103,15 +100,13 @@ fn user(address: &Address, before: &[NatGateway]) -> String {
     }
     let instance = address.instance_id().filter(|id| !id.is_empty());
     let user = instance.or(address.network_interface_id()).unwrap_or("another object");
-    format!("allocationID {id} is associated with {user} already")
+    format!(
+        "allocationID {id} is associated with {user} already: disassociate it first, or set another address"
+    )
 }
 
 fn refusal(class: FailureClass, message: String) -> Failure {
-    Failure { class, action: ACTION.to_owned(), code: String::new(), message }
-}
-
-fn now() -> i64 {
-    clock::now().as_second()
+    Failure { class, action: "failed to create the NAT gateway".to_owned(), code: String::new(), message }
 }
 
 #[cfg(test)]
@@ -151,7 +146,7 @@ mod tests {
     fn an_address_in_use_is_rejected_with_its_holder() {
         assert_eq!(
             user(&address(Some("i-1")), &[]),
-            "allocationID eipalloc-1 is associated with i-1 already"
+            "allocationID eipalloc-1 is associated with i-1 already: disassociate it first, or set another address"
         );
         assert!(user(&address(None), &[gateway("1", "deleted", 0)]).contains("eni-1"));
     }

@@ -1,7 +1,18 @@
 use kraken_aws::testing;
 use serde_json::json;
 
-use super::{NatGateways, observed::NatGateway};
+use super::{
+    NatGateways,
+    observed::{Address, NatGateway},
+};
+
+impl NatGateway {
+    pub(super) fn with_address(mut self, id: &str) -> Self {
+        self.nat_gateway_addresses =
+            vec![Address { allocation_id: Some(id.to_owned()), is_primary: true, ..Address::default() }];
+        self
+    }
+}
 
 #[test]
 fn all_fields_are_immutable() {

@@ -7,14 +7,14 @@ use kraken_aws::{
 };
 use kraken_spoke::{Opt, options::ListOpt};
 
-use super::route::{Destination, Route, Wanted};
+use super::route::{Destination, Route, Routes, Wanted};
 
 /// A route table, with its routes and its associations with subnets.
 #[aws_kind(
     kind = "RouteTable",
     plural = "routetables",
     shortname = "rtb",
-    doc = "Where the traffic of subnets goes. Its main id is its RouteTableId.",
+    doc = "A route table: its routes and its associations with subnets. Its main id is its RouteTableId.",
     noun = "route table",
     state = "routeTable",
     tag_name = "public",
@@ -32,12 +32,7 @@ pub(crate) struct RouteTableSpec {
     /// route that is not in this list is removed. Default: none; existing routes are not managed. Example: `[{destinationCIDRBlock:
     /// {value: 0.0.0.0/0}, gatewayID: {valueFrom: {krakenResource: {kind: internetgateway, name: main}}}}]`
     #[schemars(length(max = 200))]
-    #[field(
-        "routes",
-        resolve = Self::routes => Option<Vec<Joined<Wanted>>>,
-        compare = Self::compare_routes,
-        published("Routes")
-    )]
+    #[field("routes", resolve = Self::routes => Routes, compare = Self::compare_routes, published("Routes"))]
     pub(crate) routes: Option<Vec<Route>>,
 
     /// The subnets that are associated with the table. A subnet can have one route table. Changed in place. Default: none;

@@ -1,43 +1,16 @@
 //! The calls of route tables.
 
-use kraken_aws::{
-    Aws, AwsResource,
-    ec2::types::{self, ResourceType},
-    from_sdk,
-    items::sorted,
-    missing::unless_done,
-    resource::{Creation, DescribeQuery},
-    tags,
-};
-use kraken_spoke::{Failure, FailureClass};
+use kraken_aws::prelude::*;
 
 use super::{
     api::{self, Change, Desired},
-    observed::{Association, Route, RouteTable},
+    observed::{Association, RouteTable},
     route::{DesiredTarget, Destination, Wanted},
 };
+use crate::conflicts::unless_own;
 
 /// The kind RouteTable.
 pub(crate) struct RouteTables;
-
-from_sdk!(types::RouteTable as table => RouteTable {
-    route_table_id, vpc_id, owner_id, tags;
-    routes: sorted(table.routes),
-    associations: sorted(table.associations),
-});
-
-from_sdk!(types::Route => Route {
-    destination_cidr_block, destination_ipv6_cidr_block, destination_prefix_list_id, gateway_id, nat_gateway_id,
-    instance_id, network_interface_id, vpc_peering_connection_id, transit_gateway_id, egress_only_internet_gateway_id,
-    origin, state,
-});
-
-from_sdk!(types::RouteTableAssociation as association => Association {
-    subnet_id, gateway_id, route_table_association_id, main;
-    is_going: association.association_state.and_then(|state| state.state).is_some_and(|state| {
-        matches!(state.as_str(), "disassociating" | "disassociated" | "failed")
-    }),
-});
 
 /// Sets the destination of a route on a call. The builders of three calls have these setters in common.
 macro_rules! with_destination {
@@ -102,29 +75,20 @@ impl AwsResource for RouteTables {
                 let call = with_route!(aws.ec2().create_route().route_table_id(id), route.expose());
                 // A route with another target is observed by the next reconcile, and replaced.
                 let result = aws.call("CreateRoute", "failed to add a route", call.send()).await;
-                unless_done(result, &["RouteAlreadyExists"])
+                ignore_codes(result, &["RouteAlreadyExists"])
             }
             Change::ReplaceRoute(route) => {
                 let call = with_route!(aws.ec2().replace_route().route_table_id(id), route.expose());
                 // A deleted route is observed by the next reconcile, and created.
                 let result = aws.call("ReplaceRoute", "failed to change a route", call.send()).await;
-                unless_done(result, &["InvalidRoute.NotFound"])
+                ignore_codes(result, &["InvalidRoute.NotFound"])
             }
             Change::DeleteRoute(destination) => {
                 let call = with_destination!(aws.ec2().delete_route().route_table_id(id), destination);
                 let result = aws.call("DeleteRoute", "failed to delete a route", call.send()).await;
-                unless_done(result, &["InvalidRoute.NotFound"])
+                ignore_codes(result, &["InvalidRoute.NotFound"])
             }
-            Change::Associate(subnet_id) => {
-                let call = aws.ec2().associate_route_table().route_table_id(id).subnet_id(subnet_id);
-                let action = "failed to associate a subnet";
-                match aws.call("AssociateRouteTable", action, call.send()).await {
-                    Err(failure) if failure.code == "Resource.AlreadyAssociated" => {
-                        unless_associated(aws, failure, id, subnet_id).await
-                    }
-                    result => result.map(drop),
-                }
-            }
+            Change::Associate(subnet_id) => associate(aws, id, subnet_id).await,
             Change::Disassociate(subnet_id) => {
                 let all = table.of_subnets().filter(|a| a.subnet_id.as_ref() == Some(subnet_id));
                 disassociate(aws, all).await
@@ -152,32 +116,35 @@ fn explained(failure: Failure, table: &RouteTable) -> Failure {
 }
 
 /// A subnet can have only one route table. If AWS reports one, the call succeeds if it is this one.
-async fn unless_associated(
-    aws: &Aws,
-    failure: Failure,
-    table_id: &str,
-    subnet_id: &String,
-) -> Result<(), Failure> {
-    let found = RouteTables::read(aws, DescribeQuery::with("association.subnet-id", subnet_id)).await?;
-    match found.iter().find(|table| table.subnet_ids().contains(subnet_id)) {
-        Some(table) if table.route_table_id == table_id => Ok(()),
-        Some(other) => {
-            let of = tags::of_owner(&other.tags);
-            let other = &other.route_table_id;
-            let message =
-                format!("{subnet_id} has the route table {other}{of} already: disassociate it there first");
-            Err(Failure { class: FailureClass::Terminal, message, ..failure })
-        }
-        None => Err(failure),
-    }
+async fn associate(aws: &Aws, id: &str, subnet_id: &String) -> Result<(), Failure> {
+    let call = aws.ec2().associate_route_table().route_table_id(id).subnet_id(subnet_id);
+    let result = aws
+        .call("AssociateRouteTable", "failed to associate a subnet with the route table", call.send())
+        .await;
+    let read = async {
+        let mut tables =
+            RouteTables::read(aws, DescribeQuery::with("association.subnet-id", subnet_id)).await?;
+        tables.retain(|table| table.subnet_ids().contains(subnet_id));
+        Ok::<_, Failure>(tables)
+    };
+    unless_own(result, &["Resource.AlreadyAssociated"], id, read, |other| {
+        format!("{subnet_id} has the route table {other} already: disassociate it there first")
+    })
+    .await
 }
 
 async fn disassociate(aws: &Aws, all: impl Iterator<Item = &Association>) -> Result<(), Failure> {
     for association in all {
         let call =
             aws.ec2().disassociate_route_table().association_id(&association.route_table_association_id);
-        let result = aws.call("DisassociateRouteTable", "failed to disassociate a subnet", call.send()).await;
-        unless_done(result, &["InvalidAssociationID.NotFound"])?;
+        let result = aws
+            .call(
+                "DisassociateRouteTable",
+                "failed to disassociate a subnet from the route table",
+                call.send(),
+            )
+            .await;
+        ignore_codes(result, &["InvalidAssociationID.NotFound"])?;
     }
     Ok(())
 }

@@ -1,25 +1,19 @@
 //! The observed route table, which is the published state.
 
-use kraken_aws::{Tags, cidr, resource::RemoteObject, tagged_by, tags};
-use serde::Serialize;
+use kraken_aws::{aws_observed, cidr, ec2::types, fields::NOT_SHOWN};
 
 use super::route::{DesiredTarget, Destination};
 
-/// Its lists are sorted, because AWS's order varies.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::RouteTable, id = route_table_id)]
 pub(crate) struct RouteTable {
     pub(super) route_table_id: String,
     pub(super) vpc_id: Option<String>,
     pub(super) routes: Vec<Route>,
     pub(super) associations: Vec<Association>,
     pub(super) owner_id: Option<String>,
-    #[serde(serialize_with = "tags::written")]
-    pub(super) tags: Tags,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::Route)]
 pub(crate) struct Route {
     pub(super) destination_cidr_block: Option<String>,
     pub(super) destination_ipv6_cidr_block: Option<String>,
@@ -35,15 +29,20 @@ pub(crate) struct Route {
     pub(super) state: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::RouteTableAssociation)]
 pub(crate) struct Association {
     pub(super) subnet_id: Option<String>,
     pub(super) gateway_id: Option<String>,
     pub(super) route_table_association_id: String,
     pub(super) main: Option<bool>,
     #[serde(skip)]
+    #[from(is_going(&sdk))]
     pub(super) is_going: bool,
+}
+
+fn is_going(association: &types::RouteTableAssociation) -> bool {
+    let state = association.association_state.as_ref().and_then(|state| state.state.as_ref());
+    state.is_some_and(|state| matches!(state.as_str(), "disassociating" | "disassociated" | "failed"))
 }
 
 impl RouteTable {
@@ -73,14 +72,6 @@ impl RouteTable {
     pub(super) fn is_main(&self) -> bool {
         self.associations.iter().any(|association| association.main == Some(true))
     }
-
-    #[cfg(test)]
-    pub(super) fn with_subnet(mut self, id: &str) -> Self {
-        let main = Association { main: Some(true), ..Association::default() };
-        self.associations =
-            vec![main, Association { subnet_id: Some(id.to_owned()), ..Association::default() }];
-        self
-    }
 }
 
 impl Route {
@@ -106,22 +97,14 @@ impl Route {
         .as_ref()
     }
 
-    pub(super) fn shown_target(&self) -> String {
+    /// As text, unless it is a former value of a Secret.
+    pub(super) fn shown_target(&self, is_secret: bool) -> String {
+        if is_secret {
+            return NOT_SHOWN.to_owned();
+        }
         let vias = [&self.gateway_id, &self.nat_gateway_id, &self.instance_id, &self.network_interface_id];
         let others = [&self.vpc_peering_connection_id, &self.transit_gateway_id];
         let all = vias.into_iter().chain(others).chain([&self.egress_only_internet_gateway_id]);
         all.flatten().next().cloned().unwrap_or_else(|| "another target".to_owned())
     }
-
-    #[cfg(test)]
-    pub(super) fn v4(block: &str, field: fn(&mut Self) -> &mut Option<String>, id: &str) -> Self {
-        let mut route = Self { origin: Some("CreateRoute".into()), ..Self::default() };
-        route.destination_cidr_block = Some(block.to_owned());
-        *field(&mut route) = Some(id.to_owned());
-        route
-    }
 }
-
-tagged_by!(RouteTable, route_table_id);
-
-impl RemoteObject for RouteTable {}

@@ -5,6 +5,8 @@ use std::fmt;
 use kraken_aws::{
     aws_group,
     bounds::{ANY_V4, CidrV6, INSTANCE_ID, Id, NETWORK_INTERFACE_ID, Pattern},
+    cidr,
+    resolved::Joined,
 };
 use kraken_spoke::Opt;
 use schemars::JsonSchema;
@@ -99,6 +101,9 @@ impl TargetSpec {
     }
 }
 
+/// All routes; none if the spec does not manage them.
+pub(crate) type Routes = Option<Vec<Joined<Wanted>>>;
+
 /// One destination and its target.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
@@ -112,6 +117,16 @@ pub(crate) enum Destination {
     V4(String),
     V6(String),
     PrefixList(String),
+}
+
+impl From<&DesiredDestination> for Destination {
+    fn from(given: &DesiredDestination) -> Self {
+        let block = cidr::canonical(given.value().expose());
+        match given {
+            DesiredDestination::DestinationCidrBlock(_) => Self::V4(block),
+            DesiredDestination::DestinationIpv6CidrBlock(_) => Self::V6(block),
+        }
+    }
 }
 
 impl Destination {

@@ -3,8 +3,26 @@ use serde_json::{Value, json};
 
 use super::{
     RouteTables,
-    observed::{Route, RouteTable},
+    observed::{Association, Route, RouteTable},
 };
+
+impl RouteTable {
+    fn with_subnet(mut self, id: &str) -> Self {
+        let main = Association { main: Some(true), ..Association::default() };
+        self.associations =
+            vec![main, Association { subnet_id: Some(id.to_owned()), ..Association::default() }];
+        self
+    }
+}
+
+impl Route {
+    fn v4(block: &str, field: fn(&mut Self) -> &mut Option<String>, id: &str) -> Self {
+        let mut route = Self { origin: Some("CreateRoute".into()), ..Self::default() };
+        route.destination_cidr_block = Some(block.to_owned());
+        *field(&mut route) = Some(id.to_owned());
+        route
+    }
+}
 
 fn written(changes: Value) -> Value {
     with(json!({"vpcID": {"value": "vpc-1"}}), changes)

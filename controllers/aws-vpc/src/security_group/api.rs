@@ -3,14 +3,13 @@
 use kraken_aws::{
     aws_group, aws_kind,
     bounds::{ANY_V4, CidrV6, Id, Pattern, Range, VPC_ID},
-    resolved::Joined,
 };
 use kraken_spoke::{
     Opt,
     options::{ListOpt, Public, Text},
 };
 
-use super::rule::{Change, Entry, ports};
+use super::rule::{Change, Entries, ports};
 
 /// The characters that AWS accepts in names and descriptions of groups.
 pub(super) static DESCRIPTION: Pattern = Pattern::new(
@@ -40,7 +39,7 @@ static PEER_ID: Pattern =
     kind = "SecurityGroup",
     plural = "securitygroups",
     shortname = "sg",
-    doc = "Who may talk to whom: rules of what may reach and leave those that are in the group. Its main id is its GroupId.",
+    doc = "A security group: the allowed traffic of its members in a VPC. Its main id is its GroupId.",
     noun = "security group",
     state = "securityGroup",
     tag_name = "web",
@@ -74,7 +73,7 @@ pub(crate) struct SecurityGroupSpec {
     #[schemars(length(max = 200))]
     #[field(
         "ingress",
-        resolve = Self::ingress => Option<Vec<Joined<Entry>>>,
+        resolve = Self::ingress => Entries,
         compare = Self::compare_ingress,
         published("IpPermissions")
     )]
@@ -85,7 +84,7 @@ pub(crate) struct SecurityGroupSpec {
     #[schemars(length(max = 200))]
     #[field(
         "egress",
-        resolve = Self::egress => Option<Vec<Joined<Entry>>>,
+        resolve = Self::egress => Entries,
         compare = Self::compare_egress,
         published("IpPermissionsEgress")
     )]

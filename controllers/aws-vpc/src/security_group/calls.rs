@@ -1,16 +1,6 @@
 //! The calls of security groups, except for their rules.
 
-use kraken_aws::{
-    Aws, AwsResource,
-    ec2::types::{self, ResourceType},
-    fields::shown,
-    from_sdk,
-    items::sorted,
-    release::filter,
-    resolved::exposed,
-    resource::{Creation, DescribeQuery},
-};
-use kraken_spoke::Failure;
+use kraken_aws::{prelude::*, release::filter};
 
 use super::{
     api::{self, Desired},
@@ -22,12 +12,6 @@ use crate::dependents::{self, Of};
 
 /// The kind SecurityGroup.
 pub(crate) struct SecurityGroups;
-
-from_sdk!(types::SecurityGroup as group => SecurityGroup {
-    group_id, group_name, security_group_arn, vpc_id, description, owner_id, tags;
-    ip_permissions: sorted(group.ip_permissions),
-    ip_permissions_egress: sorted(group.ip_permissions_egress),
-});
 
 impl AwsResource for SecurityGroups {
     type Kind = api::SecurityGroup;

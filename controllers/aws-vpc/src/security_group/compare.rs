@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kraken_aws::{
-    diff::difference,
     fields::{ABSENT, NOT_SHOWN, listed},
+    prelude::*,
     resolved::Joined,
 };
-use kraken_spoke::Difference;
 
 use super::{
     api::{Desired, SecurityGroupSpec},
@@ -17,34 +16,26 @@ use super::{
 
 impl SecurityGroupSpec {
     pub(super) fn compare_ingress(desired: &Desired, group: &SecurityGroup) -> Vec<Difference<Change>> {
-        desired.ingress.as_ref().map_or(vec![], |wanted| differences(Direction::Ingress, wanted, group))
+        differences(Direction::Ingress, desired, group)
     }
 
     pub(super) fn compare_egress(desired: &Desired, group: &SecurityGroup) -> Vec<Difference<Change>> {
-        desired.egress.as_ref().map_or(vec![], |wanted| differences(Direction::Egress, wanted, group))
+        differences(Direction::Egress, desired, group)
     }
 }
 
 /// Missing permissions first, so that traffic that both the old and the new rules allow is never blocked.
-fn differences(
-    direction: Direction,
-    wanted: &[Joined<Entry>],
-    group: &SecurityGroup,
-) -> Vec<Difference<Change>> {
+fn differences(direction: Direction, desired: &Desired, group: &SecurityGroup) -> Vec<Difference<Change>> {
+    let Some(wanted) = wanted(direction, desired, group) else { return vec![] };
+    let path = direction.field();
     let mut found = vec![];
-    let path = match direction {
-        Direction::Ingress => "ingress",
-        Direction::Egress => "egress",
-    };
-    let wanted: Vec<Joined<Entry>> = wanted.iter().map(|entry| with_id(entry, &group.group_id)).collect();
-    let have: BTreeMap<Permission, Option<String>> =
-        group.entries(direction).into_iter().map(|entry| (entry.permission, entry.description)).collect();
+    let have = group.entries(direction).into_iter().map(|entry| (entry.permission, entry.description));
+    let have: BTreeMap<Permission, Option<String>> = have.collect();
 
-    let missing: Vec<_> =
-        wanted.iter().filter(|entry| !have.contains_key(&entry.expose().permission)).cloned().collect();
+    let is_missing = |entry: &&Joined<Entry>| !have.contains_key(&entry.expose().permission);
+    let missing: Vec<_> = wanted.iter().filter(is_missing).cloned().collect();
     if !missing.is_empty() {
-        let shown = listed(&missing.iter().map(Joined::shown).collect::<Vec<_>>());
-        found.push(difference(path, shown, ABSENT, Change::Authorize(direction, missing)));
+        found.push(difference(path, shown_all(&missing), ABSENT, Change::Authorize(direction, missing)));
     }
 
     let is_other = |entry: &&Joined<Entry>| {
@@ -53,56 +44,59 @@ fn differences(
     };
     let undescribed: Vec<_> = wanted.iter().filter(is_other).cloned().collect();
     if let Some(first) = undescribed.first() {
-        let is_secret = first.is_secret();
         let text = |text: Option<&String>| match text {
-            _ if is_secret => NOT_SHOWN.to_owned(),
+            _ if first.is_secret() => NOT_SHOWN.to_owned(),
             Some(text) => text.clone(),
             None => ABSENT.to_owned(),
         };
-        let (want, have) = (first.expose().description.as_ref(), have.get(&first.expose().permission));
-        let (want, have) = (text(want), text(have.and_then(Option::as_ref)));
+        let Entry { permission, description } = first.expose();
+        let (want, have) = (text(description.as_ref()), text(have.get(permission).and_then(Option::as_ref)));
         let path = format!("{path}.description");
         found.push(difference(&path, want, have, Change::Describe(direction, undescribed)));
     }
 
-    let extra = extra(direction, &wanted, group);
+    let extra = extra(direction, desired, group);
     if !extra.is_empty() {
-        let shown = listed(&extra.iter().map(Joined::shown).collect::<Vec<_>>());
-        found.push(difference(path, ABSENT, shown, Change::Revoke(direction, extra)));
+        found.push(difference(path, ABSENT, shown_all(&extra), Change::Revoke(direction, extra)));
     }
     found
 }
 
+fn shown_all(entries: &[Joined<Entry>]) -> String {
+    listed(&entries.iter().map(Joined::shown).collect::<Vec<_>>())
+}
+
 /// The rules to revoke.
-pub(super) fn extra(
-    direction: Direction,
-    wanted: &[Joined<Entry>],
-    group: &SecurityGroup,
-) -> Vec<Joined<Entry>> {
-    let wanted: Vec<Joined<Entry>> = wanted.iter().map(|entry| with_id(entry, &group.group_id)).collect();
+pub(super) fn extra(direction: Direction, desired: &Desired, group: &SecurityGroup) -> Vec<Joined<Entry>> {
+    let wanted = wanted(direction, desired, group).unwrap_or_default();
     // It may be a former value of the Secret.
     let any_secret = wanted.iter().any(Joined::is_secret);
-    let is_wanted =
-        |permission: &Permission| wanted.iter().any(|entry| entry.expose().permission == *permission);
-    let have: BTreeSet<Permission> =
-        group.entries(direction).into_iter().map(|entry| entry.permission).collect();
-    let extra = have.into_iter().filter(|permission| !is_wanted(permission));
+    let is_extra = |have: &Permission| wanted.iter().all(|entry| entry.expose().permission != *have);
+    let have: BTreeSet<_> = group.entries(direction).into_iter().map(|entry| entry.permission).collect();
+    let extra = have.into_iter().filter(is_extra);
     extra.map(|permission| Joined::new(Entry { permission, description: None }, any_secret)).collect()
 }
 
-/// Replaces the group itself with its id, as AWS returns it.
-fn with_id(entry: &Joined<Entry>, id: &str) -> Joined<Entry> {
-    let mut with_id = entry.expose().clone();
-    if with_id.permission.peer == Peer::Itself {
-        with_id.permission.peer = Peer::Group(id.to_owned());
-    }
-    Joined::new(with_id, entry.is_secret())
+/// The desired rules as AWS returns them: with the id of the group itself. `None` if the spec does not manage them.
+fn wanted(direction: Direction, desired: &Desired, group: &SecurityGroup) -> Option<Vec<Joined<Entry>>> {
+    let rules = match direction {
+        Direction::Ingress => desired.ingress.as_ref()?,
+        Direction::Egress => desired.egress.as_ref()?,
+    };
+    let with_id = |rule: &Joined<Entry>| {
+        let mut entry = rule.expose().clone();
+        if entry.permission.peer == Peer::Itself {
+            entry.permission.peer = Peer::Group(group.group_id.clone());
+        }
+        Joined::new(entry, rule.is_secret())
+    };
+    Some(rules.iter().map(with_id).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::security_group::{SecurityGroups, rule::Peer, sdk};
+    use crate::security_group::{SecurityGroups, rule_calls::to_sdk};
     use kraken_aws::{
         AwsSpec as _,
         items::sorted,
@@ -123,7 +117,7 @@ mod tests {
         SecurityGroup {
             group_id: "sg-1".into(),
             vpc_id: Some("vpc-1".into()),
-            ip_permissions: sorted(Some(entries.map(|entry| sdk::to_sdk(&entry)).collect())),
+            ip_permissions: sorted(Some(entries.map(|entry| to_sdk(&entry)).collect())),
             ..SecurityGroup::default()
         }
     }

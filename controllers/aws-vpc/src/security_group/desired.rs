@@ -2,63 +2,42 @@
 
 use kraken_aws::{
     AwsGroup as _, cidr, group,
-    resolved::{Joined, exposed, given},
-    rules::{Verdict, ensure},
-    validator::SpecValidator,
+    prelude::*,
+    resolved::Joined,
+    rules::{ValidationResult, ensure},
 };
 
 use super::{
-    api::{DESCRIPTION, Desired, DesiredRule, PartialRule, Rule, SecurityGroupSpec},
-    rule::{Direction, Entry, Peer, Permission, SELF, named},
+    api::{DESCRIPTION, DesiredRule, PartialRule, Rule, SecurityGroupSpec},
+    rule::{Entries, Entry, Peer, Permission, SELF, named},
 };
 
-type Entries = Option<Option<Vec<Joined<Entry>>>>;
-
 impl SecurityGroupSpec {
-    pub(super) fn check_name(name: &str) -> Verdict {
+    pub(super) fn check_name(name: &str) -> ValidationResult {
         DESCRIPTION.check(name)?;
         ensure(!name.starts_with("sg-") && name.trim() == name, || {
             "must not start with sg-, and must not start or end with a space".to_owned()
         })
     }
 
-    pub(super) fn ingress(&self, validator: &mut SpecValidator<'_, '_>) -> Entries {
-        of_rules(validator, "ingress", self.ingress.as_deref())
+    pub(super) fn ingress(&self, validator: &mut SpecValidator<'_, '_>) -> Option<Entries> {
+        self.ingress.as_ref().map_or(Some(None), |rules| entries(validator, "ingress", rules).map(Some))
     }
 
-    pub(super) fn egress(&self, validator: &mut SpecValidator<'_, '_>) -> Entries {
-        of_rules(validator, "egress", self.egress.as_deref())
-    }
-}
-
-impl Desired {
-    /// The rules of a direction; empty if the spec does not manage them.
-    pub(super) fn rules(&self, direction: Direction) -> &[Joined<Entry>] {
-        let rules = match direction {
-            Direction::Ingress => &self.ingress,
-            Direction::Egress => &self.egress,
-        };
-        rules.as_deref().unwrap_or_default()
-    }
-}
-
-fn of_rules(validator: &mut SpecValidator<'_, '_>, field: &str, rules: Option<&[Rule]>) -> Entries {
-    match rules {
-        Some(rules) => entries(validator, field, rules).map(Some),
-        None => Some(None),
+    pub(super) fn egress(&self, validator: &mut SpecValidator<'_, '_>) -> Option<Entries> {
+        self.egress.as_ref().map_or(Some(None), |rules| entries(validator, "egress", rules).map(Some))
     }
 }
 
 /// The permissions of all rules of one direction; `None` if a value is missing. Problems are reported with the index.
-fn entries(validator: &mut SpecValidator<'_, '_>, field: &str, rules: &[Rule]) -> Option<Vec<Joined<Entry>>> {
+fn entries(validator: &mut SpecValidator<'_, '_>, field: &str, rules: &[Rule]) -> Entries {
     let taken = group::each_known(field, rules, validator);
     let is_whole = taken.iter().all(Option::is_some);
     let mut all = Vec::<(usize, Joined<Entry>)>::new();
     for (index, rule) in taken.into_iter().enumerate() {
         for entry in rule.into_iter().flat_map(of_rule) {
-            let is_same =
-                |other: &&(usize, Joined<Entry>)| other.1.expose().permission == entry.expose().permission;
-            if let Some((first, _)) = all.iter().find(is_same) {
+            let permission = &entry.expose().permission;
+            if let Some((first, _)) = all.iter().find(|(_, other)| other.expose().permission == *permission) {
                 let why = format!("{} is in {field}[{first}] already", entry.shown());
                 validator.problem(&format!("{field}[{index}]"), why);
             }

@@ -7,7 +7,6 @@ mod desired;
 mod observed;
 mod rule;
 mod rule_calls;
-mod sdk;
 #[cfg(test)]
 mod tests;
 

@@ -34,6 +34,9 @@ pub(crate) struct Entry {
     pub(super) description: Option<String>,
 }
 
+/// The rules of one direction; none if the spec does not manage them.
+pub(crate) type Entries = Option<Vec<Joined<Entry>>>;
+
 impl Permission {
     /// In canonical form: AWS returns some protocols by name instead of number, and supports ports for a few only.
     pub(super) fn new(protocol: &str, from: Option<i32>, to: Option<i32>, peer: Peer) -> Self {
@@ -98,6 +101,16 @@ impl fmt::Display for Entry {
 pub(crate) enum Direction {
     Ingress,
     Egress,
+}
+
+impl Direction {
+    /// The field of the spec.
+    pub(super) fn field(self) -> &'static str {
+        match self {
+            Self::Ingress => "ingress",
+            Self::Egress => "egress",
+        }
+    }
 }
 
 /// A change in place: of several rules of one direction, by one call.

@@ -1,15 +1,17 @@
 //! The calls that change the rules of a security group. Each is atomic: one existing rule makes AWS reject all rules of the
 //! call.
 
-use kraken_aws::{Aws, ec2::types::IpPermission, missing::unless_done, resolved::Joined};
-use kraken_spoke::Failure;
+use kraken_aws::{
+    ec2::types::{IpPermission, IpRange, Ipv6Range, PrefixListId, UserIdGroupPair},
+    prelude::*,
+    resolved::Joined,
+};
 
 use super::{
     api::Desired,
     compare::extra,
     observed::SecurityGroup,
-    rule::{Change, Direction, Entry},
-    sdk::to_sdk,
+    rule::{Change, Direction, Entry, Peer},
 };
 
 /// The error codes for a rule that exists already, or that is removed already.
@@ -30,7 +32,7 @@ pub(super) async fn change(
     match each(aws, change, *direction, entries, group).await {
         // The quota does not allow new and old rules together: in this case the old ones are removed first.
         Err(failure) if failure.code == FULL && matches!(change, Change::Authorize(..)) => {
-            let extra = extra(*direction, desired.rules(*direction), group);
+            let extra = extra(*direction, desired, group);
             if extra.is_empty() {
                 return Err(failure);
             }
@@ -57,11 +59,11 @@ async fn each(
         Err(failure) if DONE.contains(&&*failure.code) && entries.len() > 1 => {
             for entry in entries {
                 let result = send(aws, change, direction, vec![permission(entry)], &group.group_id).await;
-                unless_done(result, &DONE)?;
+                ignore_codes(result, &DONE)?;
             }
             Ok(())
         }
-        result => unless_done(result, &DONE),
+        result => ignore_codes(result, &DONE),
     }
 }
 
@@ -73,38 +75,54 @@ async fn send(
     id: &str,
 ) -> Result<(), Failure> {
     let action = match change {
-        Change::Authorize(..) => "failed to add rules",
-        Change::Revoke(..) => "failed to remove rules",
-        Change::Describe(..) => "failed to describe rules",
+        Change::Authorize(..) => "failed to add rules to the security group",
+        Change::Revoke(..) => "failed to remove rules from the security group",
+        Change::Describe(..) => "failed to change the descriptions of rules",
     };
     // The builders of the six calls have these setters in common.
     macro_rules! send {
-        ($call:ident, $operation:literal) => {{
-            let call = aws.ec2().$call().group_id(id).set_ip_permissions(Some(permissions));
-            aws.call($operation, action, call.send()).await.map(drop)
-        }};
+        ($($change:ident, $direction:ident => $call:ident, $operation:literal;)+) => {
+            match (change, direction) {
+                $((Change::$change(..), Direction::$direction) => {
+                    let call = aws.ec2().$call().group_id(id).set_ip_permissions(Some(permissions));
+                    aws.call($operation, action, call.send()).await.map(drop)
+                })+
+            }
+        };
     }
-    match (change, direction) {
-        (Change::Authorize(..), Direction::Ingress) => {
-            send!(authorize_security_group_ingress, "AuthorizeSecurityGroupIngress")
-        }
-        (Change::Authorize(..), Direction::Egress) => {
-            send!(authorize_security_group_egress, "AuthorizeSecurityGroupEgress")
-        }
-        (Change::Revoke(..), Direction::Ingress) => {
-            send!(revoke_security_group_ingress, "RevokeSecurityGroupIngress")
-        }
-        (Change::Revoke(..), Direction::Egress) => {
-            send!(revoke_security_group_egress, "RevokeSecurityGroupEgress")
-        }
-        (Change::Describe(..), Direction::Ingress) => {
-            send!(
-                update_security_group_rule_descriptions_ingress,
-                "UpdateSecurityGroupRuleDescriptionsIngress"
-            )
-        }
-        (Change::Describe(..), Direction::Egress) => {
-            send!(update_security_group_rule_descriptions_egress, "UpdateSecurityGroupRuleDescriptionsEgress")
-        }
+    send! {
+        Authorize, Ingress => authorize_security_group_ingress, "AuthorizeSecurityGroupIngress";
+        Authorize, Egress => authorize_security_group_egress, "AuthorizeSecurityGroupEgress";
+        Revoke, Ingress => revoke_security_group_ingress, "RevokeSecurityGroupIngress";
+        Revoke, Egress => revoke_security_group_egress, "RevokeSecurityGroupEgress";
+        Describe, Ingress => update_security_group_rule_descriptions_ingress,
+            "UpdateSecurityGroupRuleDescriptionsIngress";
+        Describe, Egress => update_security_group_rule_descriptions_egress,
+            "UpdateSecurityGroupRuleDescriptionsEgress";
     }
+}
+
+/// Converts to the SDK's type.
+pub(super) fn to_sdk(entry: &Entry) -> IpPermission {
+    let Entry { permission, description } = entry;
+    let made = IpPermission::builder()
+        .ip_protocol(&permission.protocol)
+        .set_from_port(permission.ports.map(|ports| ports.0))
+        .set_to_port(permission.ports.map(|ports| ports.1));
+    let about = description.clone();
+    let made = match &permission.peer {
+        Peer::V4(block) => made.ip_ranges(IpRange::builder().cidr_ip(block).set_description(about).build()),
+        Peer::V6(block) => {
+            made.ipv6_ranges(Ipv6Range::builder().cidr_ipv6(block).set_description(about).build())
+        }
+        Peer::PrefixList(id) => {
+            made.prefix_list_ids(PrefixListId::builder().prefix_list_id(id).set_description(about).build())
+        }
+        Peer::Group(id) => {
+            made.user_id_group_pairs(UserIdGroupPair::builder().group_id(id).set_description(about).build())
+        }
+        // Does not occur: the comparison replaces it with the id of the group.
+        Peer::Itself => made,
+    };
+    made.build()
 }

@@ -1,14 +1,6 @@
 //! The calls of subnets.
 
-use kraken_aws::{
-    Aws, AwsResource, cidr,
-    ec2::types::{self, AttributeBooleanValue, ResourceType},
-    fields::shown,
-    from_sdk,
-    resolved::exposed,
-    resource::{Creation, DescribeQuery},
-};
-use kraken_spoke::Failure;
+use kraken_aws::{cidr, ec2::types::AttributeBooleanValue, prelude::*};
 
 use super::{
     api::{self, Change, Desired},
@@ -18,11 +10,6 @@ use crate::dependents::{self, Of};
 
 /// The kind Subnet.
 pub(crate) struct Subnets;
-
-from_sdk!(types::Subnet => Subnet {
-    subnet_id, subnet_arn, vpc_id, cidr_block, availability_zone, availability_zone_id, map_public_ip_on_launch, state,
-    owner_id, tags,
-});
 
 impl AwsResource for Subnets {
     type Kind = api::Subnet;
@@ -62,7 +49,7 @@ impl AwsResource for Subnets {
         let on = AttributeBooleanValue::builder().value(*on).build();
         let call =
             aws.ec2().modify_subnet_attribute().subnet_id(&subnet.subnet_id).map_public_ip_on_launch(on);
-        let action = "failed to change public addresses at launch";
+        let action = "failed to change mapPublicIPOnLaunch";
         aws.call("ModifySubnetAttribute", action, call.send()).await.map(drop)
     }
 

@@ -1,14 +1,8 @@
 //! The observed subnet, which is the published state.
 
-use kraken_aws::{
-    Tags,
-    resource::{Phase, RemoteObject},
-    tagged_by, tags,
-};
-use serde::Serialize;
+use kraken_aws::{aws_observed, ec2::types, resource::Phase};
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::Subnet, id = subnet_id, phase = Self::phase)]
 pub(crate) struct Subnet {
     pub(super) subnet_id: String,
     pub(super) subnet_arn: Option<String>,
@@ -19,18 +13,14 @@ pub(crate) struct Subnet {
     pub(super) map_public_ip_on_launch: Option<bool>,
     pub(super) state: String,
     pub(super) owner_id: Option<String>,
-    #[serde(serialize_with = "tags::written")]
-    pub(super) tags: Tags,
 }
 
-tagged_by!(Subnet, subnet_id);
-
-impl RemoteObject for Subnet {
+impl Subnet {
     fn phase(&self) -> Phase {
         match &*self.state {
-            "pending" => Phase::Settling(self.state.clone()),
+            "pending" => Phase::Pending(self.state.clone()),
             "failed" | "failed-insufficient-capacity" => Phase::Failed(self.state.clone()),
-            _ => Phase::Up,
+            _ => Phase::Available,
         }
     }
 }

@@ -1,31 +1,15 @@
 //! The calls of volumes.
 
-use kraken_aws::{
-    Aws, AwsResource,
-    ec2::types::{self, ResourceType, VolumeType},
-    from_sdk,
-    items::sorted,
-    missing::unless_done,
-    resolved::exposed,
-    resource::{Creation, DescribeQuery},
-};
-use kraken_spoke::{Failure, Resolved};
+use kraken_aws::{ec2::types::VolumeType, prelude::*};
 
 use super::{
     api::{self, Change, Desired},
-    observed::{Attachment, Volume},
+    observed::Volume,
 };
+use crate::conflicts::unless_made;
 
 /// The kind Volume.
 pub(crate) struct Volumes;
-
-from_sdk!(types::Volume as volume => Volume {
-    volume_id, availability_zone, size, volume_type, iops, throughput, encrypted, kms_key_id, state, tags;
-    snapshot_id: volume.snapshot_id.filter(|id| !id.is_empty()),
-    attachments: sorted(volume.attachments),
-});
-
-from_sdk!(types::VolumeAttachment => Attachment { instance_id, device, state });
 
 impl AwsResource for Volumes {
     type Kind = api::Volume;
@@ -56,7 +40,7 @@ impl AwsResource for Volumes {
             .create_volume()
             .availability_zone(availability_zone.expose())
             .set_size(exposed(size_gib.as_ref()))
-            .set_volume_type(kind(volume_type.as_ref()))
+            .set_volume_type(exposed(volume_type.as_ref()).as_deref().map(VolumeType::from))
             .set_iops(exposed(iops.as_ref()))
             .set_throughput(exposed(throughput.as_ref()))
             .set_encrypted(exposed(encrypted.as_ref()))
@@ -77,7 +61,7 @@ impl AwsResource for Volumes {
                     .modify_volume()
                     .volume_id(&volume.volume_id)
                     .set_size(exposed(desired.size_gib.as_ref()))
-                    .set_volume_type(kind(desired.volume_type.as_ref()))
+                    .set_volume_type(exposed(desired.volume_type.as_ref()).as_deref().map(VolumeType::from))
                     .set_iops(exposed(desired.iops.as_ref()))
                     .set_throughput(exposed(desired.throughput.as_ref()));
                 aws.call("ModifyVolume", "failed to change the volume", call.send()).await.map(drop)
@@ -95,7 +79,10 @@ impl AwsResource for Volumes {
                     .instance_id(instance_id.expose())
                     .device(device.expose());
                 let result = aws.call("AttachVolume", "failed to attach the volume", call.send()).await;
-                unless_attached(aws, result.map(drop), &volume.volume_id, instance_id.expose()).await
+                // AWS rejects a volume that is attached already like one that is attached to another instance.
+                let read = Self::read(aws, DescribeQuery::of(&volume.volume_id));
+                unless_made(result, "VolumeInUse", read, |volume| volume.is_attached_to(instance_id.expose()))
+                    .await
             }
         }
     }
@@ -107,34 +94,9 @@ impl AwsResource for Volumes {
     }
 }
 
-/// AWS rejects a volume that is attached already with the same error as one that is attached to another instance.
-async fn unless_attached(
-    aws: &Aws,
-    result: Result<(), Failure>,
-    id: &str,
-    instance_id: &String,
-) -> Result<(), Failure> {
-    match result {
-        Err(failure) if failure.code == "VolumeInUse" => {
-            let found = Volumes::read(aws, DescribeQuery::of(id)).await?;
-            let attached = found.iter().find_map(|volume| volume.attachment(Some(instance_id)));
-            if attached.is_some_and(|attached| attached.instance_id == *instance_id) {
-                Ok(())
-            } else {
-                Err(failure)
-            }
-        }
-        result => result,
-    }
-}
-
 async fn detach(aws: &Aws, volume: &Volume, instance_id: Option<&String>) -> Result<(), Failure> {
     let Some(attachment) = volume.attachment(instance_id) else { return Ok(()) };
     let call = aws.ec2().detach_volume().volume_id(&volume.volume_id).instance_id(&attachment.instance_id);
     let result = aws.call("DetachVolume", "failed to detach the volume", call.send()).await;
-    unless_done(result, &["IncorrectState", "InvalidAttachment.NotFound"])
-}
-
-fn kind(kind: Option<&Resolved<String>>) -> Option<VolumeType> {
-    kind.map(|kind| VolumeType::from(kind.expose().as_str()))
+    ignore_codes(result, &["IncorrectState", "InvalidAttachment.NotFound"])
 }

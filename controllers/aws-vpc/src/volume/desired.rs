@@ -1,12 +1,6 @@
 //! The rules between the fields of a volume, and its own comparisons. Pure.
 
-use kraken_aws::{
-    diff::{changed, fixed},
-    fields::shown,
-    resolved::given,
-    validator::SpecValidator,
-};
-use kraken_spoke::{Difference, Remedy, Resolved};
+use kraken_aws::prelude::*;
 
 use super::{
     api::{Change, Desired, PartialDesired, VolumeSpec},
@@ -35,11 +29,9 @@ impl VolumeSpec {
             validator.problem("kmsKeyID", "requires encrypted: {value: true}");
         }
         if self.instance_id.is_some() != self.device.is_some() {
-            let (field, why) = match self.device {
-                None => ("device", "is required with instanceID"),
-                Some(_) => ("device", "requires instanceID"),
-            };
-            validator.problem(field, why);
+            let is_given = self.device.is_some();
+            let why = if is_given { "requires instanceID" } else { "is required with instanceID" };
+            validator.problem("device", why);
         }
     }
 

@@ -1,14 +1,8 @@
 //! The observed volume, which is the published state.
 
-use kraken_aws::{
-    Tags,
-    resource::{Phase, RemoteObject},
-    tagged_by, tags,
-};
-use serde::Serialize;
+use kraken_aws::{aws_observed, ec2::types, observed::non_empty, resource::Phase};
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::Volume, id = volume_id, phase = Self::phase)]
 pub(crate) struct Volume {
     pub(super) volume_id: String,
     pub(super) availability_zone: Option<String>,
@@ -18,15 +12,13 @@ pub(crate) struct Volume {
     pub(super) throughput: Option<i32>,
     pub(super) encrypted: Option<bool>,
     pub(super) kms_key_id: Option<String>,
+    #[from(non_empty(sdk.snapshot_id))]
     pub(super) snapshot_id: Option<String>,
     pub(super) attachments: Vec<Attachment>,
     pub(super) state: String,
-    #[serde(serialize_with = "tags::written")]
-    pub(super) tags: Tags,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::VolumeAttachment)]
 pub(crate) struct Attachment {
     pub(super) instance_id: String,
     pub(super) device: String,
@@ -42,26 +34,19 @@ impl Volume {
         all.find(|attachment| Some(&attachment.instance_id) == instance_id).or(first)
     }
 
-    #[cfg(test)]
-    pub(super) fn attached_to(mut self, instance_id: &str, device: &str, state: &str) -> Self {
-        let (instance_id, device) = (instance_id.to_owned(), device.to_owned());
-        self.attachments = vec![Attachment { instance_id, device, state: state.to_owned() }];
-        self
+    pub(super) fn is_attached_to(&self, instance_id: &String) -> bool {
+        self.attachment(Some(instance_id)).is_some_and(|attachment| attachment.instance_id == *instance_id)
     }
-}
 
-tagged_by!(Volume, volume_id);
-
-impl RemoteObject for Volume {
     fn phase(&self) -> Phase {
         match &*self.state {
-            "creating" => Phase::Settling(self.state.clone()),
+            "creating" => Phase::Pending(self.state.clone()),
             "error" => {
                 Phase::Failed("AWS failed to create it; its KMS key or snapshot may be missing".to_owned())
             }
-            "deleting" => Phase::Leaving,
-            "deleted" => Phase::Gone,
-            _ => Phase::Up,
+            "deleting" => Phase::Deleting,
+            "deleted" => Phase::Deleted,
+            _ => Phase::Available,
         }
     }
 }

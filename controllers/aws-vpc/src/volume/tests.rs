@@ -5,7 +5,19 @@ use kraken_aws::{
 use kraken_spoke::Ignored;
 use serde_json::{Value, json};
 
-use super::{Volumes, api::VolumeSpec, observed::Volume};
+use super::{
+    Volumes,
+    api::VolumeSpec,
+    observed::{Attachment, Volume},
+};
+
+impl Volume {
+    fn attached_to(mut self, instance_id: &str, device: &str, state: &str) -> Self {
+        let (instance_id, device) = (instance_id.to_owned(), device.to_owned());
+        self.attachments = vec![Attachment { instance_id, device, state: state.to_owned() }];
+        self
+    }
+}
 
 fn written(changes: Value) -> Value {
     with(json!({"availabilityZone": {"value": "us-east-1a"}, "sizeGiB": {"value": 20}}), changes)

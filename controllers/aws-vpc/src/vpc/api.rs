@@ -13,7 +13,7 @@ const TENANCY: Words = Words(&["default", "dedicated"]);
 #[aws_kind(
     kind = "VPC",
     plural = "vpcs",
-    doc = "A virtual private cloud: a network of its own. Its main id is its VpcId.",
+    doc = "A VPC: an isolated virtual network. Its main id is its VpcId.",
     noun = "VPC",
     state = "vpc",
     tag_name = "main",

@@ -1,33 +1,15 @@
 //! The calls of VPCs.
 
-use kraken_aws::{
-    Aws, AwsResource,
-    ec2::types::{self, AttributeBooleanValue, ResourceType, Tenancy, VpcAttributeName},
-    from_sdk,
-    missing::unless_done,
-    resource::{Creation, DescribeQuery, FromSdk as _},
-};
-use kraken_spoke::Failure;
+use kraken_aws::{ec2::types, prelude::*};
 
 use super::{
     api::{self, Change, Desired},
-    observed::{Association, BlockState, Vpc},
+    observed::Vpc,
 };
-use crate::dependents::{self, Of};
+use crate::{conflicts::unless_made, dependents};
 
 /// The kind VPC.
 pub(crate) struct Vpcs;
-
-from_sdk!(types::Vpc as vpc => Vpc {
-    vpc_id, cidr_block, state, cidr_block_association_set, is_default, instance_tenancy, dhcp_options_id, owner_id, tags;
-    dns_support: None,
-    dns_hostnames: None,
-});
-
-from_sdk!(types::VpcCidrBlockAssociation as association => Association {
-    association_id, cidr_block;
-    cidr_block_state: BlockState { state: String::of(association.cidr_block_state.and_then(|state| state.state)) },
-});
 
 impl AwsResource for Vpcs {
     type Kind = api::VPC;
@@ -40,8 +22,9 @@ impl AwsResource for Vpcs {
 
     async fn complete(aws: &Aws, vpc: &mut Vpc, deep: bool) -> Result<(), Failure> {
         if deep {
-            vpc.dns_support = attribute(aws, &vpc.vpc_id, VpcAttributeName::EnableDnsSupport).await?;
-            vpc.dns_hostnames = attribute(aws, &vpc.vpc_id, VpcAttributeName::EnableDnsHostnames).await?;
+            vpc.dns_support = attribute(aws, &vpc.vpc_id, types::VpcAttributeName::EnableDnsSupport).await?;
+            vpc.dns_hostnames =
+                attribute(aws, &vpc.vpc_id, types::VpcAttributeName::EnableDnsHostnames).await?;
         }
         Ok(())
     }
@@ -49,7 +32,7 @@ impl AwsResource for Vpcs {
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Vpc, Failure> {
         // The others are set by changes.
         let Desired { cidr_block, instance_tenancy, .. } = desired;
-        let tenancy = instance_tenancy.as_ref().map(|tenancy| Tenancy::from(tenancy.expose().as_str()));
+        let tenancy = instance_tenancy.as_ref().map(|tenancy| tenancy.expose().as_str().into());
         let call = aws
             .ec2_once()
             .create_vpc()
@@ -61,7 +44,7 @@ impl AwsResource for Vpcs {
     }
 
     async fn update(aws: &Aws, change: &Change, _: &Desired, vpc: &Vpc) -> Result<(), Failure> {
-        let value = |value: bool| AttributeBooleanValue::builder().value(value).build();
+        let value = |value: bool| types::AttributeBooleanValue::builder().value(value).build();
         let modify = aws.ec2().modify_vpc_attribute().vpc_id(&vpc.vpc_id);
         match change {
             Change::DnsSupport(on) => {
@@ -74,17 +57,21 @@ impl AwsResource for Vpcs {
             }
             Change::Associate(block) => {
                 let call = aws.ec2().associate_vpc_cidr_block().vpc_id(&vpc.vpc_id).cidr_block(block);
-                let result = aws.call("AssociateVpcCidrBlock", "failed to add a block", call.send()).await;
-                succeeded_if_associated(aws, result.map(drop), &vpc.vpc_id, block).await
+                let result =
+                    aws.call("AssociateVpcCidrBlock", "failed to add a CIDR block", call.send()).await;
+                // AWS rejects an existing block with the same error as an overlapping one.
+                let read = Self::read(aws, DescribeQuery::of(&vpc.vpc_id));
+                unless_made(result, "CidrConflict", read, |vpc| vpc.secondary_cidr_blocks().contains(block))
+                    .await
             }
             Change::Disassociate(block) => {
                 let all = vpc.cidr_block_association_set.iter().filter(|a| a.cidr_block == *block);
                 for association in all {
                     let call =
                         aws.ec2().disassociate_vpc_cidr_block().association_id(&association.association_id);
-                    let action = "failed to remove a block";
+                    let action = "failed to remove a CIDR block";
                     let result = aws.call("DisassociateVpcCidrBlock", action, call.send()).await;
-                    unless_done(result, &["InvalidVpcCidrBlockAssociationID.NotFound"])?;
+                    ignore_codes(result, &["InvalidVpcCidrBlockAssociationID.NotFound"])?;
                 }
                 Ok(())
             }
@@ -94,28 +81,11 @@ impl AwsResource for Vpcs {
     async fn delete(aws: &Aws, vpc: &Vpc) -> Result<(), Failure> {
         let call = aws.ec2().delete_vpc().vpc_id(&vpc.vpc_id);
         let result = aws.call("DeleteVpc", "failed to delete the VPC", call.send()).await;
-        dependents::named(aws, result, Of::Vpc(&vpc.vpc_id)).await
+        dependents::named(aws, result, dependents::Of::Vpc(&vpc.vpc_id)).await
     }
 }
 
-/// AWS rejects an existing block with the same error as an overlapping one.
-async fn succeeded_if_associated(
-    aws: &Aws,
-    result: Result<(), Failure>,
-    id: &str,
-    block: &String,
-) -> Result<(), Failure> {
-    match result {
-        Err(failure) if failure.code == "CidrConflict" => {
-            let found = Vpcs::read(aws, DescribeQuery::of(id)).await?;
-            let is_there = found.iter().any(|vpc| vpc.secondary_cidr_blocks().contains(block));
-            if is_there { Ok(()) } else { Err(failure) }
-        }
-        result => result,
-    }
-}
-
-async fn attribute(aws: &Aws, id: &str, name: VpcAttributeName) -> Result<Option<bool>, Failure> {
+async fn attribute(aws: &Aws, id: &str, name: types::VpcAttributeName) -> Result<Option<bool>, Failure> {
     let call = aws.ec2().describe_vpc_attribute().vpc_id(id).attribute(name);
     let found = aws
         .call("DescribeVpcAttribute", "failed to describe the DNS attributes of the VPC", call.send())

@@ -1,7 +1,6 @@
 //! The rules between the fields of a VPC, and the order of its changes. Pure.
 
-use kraken_aws::{cidr, resolved::given, rules::unique, validator::SpecValidator};
-use kraken_spoke::{Difference, Remedy, Resolved};
+use kraken_aws::{cidr, prelude::*, rules::unique};
 
 use super::api::{CIDR_BLOCK, Change, Desired, PartialDesired, VPCSpec};
 

@@ -1,26 +1,18 @@
 //! The observed VPC, which is the published state.
 
-use kraken_aws::{
-    Tags,
-    resource::{Phase, RemoteObject},
-    tagged_by, tags,
-};
-use serde::Serialize;
+use kraken_aws::{aws_observed, ec2::types, items::in_order, resource::Phase};
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::Vpc, id = vpc_id, phase = Self::phase)]
 pub(crate) struct Vpc {
     pub(super) vpc_id: String,
     pub(super) cidr_block: Option<String>,
     pub(super) state: String,
+    #[from(in_order(sdk.cidr_block_association_set))]
     pub(super) cidr_block_association_set: Vec<Association>,
     pub(super) is_default: Option<bool>,
     pub(super) instance_tenancy: Option<String>,
     pub(super) dhcp_options_id: Option<String>,
     pub(super) owner_id: Option<String>,
-    #[serde(serialize_with = "tags::written")]
-    pub(super) tags: Tags,
-
     /// Not in the state: attributes that need one call per VPC are not read by every observation.
     #[serde(skip)]
     pub(super) dns_support: Option<bool>,
@@ -28,16 +20,14 @@ pub(crate) struct Vpc {
     pub(super) dns_hostnames: Option<bool>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::VpcCidrBlockAssociation)]
 pub(crate) struct Association {
     pub(super) association_id: String,
     pub(super) cidr_block: String,
     pub(super) cidr_block_state: BlockState,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[aws_observed(from = types::VpcCidrBlockState)]
 pub(crate) struct BlockState {
     pub(super) state: String,
 }
@@ -51,22 +41,7 @@ impl Vpc {
         blocks.filter(|block| Some(block) != self.cidr_block.as_ref()).collect()
     }
 
-    #[cfg(test)]
-    pub(super) fn with_blocks(mut self, blocks: &[&str]) -> Self {
-        let association = |block: &&str| Association {
-            association_id: format!("vpc-cidr-assoc-{block}"),
-            cidr_block: (*block).to_owned(),
-            cidr_block_state: BlockState { state: "associated".into() },
-        };
-        self.cidr_block_association_set = blocks.iter().map(association).collect();
-        self
-    }
-}
-
-tagged_by!(Vpc, vpc_id);
-
-impl RemoteObject for Vpc {
     fn phase(&self) -> Phase {
-        if self.state == "pending" { Phase::Settling(self.state.clone()) } else { Phase::Up }
+        if self.state == "pending" { Phase::Pending(self.state.clone()) } else { Phase::Available }
     }
 }

@@ -1,7 +1,22 @@
 use kraken_aws::testing::{self, with};
 use serde_json::{Value, json};
 
-use super::{Vpcs, observed::Vpc};
+use super::{
+    Vpcs,
+    observed::{Association, BlockState, Vpc},
+};
+
+impl Vpc {
+    fn with_blocks(mut self, blocks: &[&str]) -> Self {
+        let association = |block: &&str| Association {
+            association_id: format!("vpc-cidr-assoc-{block}"),
+            cidr_block: (*block).to_owned(),
+            cidr_block_state: BlockState { state: "associated".into() },
+        };
+        self.cidr_block_association_set = blocks.iter().map(association).collect();
+        self
+    }
+}
 
 fn written(changes: Value) -> Value {
     with(json!({"cidrBlock": {"value": "10.0.0.0/16"}}), changes)

@@ -7,7 +7,7 @@ use kraken_api::ConfigExport;
 use kraken_options::{JsonType, Opt, Problem};
 use kraken_runtime::{
     watch::ObjectKey,
-    webhook::{Operation, Subject, Validator, Verdict},
+    webhook::{Operation, ReviewResult, Subject, Validator},
 };
 use kube::ResourceExt;
 
@@ -40,12 +40,12 @@ impl Exports {
         Self { cluster }
     }
 
-    async fn verdict(&self, subject: Subject) -> Verdict {
+    async fn verdict(&self, subject: Subject) -> ReviewResult {
         let Subject { operation, namespace, name, object, .. } = subject;
         let mut export: ConfigExport = match serde_json::from_value((*object).clone()) {
             Ok(export) => export,
             Err(error) => {
-                return Verdict {
+                return ReviewResult {
                     problems: vec![Problem::invalid("", format!("failed to decode: {error}"))],
                     warnings: vec![],
                 };
@@ -53,8 +53,10 @@ impl Exports {
         };
         export.metadata.namespace = Some(namespace.clone());
         let parsed = Parsed::of(&export);
-        let mut verdict =
-            Verdict { problems: certain(&namespace, &export.spec, &parsed.secret_entries), warnings: vec![] };
+        let mut verdict = ReviewResult {
+            problems: certain(&namespace, &export.spec, &parsed.secret_entries),
+            warnings: vec![],
+        };
         if !is_synced(&self.cluster) {
             return verdict;
         }
@@ -71,7 +73,7 @@ impl Exports {
 
     fn compare_targets(
         &self,
-        verdict: &mut Verdict,
+        verdict: &mut ReviewResult,
         operation: Operation,
         export: &ConfigExport,
         name: &str,
@@ -114,7 +116,7 @@ fn references(export: &ConfigExport) -> Vec<Reference> {
 }
 
 impl Validator for Exports {
-    fn review(&self, subject: Subject) -> BoxFuture<'_, Verdict> {
+    fn review(&self, subject: Subject) -> BoxFuture<'_, ReviewResult> {
         Box::pin(self.verdict(subject))
     }
 }

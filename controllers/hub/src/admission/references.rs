@@ -11,7 +11,7 @@ use kraken_api::{
 use kraken_options::{Dependencies, Dependency, Problem};
 use kraken_runtime::{
     watch::ObjectKey,
-    webhook::{Subject, Validator, Verdict},
+    webhook::{ReviewResult, Subject, Validator},
     work,
 };
 
@@ -47,15 +47,15 @@ impl References {
         Self { cluster, schemas }
     }
 
-    async fn verdict(&self, subject: Subject) -> Verdict {
+    async fn verdict(&self, subject: Subject) -> ReviewResult {
         if !is_synced(&self.cluster) {
-            return Verdict::default();
+            return ReviewResult::default();
         }
         let Subject { group, kind, plural, namespace, name, object, .. } = subject;
         let schema = self.schemas.of(&plural, &group).await;
         let found = walk::references(&object["spec"], schema.as_deref());
         if found.is_empty() {
-            return Verdict::default();
+            return ReviewResult::default();
         }
         let owned = owned_name(&owner_kind(&kind, &group), &name);
         let provides = (!name.is_empty()).then(|| ObjectRef::new(Class::State, &namespace, &owned));
@@ -65,7 +65,7 @@ impl References {
 }
 
 impl Validator for References {
-    fn review(&self, subject: Subject) -> BoxFuture<'_, Verdict> {
+    fn review(&self, subject: Subject) -> BoxFuture<'_, ReviewResult> {
         Box::pin(self.verdict(subject))
     }
 }
@@ -86,7 +86,7 @@ pub(super) async fn evaluate(
     dependent: &Dependent,
     provides: Option<ObjectRef>,
     found: Vec<Reference>,
-) -> Verdict {
+) -> ReviewResult {
     // A review does not need the body of a Secret.
     let (secrets, others): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|reference| matches!(reference.dependency, Dependency::Secret(_)));
@@ -98,7 +98,7 @@ pub(super) async fn evaluate(
     let all = Edges { needs: needs(&secrets).union(&edges.needs).cloned().collect(), provides };
     lookups.cycles = cluster.cycles_closed_by(&all);
 
-    let mut verdict = Verdict::default();
+    let mut verdict = ReviewResult::default();
     for reference in &secrets {
         let secret = named(namespace, &reference.dependency);
         if let Some(cycle) = lookups.cycles.get(&secret) {
@@ -124,8 +124,8 @@ pub(super) async fn evaluate(
 
 /// A cycle and a wrong type can only be solved by an edit of this object or of an existing one, so they are rejected.
 /// Other problems may be solved by creating the dependency.
-fn answered(namespace: &str, references: &[Reference], lookups: &Lookups) -> Verdict {
-    let mut verdict = Verdict::default();
+fn answered(namespace: &str, references: &[Reference], lookups: &Lookups) -> ReviewResult {
+    let mut verdict = ReviewResult::default();
     for Reference { field, dependency, json_type } in references {
         let mut one = Dependencies::default();
         one.add(dependency.clone(), *json_type);
@@ -178,7 +178,7 @@ mod tests {
             reference("loop", JsonType::String),
             reference("later", JsonType::String),
         ];
-        let Verdict { problems, warnings } = answered("ns", &references, &lookups());
+        let ReviewResult { problems, warnings } = answered("ns", &references, &lookups());
         let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(
             problems,

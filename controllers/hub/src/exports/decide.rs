@@ -18,9 +18,9 @@ pub(crate) enum Observed {
     /// An object that this export does not own: its owner, as a phrase.
     Foreign(String),
     /// Owned by this export, being deleted, with a finalizer of another controller.
-    Leaving,
+    Terminating,
     /// Owned by this export.
-    Ours {
+    Owned {
         /// The observed version.
         version: Version,
         /// Whether its content equals the desired content.
@@ -76,12 +76,12 @@ pub(crate) fn decide(desired: bool, observed: Observed) -> Action {
     match (desired, observed) {
         (true, Observed::Absent) => Action::Create,
         (true, Observed::Foreign(owner)) => Action::Refuse(owner),
-        (true, Observed::Leaving) => Action::AwaitDeletion,
-        (true, Observed::Ours { version, matches: true, .. }) => Action::Keep(version),
-        (true, Observed::Ours { version, immutable: true, .. }) => Action::Replace(version),
-        (true, Observed::Ours { version, .. }) => Action::Update(version),
-        (false, Observed::Ours { version, .. }) => Action::Delete(version),
-        (false, Observed::Absent | Observed::Foreign(_) | Observed::Leaving) => Action::None,
+        (true, Observed::Terminating) => Action::AwaitDeletion,
+        (true, Observed::Owned { version, matches: true, .. }) => Action::Keep(version),
+        (true, Observed::Owned { version, immutable: true, .. }) => Action::Replace(version),
+        (true, Observed::Owned { version, .. }) => Action::Update(version),
+        (false, Observed::Owned { version, .. }) => Action::Delete(version),
+        (false, Observed::Absent | Observed::Foreign(_) | Observed::Terminating) => Action::None,
     }
 }
 
@@ -111,13 +111,13 @@ pub(crate) fn observed(
         None => return Observed::Foreign(foreign_owner(meta)),
     }
     if meta.deletion_timestamp.is_some() {
-        return Observed::Leaving;
+        return Observed::Terminating;
     }
     let version = Version {
         uid: meta.uid.clone().unwrap_or_default(),
         resource_version: meta.resource_version.clone().unwrap_or_default(),
     };
-    Observed::Ours { version, matches, immutable: immutable == Some(true) }
+    Observed::Owned { version, matches, immutable: immutable == Some(true) }
 }
 
 /// Whether the export with this UID wrote the object.
@@ -165,8 +165,8 @@ mod tests {
         Version { uid: "t-1".into(), resource_version: "7".into() }
     }
 
-    fn ours(matches: bool, immutable: bool) -> Observed {
-        Observed::Ours { version: version(), matches, immutable }
+    fn owned(matches: bool, immutable: bool) -> Observed {
+        Observed::Owned { version: version(), matches, immutable }
     }
 
     fn controlled_by(kind: &str, uid: &str) -> ObjectMeta {
@@ -199,21 +199,21 @@ mod tests {
     #[test]
     fn a_desired_target_is_created_updated_or_kept() {
         assert_eq!(decide(true, Observed::Absent), Action::Create);
-        assert_eq!(decide(true, ours(false, false)), Action::Update(version()));
-        assert_eq!(decide(true, ours(true, false)), Action::Keep(version()));
-        assert_eq!(decide(true, ours(true, true)), Action::Keep(version()));
+        assert_eq!(decide(true, owned(false, false)), Action::Update(version()));
+        assert_eq!(decide(true, owned(true, false)), Action::Keep(version()));
+        assert_eq!(decide(true, owned(true, true)), Action::Keep(version()));
     }
 
     #[test]
     fn an_immutable_target_is_recreated() {
-        assert_eq!(decide(true, ours(false, true)), Action::Replace(version()));
-        assert_eq!(decide(true, Observed::Leaving), Action::AwaitDeletion);
+        assert_eq!(decide(true, owned(false, true)), Action::Replace(version()));
+        assert_eq!(decide(true, Observed::Terminating), Action::AwaitDeletion);
     }
 
     #[test]
     fn an_undesired_target_is_deleted_only_if_it_is_owned() {
-        assert_eq!(decide(false, ours(true, false)), Action::Delete(version()));
-        for other in [Observed::Absent, Observed::Leaving, Observed::Foreign("x".into())] {
+        assert_eq!(decide(false, owned(true, false)), Action::Delete(version()));
+        for other in [Observed::Absent, Observed::Terminating, Observed::Foreign("x".into())] {
             assert_eq!(decide(false, other), Action::None);
         }
     }
@@ -239,10 +239,10 @@ mod tests {
     #[test]
     fn an_owned_target_is_identified_by_the_uid_of_its_owner() {
         let mut meta = controlled_by("ConfigExport", "me");
-        assert_eq!(observed(&meta, "me", false, true, None), ours(true, false));
-        assert_eq!(observed(&meta, "me", false, false, Some(true)), ours(false, true));
+        assert_eq!(observed(&meta, "me", false, true, None), owned(true, false));
+        assert_eq!(observed(&meta, "me", false, false, Some(true)), owned(false, true));
         meta.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
-        assert_eq!(observed(&meta, "me", false, true, None), Observed::Leaving);
+        assert_eq!(observed(&meta, "me", false, true, None), Observed::Terminating);
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
         let Observed::Foreign(why) = observed(&meta, "me", false, true, None) else { panic!() };
         assert_eq!(why, "was not written by this ConfigExport, which is its owner");
         assert_eq!(decide(false, Observed::Foreign(why)), Action::None, "it is not deleted");
-        assert_eq!(observed(&meta, "me", true, true, None), ours(true, false), "its status names it");
+        assert_eq!(observed(&meta, "me", true, true, None), owned(true, false), "its status names it");
         meta.annotations = Some([(EXPORTED_BY_ANNOTATION.to_owned(), "other".to_owned())].into());
         assert!(matches!(observed(&meta, "me", false, true, None), Observed::Foreign(_)));
     }

@@ -16,7 +16,7 @@ mod status;
 mod target;
 pub(crate) mod write;
 
-pub(crate) use parsed::Parsed;
+pub(crate) use parsed::{Parsed, SpecVersion};
 pub(crate) use rotate::{first_target, revisions::shared_name};
 pub(crate) use settled::{Progress, Settled};
 
@@ -31,7 +31,7 @@ use tracing::{debug, warn};
 use crate::{
     exports::{
         gather::Gathered,
-        report::{Kept, Outcome},
+        report::{Outcome, TargetState},
         resolve::{Content, ContentState, resolve_content},
         rotate::Targets,
         settled::SettledVersions,
@@ -118,7 +118,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
     let targets = Targets::of(cluster, export);
     let target = targets.current();
     let place = SettledVersions {
-        generation: export.metadata.generation,
+        spec: parsed.spec,
         inputs: cluster.versions(edges),
         target: cluster.version(&target),
     };
@@ -170,7 +170,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
                     again: export.spec.rotate.then_some(rotate::TAKEN),
                 },
                 // Content is desired, so a missing target means that the old one is being deleted.
-                Ok((_, Done::Leaving | Done::Absent)) => Outcome::Leaving.into(),
+                Ok((_, Done::Terminating | Done::Absent)) => Outcome::Terminating.into(),
                 Err(error) => Outcome::Failed(gathered.scrubber.scrub(&error.to_string())).into(),
             }
         }
@@ -205,18 +205,18 @@ async fn wait(
         status.observed_generation.is_some()
             && status.observed_generation == writer.export.metadata.generation
     });
-    let remaining = cluster.router.debounce.left(dependent, transience, is_answered, None);
+    let remaining = cluster.router.debounce.remaining(dependent, transience, is_answered, None);
     let left = debounce::TARGET_GRACE.saturating_sub(cluster.router.debounce.missing_for(dependent));
-    let kept = match writer.export.spec.while_waiting {
-        WhileWaiting::Keep => Kept::AsLongAsNeeded,
-        WhileWaiting::Delete if !left.is_zero() => Kept::ForAWhile,
+    let target_state = match writer.export.spec.while_waiting {
+        WhileWaiting::Keep => TargetState::Kept,
+        WhileWaiting::Delete if !left.is_zero() => TargetState::Expiring,
         WhileWaiting::Delete => match writer.reconcile_target(target, None).await {
-            Ok(_) => Kept::No,
+            Ok(_) => TargetState::Absent,
             Err(error) => return Outcome::Failed(error.to_string()).into(),
         },
     };
-    let again = (kept == Kept::ForAWhile).then_some(left);
-    Finished { outcome: Outcome::Waiting(why, kept), remaining, again }
+    let again = (target_state == TargetState::Expiring).then_some(left);
+    Finished { outcome: Outcome::Waiting(why, target_state), remaining, again }
 }
 
 /// The target has its content: restarts the workloads if it changed, and only then records it as settled.
@@ -236,7 +236,8 @@ async fn settle(
         if settled.is_restart_due(&uid, export.status.as_ref(), &digest) {
             match restart::restart(&cluster.manager.client, export, &digest).await {
                 Ok(restarted) => {
-                    announce(cluster, export, &restarted, &format!("the content of {target} changed")).await;
+                    record_restarts(cluster, export, &restarted, &format!("the content of {target} changed"))
+                        .await;
                 }
                 Err(error) => return Outcome::NotRestarted(error.to_string()).into(),
             }
@@ -258,7 +259,7 @@ async fn in_place(cluster: &ClusterState, export: &ConfigExport, target: &Object
     }
 }
 
-async fn announce(cluster: &ClusterState, export: &ConfigExport, restarted: &[String], why: &str) {
+async fn record_restarts(cluster: &ClusterState, export: &ConfigExport, restarted: &[String], why: &str) {
     if restarted.is_empty() {
         return;
     }

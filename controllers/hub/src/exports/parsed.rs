@@ -2,20 +2,42 @@
 
 use std::collections::BTreeSet;
 
-use kraken_api::ConfigExport;
+use kraken_api::{ConfigExport, ConfigExportSpec};
 use kraken_options::{Dependencies, KeyRef};
 use kube::ResourceExt;
 
 use crate::{
     exports::resolve::{References, references, target},
     store::index::{Class, Edges, ObjectRef},
+    watch::written,
 };
+
+/// One spec of an export. The generation alone does not identify it: a restored backup of the API server decreases it, and the
+/// next edit has the generation of an edit that was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SpecVersion {
+    generation: Option<i64>,
+    digest: u64,
+}
+
+impl SpecVersion {
+    /// Of the spec of this export.
+    pub(crate) fn of(export: &ConfigExport) -> Self {
+        Self::new(export.metadata.generation, &export.spec)
+    }
+
+    /// Of a spec with this generation. It has references to Secrets, and no value of one.
+    pub(super) fn new(generation: Option<i64>, spec: &ConfigExportSpec) -> Self {
+        Self { generation, digest: written::digest(spec) }
+    }
+}
 
 /// The references in the spec of an export.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Parsed {
     uid: Option<String>,
-    generation: Option<i64>,
+    /// The parsed spec.
+    pub(crate) spec: SpecVersion,
     /// Its dependencies, and the object that it provides: its target.
     pub(crate) edges: Edges,
     /// The references of its entries.
@@ -39,12 +61,11 @@ impl Parsed {
             // With `rotate`, nothing refers to the target of each content by a fixed name.
             provides: (!export.spec.rotate).then(|| target(&namespace, &export.spec)),
         };
-        let (uid, generation) = (export.uid(), export.metadata.generation);
-        Self { uid, generation, edges, dependencies, secret_entries }
+        Self { uid: export.uid(), spec: SpecVersion::of(export), edges, dependencies, secret_entries }
     }
 
     /// Whether this was parsed from the same spec of the same export.
     pub(crate) fn is_of(&self, export: &ConfigExport) -> bool {
-        (&self.uid, self.generation) == (&export.metadata.uid, export.metadata.generation)
+        self.uid == export.metadata.uid && self.spec == SpecVersion::of(export)
     }
 }

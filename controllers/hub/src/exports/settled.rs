@@ -7,7 +7,7 @@ use kraken_api::ConfigExportStatus;
 use kraken_runtime::hash::HashMap;
 use parking_lot::Mutex;
 
-use crate::{store::index::ObjectRef, watch::cluster_state::Version};
+use crate::{exports::SpecVersion, store::index::ObjectRef, watch::cluster_state::Version};
 
 /// Exports that are in place, with the versions of all their sources: while these are unchanged, nothing is read, and no
 /// digest of a value is stored.
@@ -52,7 +52,7 @@ impl Progress {
 /// The versions with which an export is in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SettledVersions {
-    pub(super) generation: Option<i64>,
+    pub(super) spec: SpecVersion,
     pub(super) inputs: BTreeMap<ObjectRef, Option<Version>>,
     pub(super) target: Option<Version>,
 }
@@ -112,7 +112,10 @@ impl Settled {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::exports::resolve;
 
     #[test]
     fn a_restart_is_due_when_the_content_differs_from_the_last_one() {
@@ -162,14 +165,22 @@ mod tests {
             Some(Version { uid: "u".into(), resource_version: resource_version.into() })
         };
         let settled = Settled::default();
-        let place = |target| SettledVersions { generation: Some(1), inputs: BTreeMap::new(), target };
+        let spec = |generation: i64, text: &str| {
+            let entries = json!([{"key": "a", "value": text}]);
+            SpecVersion::new(Some(generation), &resolve::tests::spec("ConfigMap", entries))
+        };
+        let place = |target| SettledVersions { spec: spec(1, "x"), inputs: BTreeMap::new(), target };
         settled.set("e".into(), place(version("1")));
         assert!(settled.is("e", &place(version("1"))));
         assert!(!settled.is("e", &place(version("2"))), "edited manually");
         assert!(!settled.is("e", &place(None)), "deleted manually");
         assert!(
-            !settled.is("e", &SettledVersions { generation: Some(2), ..place(version("1")) }),
+            !settled.is("e", &SettledVersions { spec: spec(2, "y"), ..place(version("1")) }),
             "another spec"
+        );
+        assert!(
+            !settled.is("e", &SettledVersions { spec: spec(1, "y"), ..place(version("1")) }),
+            "edited after a backup was restored"
         );
         settled.forget("e");
         assert!(!settled.is("e", &place(version("1"))));

@@ -46,3 +46,27 @@ fn references_are_parsed_once_per_spec_and_per_resolution() {
     export.metadata.generation = Some(2);
     assert!(!parsed.is_of(&export));
 }
+
+#[test]
+fn an_edit_after_a_restored_backup_is_parsed_although_its_generation_was_used_before() {
+    let export = |config_type, entries| {
+        let mut export = ConfigExport::new("e", resolve::tests::spec(config_type, entries));
+        export.metadata.namespace = Some("ns".into());
+        export.metadata.uid = Some("u".into());
+        export.metadata.generation = Some(2);
+        export
+    };
+    let secret = || json!({"templateString": "{{ .Secret.db.password }}"});
+    let lost = export("Secret", json!([{"key": "a", "value": "x"}, {"key": "b", "valueFrom": secret()}]));
+    let now = export("ConfigMap", json!([{"key": "a", "valueFrom": secret()}]));
+    let router = crate::watch::event_router::EventRouter::new(Arc::default(), 1);
+    assert_eq!(router.parsed(&lost).secret_entries, [1].into());
+    let parsed = router.parsed(&now);
+    assert_eq!(parsed.secret_entries, [0].into());
+    assert_eq!(parsed.edges.provides, Some(ObjectRef::new(Class::ConfigMap, "ns", "app")));
+    let resolved = resolve_content("ns", &now.spec, &parsed.secret_entries, &Values::default());
+    assert!(
+        matches!(resolved.state, ContentState::Invalid(_)),
+        "a Secret's value is not exported to a ConfigMap"
+    );
+}

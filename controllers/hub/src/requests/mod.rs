@@ -142,8 +142,12 @@ async fn run(cluster: &ClusterState, key: &ObjectKey) -> Outcome {
     match answer.transience {
         None => cluster.router.debounce.clear(&dependent),
         Some(transience) => {
-            let left =
-                cluster.router.debounce.left(&dependent, transience, is_answered(&request), kind.as_deref());
+            let left = cluster.router.debounce.remaining(
+                &dependent,
+                transience,
+                is_answered(&request),
+                kind.as_deref(),
+            );
             if let Some(left) = left {
                 return Outcome::Held(left);
             }
@@ -187,7 +191,7 @@ async fn write(
     cluster.router.written.sending(&dependent, &status);
     let applied = match apply(cluster, request, &status).await {
         Err(error) if is_too_large(&error) => {
-            let smaller = status::smaller(status.clone());
+            let smaller = status::without_large_values(status.clone());
             cluster.router.written.sending(&dependent, &smaller);
             apply(cluster, request, &smaller).await
         }

@@ -52,7 +52,7 @@ impl Debounce {
 
     /// The remaining time for which a missing value is not reported. `is_answered`: the dependent has an answer already,
     /// which may be outdated; `kind`: the kind of the dependent.
-    pub(crate) fn left(
+    pub(crate) fn remaining(
         &self,
         dependent: &Dependent,
         transience: Transience,
@@ -92,28 +92,34 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_permanent_problem_is_reported_at_once() {
         let debounce = Debounce::default();
-        assert_eq!(debounce.left(&dependent(), Transience::Permanent, false, None), None);
-        assert_eq!(debounce.left(&dependent(), Transience::Permanent, true, None), None);
+        assert_eq!(debounce.remaining(&dependent(), Transience::Permanent, false, None), None);
+        assert_eq!(debounce.remaining(&dependent(), Transience::Permanent, true, None), None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_value_without_a_producer_is_reported_after_two_seconds() {
         for is_answered in [false, true] {
             let debounce = Debounce::default();
-            assert_eq!(debounce.left(&dependent(), Transience::Absent, is_answered, None), Some(ABSENT));
+            assert_eq!(debounce.remaining(&dependent(), Transience::Absent, is_answered, None), Some(ABSENT));
             pass(1).await;
-            assert_eq!(debounce.left(&dependent(), Transience::Absent, is_answered, None), Some(ABSENT / 2));
+            assert_eq!(
+                debounce.remaining(&dependent(), Transience::Absent, is_answered, None),
+                Some(ABSENT / 2)
+            );
             pass(1).await;
-            assert_eq!(debounce.left(&dependent(), Transience::Absent, is_answered, None), None);
+            assert_eq!(debounce.remaining(&dependent(), Transience::Absent, is_answered, None), None);
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_expected_value_is_reported_before_the_hub_counts_as_stopped() {
         let debounce = Debounce::default();
-        assert_eq!(debounce.left(&dependent(), Transience::Expected, false, Some("vpc.aws")), Some(EXPECTED));
+        assert_eq!(
+            debounce.remaining(&dependent(), Transience::Expected, false, Some("vpc.aws")),
+            Some(EXPECTED)
+        );
         pass(8).await;
-        assert_eq!(debounce.left(&dependent(), Transience::Expected, false, Some("vpc.aws")), None);
+        assert_eq!(debounce.remaining(&dependent(), Transience::Expected, false, Some("vpc.aws")), None);
     }
 
     #[tokio::test(start_paused = true)]
@@ -122,9 +128,9 @@ mod tests {
         debounce.missing_for(&dependent());
         pass(9).await;
         debounce.answered("vpc.aws");
-        let left = || debounce.left(&dependent(), Transience::Expected, false, Some("vpc.aws"));
+        let left = || debounce.remaining(&dependent(), Transience::Expected, false, Some("vpc.aws"));
         assert_eq!(left(), Some(ANSWER_MAX_AGE));
-        assert_eq!(debounce.left(&dependent(), Transience::Expected, false, Some("subnet.aws")), None);
+        assert_eq!(debounce.remaining(&dependent(), Transience::Expected, false, Some("subnet.aws")), None);
         pass(4).await;
         assert_eq!(left(), None, "the controller observed no other answer since");
     }
@@ -132,15 +138,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_lost_value_is_reported_after_two_seconds() {
         let debounce = Debounce::default();
-        assert_eq!(debounce.left(&dependent(), Transience::Expected, true, None), Some(ABSENT));
+        assert_eq!(debounce.remaining(&dependent(), Transience::Expected, true, None), Some(ABSENT));
         pass(1).await;
         debounce.clear(&dependent());
         assert_eq!(
-            debounce.left(&dependent(), Transience::Expected, true, None),
+            debounce.remaining(&dependent(), Transience::Expected, true, None),
             Some(ABSENT),
             "it was available in between"
         );
         pass(2).await;
-        assert_eq!(debounce.left(&dependent(), Transience::Expected, true, None), None);
+        assert_eq!(debounce.remaining(&dependent(), Transience::Expected, true, None), None);
     }
 }

@@ -11,7 +11,7 @@ use crate::store::index::ObjectRef;
 const SHOWN: usize = 8;
 
 /// All objects that can be reached from these, including themselves.
-pub(crate) fn reach(
+pub(crate) fn reachable_from(
     from: impl IntoIterator<Item = ObjectRef>,
     sources: impl Fn(&ObjectRef) -> Vec<ObjectRef>,
 ) -> HashSet<ObjectRef> {
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn every_reachable_object_is_visited_once() {
-        let reached = reach([state("a")], graph(&[("a", "b"), ("b", "a"), ("b", "c"), ("x", "y")]));
+        let reached = reachable_from([state("a")], graph(&[("a", "b"), ("b", "a"), ("b", "c"), ("x", "y")]));
         assert_eq!(reached, HashSet::from_iter([state("a"), state("b"), state("c")]));
     }
 }

@@ -57,6 +57,14 @@ impl Written {
         sent.is_some_and(|sent| shown.map(digest) != Some(sent))
     }
 
+    /// Whether a new list has the version from before the last write: a backup was restored before the watch returned the write.
+    /// Without the list, the watch would seem to be delayed forever.
+    pub(crate) fn is_lost(&self, dependent: &Dependent, listed: Option<&str>) -> bool {
+        self.last.lock().get(dependent).is_some_and(|Write { versions: [before, after], .. }| {
+            before.as_deref() == listed && after.as_deref() != listed
+        })
+    }
+
     /// Records a write.
     pub(crate) fn note(
         &self,
@@ -75,11 +83,11 @@ impl Written {
     }
 }
 
-/// A status contains no value of a Secret, so neither does this digest.
-fn digest(status: &impl Serialize) -> u64 {
+/// The digest of a status or a spec. Neither contains a value of a Secret, so neither does this digest.
+pub(crate) fn digest(content: &impl Serialize) -> u64 {
     let mut hasher = DefaultHasher::new();
-    // A status that cannot be serialized fails in the write.
-    serde_json::to_string(status).unwrap_or_default().hash(&mut hasher);
+    // A status that cannot be serialized fails in the write. A spec was decoded from JSON.
+    serde_json::to_string(content).unwrap_or_default().hash(&mut hasher);
     hasher.finish()
 }
 
@@ -129,5 +137,16 @@ mod tests {
         assert!(!written.is_current(&dependent(), &"x", Some("3")), "it was changed by another");
         written.forget(&dependent());
         assert!(!written.is_current(&dependent(), &"x", Some("2")));
+    }
+
+    #[test]
+    fn a_write_is_lost_if_a_later_list_has_the_version_from_before_it() {
+        let written = Written::default();
+        assert!(!written.is_lost(&dependent(), Some("1")), "of an earlier process");
+        written.note(dependent(), &"x", Some("1".into()), Some("2".into()));
+        assert!(written.is_lost(&dependent(), Some("1")));
+        assert!(!written.is_lost(&dependent(), Some("2")));
+        written.note(dependent(), &"x", Some("2".into()), Some("2".into()));
+        assert!(!written.is_lost(&dependent(), Some("2")), "the write changed nothing");
     }
 }

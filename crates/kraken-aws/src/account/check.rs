@@ -55,7 +55,7 @@ impl Aws {
         let connection = accounts.connect_to(self, namespace, account).await.map_err(CheckError::Refused)?;
         let aws = connection.connected.map_or_else(|| self.clone(), |connected| connected.external);
         let caller = aws.caller().await.map_err(CheckError::Failed)?;
-        match rules.misplaced(&caller.location) {
+        match rules.location_violation(&caller.location) {
             Some(why) => Err(not_ready(why)),
             None => Ok(caller),
         }

@@ -127,6 +127,8 @@ impl Accounts {
                                 before.spec != now.spec || before.meta().uid != now.meta().uid
                             })
                     }
+                    // A restored backup set it back to the last version that was valid.
+                    Change::Listed(_) => invalid.lock().remove(&key).is_some(),
                     Change::Deleted(_) => {
                         invalid.lock().remove(&key);
                         true

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Bound, texts::matching};
-use crate::{cidr, rules::Verdict, validator::ValidationError};
+use crate::{cidr, rules::ValidationResult, validator::ValidationError};
 
 /// An IPv4 CIDR block with a prefix length from the first to the second, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ impl CidrV4 {
     ///
     /// # Errors
     /// If it is invalid, has host bits set, or its prefix length is out of bounds.
-    pub fn check(self, block: &str) -> Verdict<ValidationError> {
+    pub fn check(self, block: &str) -> ValidationResult<ValidationError> {
         cidr::v4_of(block, self.0, self.1)
     }
 }
@@ -30,7 +30,7 @@ impl Bound for CidrV4 {
         without_host_bits(matching(&pattern, 18, &says))
     }
 
-    fn validate(&self, value: &str) -> Verdict<ValidationError> {
+    fn validate(&self, value: &str) -> ValidationResult<ValidationError> {
         self.check(value)
     }
 }
@@ -50,7 +50,7 @@ impl Bound for CidrV6 {
         without_host_bits(matching(pattern, 49, "must be an IPv6 CIDR block such as 2001:db8::/56"))
     }
 
-    fn validate(&self, value: &str) -> Verdict<ValidationError> {
+    fn validate(&self, value: &str) -> ValidationResult<ValidationError> {
         cidr::v6(value)
     }
 }

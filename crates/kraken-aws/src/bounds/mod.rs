@@ -24,7 +24,7 @@ use kraken_spoke::options::Literal;
 use serde_json::{Value, json};
 
 use crate::{
-    rules::{Verdict, between},
+    rules::{ValidationResult, between},
     validator::ValidationError,
 };
 
@@ -46,11 +46,11 @@ pub trait Bound {
     ///
     /// # Errors
     /// If it is out of bounds.
-    fn validate(&self, value: &Self::Of) -> Verdict<ValidationError>;
+    fn validate(&self, value: &Self::Of) -> ValidationResult<ValidationError>;
 }
 
 /// The rule of a bound, for [`crate::validator::SpecValidator`].
-pub fn rule<B: Bound>(bound: &B) -> impl Fn(&B::Of) -> Verdict<ValidationError> {
+pub fn rule<B: Bound>(bound: &B) -> impl Fn(&B::Of) -> ValidationResult<ValidationError> {
     move |value| bound.validate(value)
 }
 
@@ -73,7 +73,7 @@ impl Range {
     ///
     /// # Errors
     /// If it is out of bounds.
-    pub fn check(self, value: i32) -> Verdict {
+    pub fn check(self, value: i32) -> ValidationResult {
         between(value, self.0, self.1)
     }
 }
@@ -85,7 +85,7 @@ impl Bound for Range {
         json!({"minimum": self.0, "maximum": self.1})
     }
 
-    fn validate(&self, value: &i32) -> Verdict<ValidationError> {
+    fn validate(&self, value: &i32) -> ValidationResult<ValidationError> {
         Ok(self.check(*value)?)
     }
 }

@@ -34,7 +34,7 @@ proptest! {
 }
 
 #[test]
-fn the_schema_rejects_what_is_out_of_bounds() {
+fn the_schema_rejects_values_out_of_bounds() {
     for wrong in ["", "vpc-", "subnet-1", "vpc-A", "vpc-1 ", &format!("vpc-{}", "0".repeat(61))] {
         assert!(!admits(&VPC_ID, wrong) && VPC_ID.check(wrong).is_err(), "{wrong}");
     }

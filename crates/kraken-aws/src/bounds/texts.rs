@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Bound;
 use crate::{
-    rules::{Verdict, a_text, an_id, ensure, one_of},
+    rules::{ValidationResult, a_text, an_id, ensure, one_of},
     validator::ValidationError,
 };
 
@@ -20,7 +20,7 @@ impl Length {
     ///
     /// # Errors
     /// If it is too long or blank.
-    pub fn check(self, text: &str) -> Verdict {
+    pub fn check(self, text: &str) -> ValidationResult {
         a_text(text, self.0)
     }
 }
@@ -35,7 +35,7 @@ impl Bound for Length {
         schema
     }
 
-    fn validate(&self, value: &str) -> Verdict<ValidationError> {
+    fn validate(&self, value: &str) -> ValidationResult<ValidationError> {
         Ok(self.check(value)?)
     }
 }
@@ -49,7 +49,7 @@ impl Bytes {
     ///
     /// # Errors
     /// If it is too long.
-    pub fn check(self, text: &str) -> Verdict {
+    pub fn check(self, text: &str) -> ValidationResult {
         ensure(text.len() <= self.0, || format!("has {} bytes; at most {} are allowed", text.len(), self.0))
     }
 }
@@ -62,7 +62,7 @@ impl Bound for Bytes {
         json!({"maxLength": self.0})
     }
 
-    fn validate(&self, value: &str) -> Verdict<ValidationError> {
+    fn validate(&self, value: &str) -> ValidationResult<ValidationError> {
         Ok(self.check(value)?)
     }
 }
@@ -76,7 +76,7 @@ impl Words {
     ///
     /// # Errors
     /// If it is none of them; the message lists them.
-    pub fn check(self, word: &str) -> Verdict {
+    pub fn check(self, word: &str) -> ValidationResult {
         one_of(word, self.0)
     }
 }
@@ -88,7 +88,7 @@ impl Bound for Words {
         json!({"enum": self.0})
     }
 
-    fn validate(&self, value: &str) -> Verdict<ValidationError> {
+    fn validate(&self, value: &str) -> ValidationResult<ValidationError> {
         Ok(self.check(value)?)
     }
 }
@@ -102,7 +102,7 @@ impl Id {
     ///
     /// # Errors
     /// If it has another format.
-    pub fn check(self, id: &str) -> Verdict {
+    pub fn check(self, id: &str) -> ValidationResult {
         an_id(id, self.0)
     }
 }
@@ -115,7 +115,7 @@ impl Bound for Id {
         matching(&format!("^{}[a-z0-9]+$", self.0), 64, &says)
     }
 
-    fn validate(&self, value: &str) -> Verdict<ValidationError> {
+    fn validate(&self, value: &str) -> ValidationResult<ValidationError> {
         Ok(self.check(value)?)
     }
 }
@@ -157,7 +157,7 @@ impl Pattern {
     ///
     /// # Errors
     /// If it does not match or is too long.
-    pub fn check(&self, text: &str) -> Verdict {
+    pub fn check(&self, text: &str) -> ValidationResult {
         let compiled = self.compiled.get_or_init(|| Regex::new(self.pattern).ok());
         let fits = text.len() <= self.max && compiled.as_ref().is_some_and(|regex| regex.is_match(text));
         ensure(fits, || self.says.to_owned())
@@ -175,7 +175,7 @@ impl Bound for Pattern {
         schema
     }
 
-    fn validate(&self, value: &str) -> Verdict<ValidationError> {
+    fn validate(&self, value: &str) -> ValidationResult<ValidationError> {
         Ok(self.check(value)?)
     }
 }

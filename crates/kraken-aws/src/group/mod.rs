@@ -1,9 +1,11 @@
 //! Groups of fields inside of one field of a spec, such as the health check of a target group. [`crate::aws_group`] implements
 //! them.
 
+mod canonical;
 mod parts;
 mod texts;
 
+pub use canonical::{Canonical, canonical};
 pub use parts::{Parts, differences, leave_ignored};
 pub use texts::Texts;
 

@@ -53,11 +53,14 @@ pub trait Source: Sync {
 /// A tag key and the accepted values, in the syntax of AWS's filters, where `*` and `?` are wildcards.
 pub type TagFilter = (String, Vec<String>);
 
-/// The objects with the cluster's tag, by owner: for [`kraken_spoke::External::survey`].
+/// The objects with the cluster's tag, by owner: for [`kraken_spoke::External::list_owned`].
 ///
 /// # Errors
 /// The first failure of a call.
-pub async fn survey<S: Source>(source: &S, cluster: &str) -> Result<Vec<(Identity, Vec<S::Item>)>, Failure> {
+pub async fn list_owned<S: Source>(
+    source: &S,
+    cluster: &str,
+) -> Result<Vec<(Identity, Vec<S::Item>)>, Failure> {
     let found = source.by_tags(vec![(CLUSTER.to_owned(), vec![cluster.to_owned()])]).await?;
     let mut by_uid = BTreeMap::<String, (Identity, Vec<S::Item>)>::new();
     for object in found {

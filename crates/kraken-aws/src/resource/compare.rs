@@ -5,7 +5,7 @@ use kraken_spoke::{Comparison, Difference, FieldDiff, Remedy};
 
 use super::{
     AwsObjects, AwsSpec, ChangeOf, DesiredOf, Group, ObservedOf, Phase, RemoteObject, SpecOf, TagChange,
-    select::living, tag_changes,
+    select::live_objects, tag_changes,
 };
 use crate::{
     fields::{listed, shown},
@@ -43,15 +43,15 @@ pub(super) fn compare<S: AwsObjects>(
     desired: &DesiredWithTags<DesiredOf<S>>,
     observed: &[ObservedOf<S>],
 ) -> Comparison<Change<ChangeOf<S>>> {
-    let (living, wanted) = (living(observed), count::<S>(&desired.own));
-    let (kept, surplus) = living.split_at(living.len().min(wanted));
-    let mut differences = too_many::<S>(&desired.own, living.len(), surplus);
+    let (live, wanted) = (live_objects(observed), count::<S>(&desired.own));
+    let (kept, surplus) = live.split_at(live.len().min(wanted));
+    let mut differences = too_many::<S>(&desired.own, live.len(), surplus);
     differences.extend(kept.iter().filter_map(|object| match object.phase() {
         Phase::Failed(why) => Some(Difference {
             field: FieldDiff::new("state", "available", format!("failed: {why}")),
             remedy: Remedy::Immutable("delete and recreate the resource, or set lifecycle.replace".into()),
         }),
-        Phase::Up | Phase::Settling(_) | Phase::Leaving | Phase::Gone => None,
+        Phase::Available | Phase::Pending(_) | Phase::Deleting | Phase::Deleted => None,
     }));
     let of_tags = Group::all(kept, |object| tag_changes::differences(&desired.tags, object.tags()));
     differences.extend(in_order(of_tags).into_iter().map(|group| group.map(Change::Tag).difference()));
@@ -61,7 +61,7 @@ pub(super) fn compare<S: AwsObjects>(
         SpecOf::<S>::FIELD_ORDER.iter().position(|name| Some(*name) == field)
     });
     differences.extend(S::remedies(kept, own));
-    let missing = wanted.saturating_sub(living.len());
+    let missing = wanted.saturating_sub(live.len());
     let missing = (missing > 0).then(|| missing_objects::<S>(&desired.own, missing));
     Comparison { missing, settling: settling::<S>(kept), differences }
 }
@@ -75,7 +75,7 @@ fn missing_objects<S: AwsObjects>(desired: &DesiredOf<S>, missing: usize) -> Str
 /// Of several objects, the newest ones are deleted by one change.
 fn too_many<S: AwsObjects>(
     desired: &DesiredOf<S>,
-    living: usize,
+    live: usize,
     surplus: &[&ObservedOf<S>],
 ) -> Vec<Difference<Change<ChangeOf<S>>>> {
     let noun = SpecOf::<S>::NOUN;
@@ -88,7 +88,7 @@ fn too_many<S: AwsObjects>(
         Some(_) if surplus.is_empty() => vec![],
         Some(count) => {
             let ids = surplus.iter().rev().map(id).collect();
-            vec![difference(SpecOf::<S>::COUNT_PATH, shown(count), format!("{living} {noun}s"), ids)]
+            vec![difference(SpecOf::<S>::COUNT_PATH, shown(count), format!("{live} {noun}s"), ids)]
         }
         None => {
             let one = |object| {
@@ -101,7 +101,7 @@ fn too_many<S: AwsObjects>(
 
 fn settling<S: AwsObjects>(kept: &[&ObservedOf<S>]) -> Option<String> {
     let moving = kept.iter().filter_map(|object| match object.phase() {
-        Phase::Settling(what) => Some(format!("{} is {what}", object.id())),
+        Phase::Pending(what) => Some(format!("{} is {what}", object.id())),
         _ => None,
     });
     let moving: Vec<_> = moving.collect();

@@ -14,7 +14,7 @@ use super::{
     AwsObjects, AwsSpec, ChangeOf, Creation, DesiredOf, ObservedOf, Phase, RemoteObject, SpecOf, TagChange,
     compare::{self, Change, DesiredWithTags},
     reader::Reader,
-    select::{by_tags, living, owned},
+    select::{by_tags, live_objects, owned},
     tag_changes,
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     account::ACCOUNTS,
     fields::pruned,
     lookup::{self, Tagged},
-    missing::{gone_is_fine, is_about_an_id},
+    missing::{ignore_not_found, is_invalid_id},
     tag_memory, tags,
 };
 
@@ -92,7 +92,7 @@ impl<S: AwsObjects> External for Managed<S> {
         observed: &Self::Observed,
         ignored: &Ignored,
     ) -> Option<Self::Desired> {
-        let own = SpecOf::<S>::without_ignored(&desired.own, living(observed).first()?, ignored)?;
+        let own = SpecOf::<S>::without_ignored(&desired.own, live_objects(observed).first()?, ignored)?;
         Some(DesiredWithTags { own, tags: desired.tags.clone() })
     }
 
@@ -100,9 +100,9 @@ impl<S: AwsObjects> External for Managed<S> {
         SpecOf::<S>::at_creation(&desired.own)
     }
 
-    fn what_is_done(change: &Self::Change) -> Option<String> {
+    fn describe_change(change: &Self::Change) -> Option<String> {
         match change {
-            Change::Own(change, ids) => S::what_is_done(change, ids),
+            Change::Own(change, ids) => S::describe_change(change, ids),
             Change::Tag(..) | Change::Surplus(_) => None,
         }
     }
@@ -113,15 +113,15 @@ impl<S: AwsObjects> External for Managed<S> {
 
     fn replicas(observed: &Self::Observed) -> Option<i32> {
         let has_count = !SpecOf::<S>::COUNT_PATH.is_empty();
-        i32::try_from(living(observed).len()).ok().filter(|_| has_count)
+        i32::try_from(live_objects(observed).len()).ok().filter(|_| has_count)
     }
 
     fn disrupted(observed: &Self::Observed) -> (Vec<String>, bool) {
-        S::disrupted(&living(observed))
+        S::disrupted(&live_objects(observed))
     }
 
     fn ids(observed: &Self::Observed) -> Vec<String> {
-        living(observed).into_iter().map(|object| object.id().to_owned()).collect()
+        live_objects(observed).into_iter().map(|object| object.id().to_owned()).collect()
     }
 
     fn shown(observed: &Self::Observed) -> Vec<String> {
@@ -133,11 +133,11 @@ impl<S: AwsObjects> External for Managed<S> {
     }
 
     fn is_gone(observed: &Self::Observed) -> bool {
-        observed.iter().all(|object| object.phase() == Phase::Gone)
+        observed.iter().all(|object| object.phase() == Phase::Deleted)
     }
 
     fn untagged(observed: &Self::Observed) -> Vec<String> {
-        let untagged = living(observed).into_iter().filter(|object| tags::is_untagged(object.tags()));
+        let untagged = live_objects(observed).into_iter().filter(|object| tags::is_untagged(object.tags()));
         untagged.map(|object| object.id().to_owned()).collect()
     }
 
@@ -150,13 +150,13 @@ impl<S: AwsObjects> External for Managed<S> {
     }
 
     fn state(desired: &Self::Desired, observed: &Self::Observed) -> Value {
-        let (key, living) = (SpecOf::<S>::STATE_KEY, living(observed));
+        let (key, live) = (SpecOf::<S>::STATE_KEY, live_objects(observed));
         if SpecOf::<S>::COUNT_PATH.is_empty() {
-            return json!({key: living.first().map(|object| pruned(json!(object)))});
+            return json!({key: live.first().map(|object| pruned(json!(object)))});
         }
         let values = SpecOf::<S>::public_values(&desired.own).into_iter();
         let spec: BTreeMap<_, _> = values.chain([("tags", json!(desired.tags))]).collect();
-        pruned(json!({key: living, "spec": spec}))
+        pruned(json!({key: live, "spec": spec}))
     }
 
     fn needs_deep_observation(desired: &Self::Desired) -> bool {
@@ -193,7 +193,7 @@ impl<S: AwsObjects> External for Managed<S> {
     ) -> Result<Self::Observed, Failure> {
         let tags = tag_changes::of_launch(identity, launch, &desired.tags);
         let creation = Creation { tags: &tags, launch };
-        S::create(&self.aws, &desired.own, &creation, living(observed).len()).await
+        S::create(&self.aws, &desired.own, &creation, live_objects(observed).len()).await
     }
 
     async fn update(
@@ -203,27 +203,27 @@ impl<S: AwsObjects> External for Managed<S> {
         desired: &Self::Desired,
         observed: &Self::Observed,
     ) -> Result<(), Failure> {
-        let living = living(observed);
+        let live = live_objects(observed);
         let of = |ids: &[String]| -> Vec<_> {
-            ids.iter().filter_map(|id| living.iter().find(|object| object.id() == id).copied()).collect()
+            ids.iter().filter_map(|id| live.iter().find(|object| object.id() == id).copied()).collect()
         };
         match change {
             Change::Own(change, ids) => S::update(&self.aws, change, &desired.own, &of(ids)).await,
             Change::Tag(change, ids) => self.change_tag(change, &of(ids)).await,
-            Change::Surplus(ids) => S::delete(&self.aws, &owned(identity, of(ids))).await,
+            Change::Surplus(ids) => S::delete(&self.aws, &owned(identity, of(ids))).await.map(drop),
         }
     }
 
     async fn resume(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
-        let living = living(observed);
-        let (ids, are_stopped) = S::disrupted(&living);
-        let mut objects = owned(identity, living);
+        let live = live_objects(observed);
+        let (ids, are_stopped) = S::disrupted(&live);
+        let mut objects = owned(identity, live);
         objects.retain(|object| are_stopped && ids.iter().any(|id| id == object.id()));
         S::start(&self.aws, &objects).await
     }
 
-    async fn delete(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
-        S::delete(&self.aws, &owned(identity, living(observed))).await
+    async fn delete(&self, identity: &Identity, observed: &Self::Observed) -> Result<Vec<String>, Failure> {
+        S::delete(&self.aws, &owned(identity, live_objects(observed))).await
     }
 
     fn unprotected_by(spec: &SpecOf<S>) -> Option<&'static str> {
@@ -231,14 +231,14 @@ impl<S: AwsObjects> External for Managed<S> {
     }
 
     async fn unprotect(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
-        for object in owned(identity, living(observed)) {
-            gone_is_fine(S::unprotect(&self.aws, object).await)?;
+        for object in owned(identity, live_objects(observed)) {
+            ignore_not_found(S::unprotect(&self.aws, object).await)?;
         }
         Ok(())
     }
 
-    async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Self::Observed)>, Failure> {
-        let mut found = lookup::survey(&Reader::<S>::new(&self.aws), cluster).await?;
+    async fn list_owned(&self, cluster: &str) -> Result<Vec<(Identity, Self::Observed)>, Failure> {
+        let mut found = lookup::list_owned(&Reader::<S>::new(&self.aws), cluster).await?;
         // An object that another kind's resource created in addition, such as an instance's volume, is not an orphan of
         // this kind.
         let kind = format!("{}/", S::Kind::kind_name());
@@ -256,7 +256,7 @@ impl<S: AwsObjects> External for Managed<S> {
     }
 
     async fn claim(&self, identity: &Identity, epoch: i64, found: &Self::Observed) -> Result<(), Failure> {
-        S::claim(&self.aws, &living(found), &tags::identity_tags(identity, epoch)).await
+        S::claim(&self.aws, &live_objects(found), &tags::identity_tags(identity, epoch)).await
     }
 
     async fn reclaim(
@@ -266,7 +266,7 @@ impl<S: AwsObjects> External for Managed<S> {
         desired: Option<&Self::Desired>,
         bare: &Self::Observed,
     ) -> Result<(), Failure> {
-        let with_tags = living(bare).into_iter().map(|object| {
+        let with_tags = live_objects(bare).into_iter().map(|object| {
             let mut tags = tags::identity_tags(identity, epoch);
             tags.extend(desired.and_then(|desired| tag_memory::lost(&desired.tags, object.tags())));
             (object, tags)
@@ -278,7 +278,7 @@ impl<S: AwsObjects> External for Managed<S> {
     }
 
     async fn release(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
-        S::release(&self.aws, identity, &owned(identity, living(observed))).await
+        S::release(&self.aws, identity, &owned(identity, live_objects(observed))).await
     }
 }
 
@@ -290,9 +290,9 @@ impl<S: AwsObjects> Managed<S> {
         mut object: ObservedOf<S>,
         deep: bool,
     ) -> Result<Option<ObservedOf<S>>, Failure> {
-        if !matches!(object.phase(), Phase::Leaving | Phase::Gone) {
+        if !matches!(object.phase(), Phase::Deleting | Phase::Deleted) {
             match S::complete(&self.aws, &mut object, deep).await {
-                Err(failure) if is_about_an_id(&failure) => return Ok(None),
+                Err(failure) if is_invalid_id(&failure) => return Ok(None),
                 result => result?,
             }
         }

@@ -11,23 +11,24 @@ use super::{
 use crate::{Aws, claim, lookup::Tagged, tags::Tags};
 
 /// The calls of a kind with a number of AWS objects per resource. [`super::Managed`] implements [`kraken_spoke::External`] for
-/// it; its pure part is the [`AwsSpec`] of its kind. A kind with one object implements [`super::AwsResource`] instead.
+/// it; its pure part is the [`AwsSpec`] of its kind. A kind with one object implements [`super::AwsResource`] instead, which
+/// documents what both have.
 ///
-/// Objects of a call are living ones of the resource. Those of `delete`, `start` and `release` have the tags of its identity.
+/// Objects of a call are live ones of the resource. Those of `delete`, `start` and `release` have the tags of its identity.
 pub trait AwsObjects: Sized + Send + Sync + 'static {
     /// The custom resource.
     type Kind: SpokeKind + HasSpec<Spec: AwsSpec>;
 
-    /// As [`kraken_spoke::External::IS_IDEMPOTENT`].
+    /// As [`super::AwsResource::IS_IDEMPOTENT`].
     const IS_IDEMPOTENT: bool = false;
-    /// As [`kraken_spoke::External::IDEMPOTENT_BY_NAME`].
+    /// As [`super::AwsResource::IDEMPOTENT_BY_NAME`].
     const IDEMPOTENT_BY_NAME: bool = false;
-    /// As [`kraken_spoke::External::MAKES_SECRETS`].
+    /// As [`super::AwsResource::MAKES_SECRETS`].
     const MAKES_SECRETS: bool = false;
     /// As [`kraken_spoke::External::DISRUPTS`].
     const DISRUPTS: bool = false;
 
-    /// Pure. As [`kraken_spoke::External::own_secret`].
+    /// Pure. As [`super::AwsResource::own_secret`].
     fn own_secret(_: &SpecOf<Self>) -> Option<OwnSecret> {
         None
     }
@@ -41,8 +42,8 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
         differences.into_iter().map(|group| group.map(Change::Own).difference()).collect()
     }
 
-    /// Pure. As [`kraken_spoke::External::what_is_done`], with the ids of the changed objects.
-    fn what_is_done(_: &ChangeOf<Self>, _: &[String]) -> Option<String> {
+    /// Pure. As [`kraken_spoke::External::describe_change`], with the ids of the changed objects.
+    fn describe_change(_: &ChangeOf<Self>, _: &[String]) -> Option<String> {
         None
     }
 
@@ -74,7 +75,7 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
         existing: usize,
     ) -> impl Future<Output = Result<Vec<ObservedOf<Self>>, Failure>> + Send;
 
-    /// Performs one change on these objects. All changes are idempotent.
+    /// As [`super::AwsResource::update`], on these objects.
     fn update(
         aws: &Aws,
         change: &ChangeOf<Self>,
@@ -87,7 +88,7 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
         ready(Ok(()))
     }
 
-    /// Pure. As [`kraken_spoke::External::unprotected_by`].
+    /// Pure. As [`super::AwsResource::unprotected_by`].
     fn unprotected_by(_: &SpecOf<Self>) -> Option<&'static str> {
         None
     }
@@ -97,10 +98,13 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
         ready(Ok(()))
     }
 
-    /// Requests their deletion. A missing object counts as deleted.
-    fn delete(aws: &Aws, objects: &[&ObservedOf<Self>]) -> impl Future<Output = Result<(), Failure>> + Send;
+    /// As [`super::AwsResource::delete`]. Returns the ids that AWS does not find, as [`kraken_spoke::External::delete`].
+    fn delete(
+        aws: &Aws,
+        objects: &[&ObservedOf<Self>],
+    ) -> impl Future<Output = Result<Vec<String>, Failure>> + Send;
 
-    /// Sets tags of the objects. By default, objects of EC2.
+    /// As [`super::AwsResource::set_tags`].
     fn set_tags(
         aws: &Aws,
         objects: &[&ObservedOf<Self>],
@@ -110,7 +114,7 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
         async move { tag_changes::set_all(aws, &ids, tags).await }
     }
 
-    /// Removes a tag of the objects. By default, objects of EC2.
+    /// As [`super::AwsResource::remove_tags`].
     fn remove_tag(
         aws: &Aws,
         objects: &[&ObservedOf<Self>],

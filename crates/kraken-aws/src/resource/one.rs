@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{
     Aws,
-    missing::gone_is_fine,
+    lookup::Tagged,
+    missing::is_invalid_id,
     release::lagging,
     tags::{KEYS, Tags},
 };
@@ -60,11 +61,16 @@ impl<S: AwsResource> AwsObjects for S {
         S::unprotect(aws, object).await
     }
 
-    async fn delete(aws: &Aws, objects: &[&ObservedOf<S>]) -> Result<(), Failure> {
+    async fn delete(aws: &Aws, objects: &[&ObservedOf<S>]) -> Result<Vec<String>, Failure> {
+        let mut unknown = vec![];
         for object in objects {
-            gone_is_fine(S::delete(aws, object).await)?;
+            match S::delete(aws, object).await {
+                // Also if another object of the deletion is not found, such as the VPC of a gateway: neither was changed.
+                Err(failure) if is_invalid_id(&failure) => unknown.push(object.id().to_owned()),
+                result => result?,
+            }
         }
-        Ok(())
+        Ok(unknown)
     }
 
     async fn set_tags(aws: &Aws, objects: &[&ObservedOf<S>], tags: &Tags) -> Result<(), Failure> {

@@ -11,13 +11,13 @@ use crate::{
 };
 
 /// The objects that are not being deleted, the oldest first; this order never changes.
-pub(super) fn living<T: RemoteObject>(objects: &[T]) -> Vec<&T> {
-    let is_there = |object: &&T| !matches!(object.phase(), Phase::Leaving | Phase::Gone);
-    let mut living: Vec<&T> = objects.iter().filter(is_there).collect();
-    living.sort_by_cached_key(|object| {
+pub(super) fn live_objects<T: RemoteObject>(objects: &[T]) -> Vec<&T> {
+    let is_there = |object: &&T| !matches!(object.phase(), Phase::Deleting | Phase::Deleted);
+    let mut live: Vec<&T> = objects.iter().filter(is_there).collect();
+    live.sort_by_cached_key(|object| {
         (tags::epoch(object.tags()), object.launch_index(), object.id().to_owned())
     });
-    living
+    live
 }
 
 /// The objects with the tags of the identity. The owner is verified again before calls that cannot be undone.
@@ -55,7 +55,7 @@ mod tests {
 
     impl RemoteObject for Disk {
         fn phase(&self) -> Phase {
-            if self.0 == "deleted" { Phase::Gone } else { Phase::Up }
+            if self.0 == "deleted" { Phase::Deleted } else { Phase::Available }
         }
 
         fn launch_index(&self) -> i32 {
@@ -80,7 +80,7 @@ mod tests {
             disk("c", &[(EPOCH, "9")], 0),
             disk("deleted", &[], 0),
         ];
-        assert_eq!(ids(&living(&disks)), ["c", "b", "a"]);
+        assert_eq!(ids(&live_objects(&disks)), ["c", "b", "a"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Error, Path, Result};
 
-use super::Kind;
+use super::{Kind, differences};
 use crate::field::{Decision, Field, Variant};
 
 /// The generated enum `Change`, unless the kind has its own.
@@ -95,8 +95,7 @@ pub(super) fn without_ignored(kind: &Kind) -> Result<TokenStream> {
         quote! { #own(desired, observed, ignored) }
     } else {
         let fields = sent_together(kind)?;
-        let parts: Vec<_> =
-            kind.desired().filter_map(|field| field.keys.parts.as_ref().zip(Some(field))).collect();
+        let parts: Vec<_> = kind.desired().filter(|field| field.keys.parts.is_some()).collect();
         if fields.is_empty() && parts.is_empty() {
             return Ok(quote! {});
         }
@@ -106,11 +105,9 @@ pub(super) fn without_ignored(kind: &Kind) -> Result<TokenStream> {
             let (ident, name) = (&field.ident, &field.keys.name);
             quote! { kept.#ident.as_mut().is_some_and(|group| group.leave_ignored(#name, ignored)) }
         });
-        let of_parts = parts.into_iter().map(|(parts, field)| {
-            let (ident, name) = (&field.ident, &field.keys.name);
-            quote! {
-                ::kraken_aws::group::leave_ignored(#name, &mut kept.#ident, #parts(observed).as_ref(), ignored)
-            }
+        let of_parts = parts.into_iter().map(|field| {
+            let (ident, name, have) = (&field.ident, &field.keys.name, differences::observed(field));
+            quote! { ::kraken_aws::group::leave_ignored(#name, &mut kept.#ident, #have.as_ref(), ignored) }
         });
         quote! {
             let _ = observed;

@@ -48,6 +48,9 @@ pub(super) fn given_ty(field: &Field) -> TokenStream {
         Content::List(item) => quote! { ::kraken_spoke::Resolved<Vec<#item>> },
         Content::One(value) => quote! { ::kraken_spoke::Resolved<#value> },
         Content::Groups(group) => quote! { Vec<<#group as ::kraken_aws::AwsGroup>::Desired> },
+        Content::Other(group) if field.keys.parts.is_some() => {
+            quote! { ::kraken_aws::resolved::Joined<<#group as ::kraken_aws::group::Canonical>::Form> }
+        }
         Content::Other(group) => quote! { <#group as ::kraken_aws::AwsGroup>::Desired },
     }
 }
@@ -135,6 +138,7 @@ pub(super) fn resolved(field: &Field, is_optional: bool, option: &TokenStream, p
             };
         }
         Content::Groups(_) => quote! { ::kraken_aws::group::each },
+        Content::Other(_) if keys.parts.is_some() => quote! { ::kraken_aws::group::canonical },
         Content::Other(_) => quote! { ::kraken_aws::group::one },
     };
     if is_optional {

@@ -49,10 +49,10 @@ fn compared(kind: &Kind, field: &Field) -> Option<TokenStream> {
         return Some(quote! { #compare(desired, observed) });
     }
     let (name, desired) = (&field.keys.name, field.wanted());
-    if let (Some(parts), Decision::Change(variant)) = (&field.keys.parts, &field.decision) {
-        let (ident, change) = (&field.ident, changes::variant(kind, variant));
+    if let (Some(()), Decision::Change(variant)) = (field.keys.parts, &field.decision) {
+        let (ident, have, change) = (&field.ident, observed(field), changes::variant(kind, variant));
         return Some(quote! {
-            ::kraken_aws::group::differences(#name, &desired.#ident, #parts(observed).as_ref(), || #change)
+            ::kraken_aws::group::differences(#name, &desired.#ident, #have.as_ref(), || #change)
         });
     }
     if let (Some(()), Decision::Change(variant)) = (&field.keys.group, &field.decision) {

@@ -6,6 +6,7 @@ mod count;
 mod desired;
 mod differences;
 mod group;
+mod observed;
 mod resource;
 mod state;
 
@@ -19,6 +20,7 @@ use crate::{
 };
 
 pub(crate) use group::group;
+pub(crate) use observed::observed;
 
 /// A kind: the keys of its attribute and its fields.
 pub(crate) struct Kind {

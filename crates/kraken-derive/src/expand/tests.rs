@@ -323,15 +323,25 @@ fn rules_between_fields_are_in_the_schema() {
 fn the_parts_of_a_value_are_compared_and_ignored_one_by_one() {
     let code = code(quote! {
         #[field(
-            "action", resolve = Self::action => Joined<Action>, change = Act, parts = Self::observed, published("Actions")
+            "action", group, parts, change = Act, observed = action(), published("Actions")
         )]
         action: ActionSpec,
     });
     contains(
         &code,
+        &quote! { action: ::kraken_aws::group::canonical("action", &self.action, &mut validator), },
+    );
+    contains(
+        &code,
+        &quote! {
+            pub(crate) action: ::kraken_aws::resolved::Joined<<ActionSpec as ::kraken_aws::group::Canonical>::Form>,
+        },
+    );
+    contains(
+        &code,
         &quote! {
             ::kraken_aws::group::differences(
-                "action", &desired.action, Self::observed(observed).as_ref(), || Change::Act
+                "action", &desired.action, observed.action().as_ref(), || Change::Act
             )
         },
     );
@@ -339,10 +349,10 @@ fn the_parts_of_a_value_are_compared_and_ignored_one_by_one() {
         &code,
         &quote! {
             is_any |= ::kraken_aws::group::leave_ignored(
-                "action", &mut kept.action, Self::observed(observed).as_ref(), ignored
+                "action", &mut kept.action, observed.action().as_ref(), ignored
             );
         },
     );
-    let found = error(quote! { #[field("a", fixed, parts = Self::f, published())] a: Opt<String>, });
-    assert!(found.contains("`a` has parts, and is a required field"), "{found}");
+    let found = error(quote! { #[field("a", fixed, parts, published())] a: Opt<String>, });
+    assert!(found.contains("`a` has parts, and is a required group"), "{found}");
 }

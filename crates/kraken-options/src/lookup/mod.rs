@@ -124,7 +124,7 @@ pub(crate) fn one(steps: &[Step], data: &Value, budget: &mut Budget) -> Result<V
     let mut node = data;
     for (index, step) in steps.iter().enumerate() {
         let place = || place(steps.get(..index).unwrap_or_default());
-        node = follow(step, node).ok_or_else(|| why_not(step, node, place()))?;
+        node = follow(step, node).ok_or_else(|| failed_step(step, node, place()))?;
     }
     if node.is_null() {
         return Err(LookupReason::Null { at: place(steps) });
@@ -170,7 +170,7 @@ pub(crate) fn from_end(index: i64, length: usize) -> Option<usize> {
     if index < 0 { length.checked_sub(distance) } else { Some(distance) }
 }
 
-fn why_not(step: &Step, node: &Value, at: String) -> LookupReason {
+fn failed_step(step: &Step, node: &Value, at: String) -> LookupReason {
     let (key, is_index) = match step {
         Step::Segment(name) => (quote(name), !name.is_empty() && name.bytes().all(|c| c.is_ascii_digit())),
         Step::Key(name) => (quote(name), false),

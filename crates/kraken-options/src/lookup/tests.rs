@@ -81,7 +81,7 @@ fn an_error_lists_few_keys_and_no_values() {
 }
 
 #[test]
-fn an_empty_object_is_said_to_be_empty() {
+fn an_empty_object_is_reported_as_empty() {
     let error = Path::parse("x").unwrap().find(&json!({})).unwrap_err();
     assert_eq!(error.to_string(), "path x: \"x\" not found in the state (it is empty)");
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use secrecy::SecretString;
 
 use crate::dependency::Dependencies;
-use crate::governed::{Governed, Taken, restricted};
+use crate::governed::{Governed, RestrictedValue, restricted};
 use crate::option::{Opt, ValueFrom};
 use crate::problem::{Problem, ProblemKind};
 use crate::resolved::Resolved;
@@ -45,7 +45,7 @@ pub struct Resolver<'a> {
     public: bool,
     /// The settings of an account.
     pub(crate) governed: Option<&'a Governed>,
-    taken: Vec<Taken>,
+    taken: Vec<RestrictedValue>,
 }
 
 /// The result of a resolver.
@@ -60,7 +60,7 @@ pub struct Resolution {
     /// The path of every field that refers to a Secret, whether that has a value or not: `userData`, `rules[1].cidr`.
     pub secret_fields: BTreeSet<String>,
     /// The values of all restricted fields, if an account governs the spec.
-    pub taken: Vec<Taken>,
+    pub taken: Vec<RestrictedValue>,
 }
 
 impl<'a> Resolver<'a> {
@@ -94,7 +94,7 @@ impl<'a> Resolver<'a> {
     /// Records the value of a restricted field.
     fn record<T: OptionType>(&mut self, field: &str, value: &Resolved<T>, source: Option<&ValueFrom>) {
         if let Some(restricted) = self.governed.and_then(|governed| restricted(governed.fields, field)) {
-            self.taken.push(Taken::of(restricted, field, value, source));
+            self.taken.push(RestrictedValue::of(restricted, field, value, source));
         }
     }
 

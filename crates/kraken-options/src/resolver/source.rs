@@ -9,12 +9,13 @@ use super::Resolver;
 use crate::bounds::quote;
 use crate::dependency::Dependency;
 use crate::faults::{faults, strings_in};
+use crate::json_type::JsonType;
 use crate::option::ValueFrom;
 use crate::problem::ProblemKind;
 use crate::read;
 use crate::resolved::{Resolved, Sensitive};
 use crate::template::{Piece, Template};
-use crate::types::{JsonType, OptionType};
+use crate::types::OptionType;
 use crate::values::Found;
 
 /// The message for a malformed short reference.
@@ -144,7 +145,9 @@ impl<'a> Resolver<'a> {
         }
         let found = self.values.find(dependency);
         match found {
-            None => self.found(field.to_owned(), ProblemKind::Missing, self.values.why_missing(dependency)),
+            None => {
+                self.found(field.to_owned(), ProblemKind::Missing, self.values.cause_of_absence(dependency));
+            }
             Some(Found::Secret(text, _)) => self.secrets.push(text.clone()),
             Some(_) => {}
         }

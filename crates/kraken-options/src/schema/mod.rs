@@ -8,8 +8,9 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
+use crate::json_type::JsonType;
 use crate::option::{KeyRef, Opt, ResourceRef, ValueFrom};
-use crate::types::{JsonType, Text};
+use crate::types::Text;
 
 /// A kind, with or without a dot and a group.
 macro_rules! kind {

@@ -8,13 +8,13 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// Text of tokens of a grammar, which is often nearly valid.
-pub(crate) fn nearly(pieces: &'static [&'static str]) -> impl Strategy<Value = String> {
+pub(crate) fn tokens_of(pieces: &'static [&'static str]) -> impl Strategy<Value = String> {
     let piece = prop_oneof![4 => prop::sample::select(pieces).prop_map(str::to_owned), 1 => any::<char>().prop_map(String::from)];
     vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
 pub(crate) fn path_text() -> impl Strategy<Value = String> {
-    nearly(&[
+    tokens_of(&[
         "$", ".", "..", "[", "]", "['", "']", "[\"", "\"]", "\\", "a", "b.c", "0", "-1", "*", ":", ",", "?",
         "@", "@.a", "(", ")", "==", "<", "&&", "||", "!", "length(", "match(", "count(", "'a'", "1e5", " ",
         "\n", "$.a[?@.b", "ä",
@@ -22,7 +22,7 @@ pub(crate) fn path_text() -> impl Strategy<Value = String> {
 }
 
 pub(crate) fn template_text() -> impl Strategy<Value = String> {
-    nearly(&[
+    tokens_of(&[
         "{{",
         "}}",
         "{",

@@ -1,5 +1,6 @@
 //! An acquired lease.
 
+use jiff::Timestamp;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -7,12 +8,18 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 #[derive(Debug)]
 #[must_use = "a dropped guard releases the lease"]
 pub struct LeaseGuard {
+    pub(super) former_until: Option<Timestamp>,
     pub(super) lost: CancellationToken,
     pub(super) stop: DropGuard,
     pub(super) task: JoinHandle<()>,
 }
 
 impl LeaseGuard {
+    /// The latest time at which a former process can have worked, if it is known.
+    pub fn former_until(&self) -> Option<Timestamp> {
+        self.former_until
+    }
+
     /// Fires when the lease is lost: stop at once, because another replica may start.
     pub fn lost(&self) -> &CancellationToken {
         &self.lost

@@ -46,7 +46,7 @@ pub struct Reader {
 
 impl Reader {
     /// Records a successful read, and returns the delay before the next.
-    pub fn see(&mut self, found: Option<&Lease>, now: Instant) -> (Holder, Duration) {
+    pub fn record(&mut self, found: Option<&Lease>, now: Instant) -> (Holder, Duration) {
         // Without leader election there is no lease, or an old one with a mark.
         if found.map_or(!self.existed, is_unused) {
             *self = Self { holder: Holder::Alive, ..Self::default() };
@@ -118,7 +118,7 @@ mod tests {
     fn read(reads: &[(u64, Option<Lease>)]) -> Vec<Holder> {
         let (start, mut reader) = (Instant::now(), Reader::default());
         let at = |seconds: &u64| start + Duration::from_secs(*seconds);
-        reads.iter().map(|(seconds, found)| reader.see(found.as_ref(), at(seconds)).0).collect()
+        reads.iter().map(|(seconds, found)| reader.record(found.as_ref(), at(seconds)).0).collect()
     }
 
     #[test]
@@ -168,21 +168,21 @@ mod tests {
     fn a_failed_read_restarts_the_time_without_renewal() {
         let (start, mut reader) = (Instant::now(), Reader::default());
         let at = |seconds| start + Duration::from_secs(seconds);
-        reader.see(Some(&lease(1)), at(0));
-        reader.see(Some(&lease(2)), at(10));
+        reader.record(Some(&lease(1)), at(0));
+        reader.record(Some(&lease(2)), at(10));
         reader.failed();
         // The API server is available again after an hour, and the holder has not renewed yet.
-        assert_eq!(reader.see(Some(&lease(2)), at(3600)).0, Holder::Alive);
-        assert_eq!(reader.see(Some(&lease(3)), at(3605)).0, Holder::Alive);
+        assert_eq!(reader.record(Some(&lease(2)), at(3600)).0, Holder::Alive);
+        assert_eq!(reader.record(Some(&lease(3)), at(3605)).0, Holder::Alive);
     }
 
     #[test]
     fn the_read_interval_is_sufficient_to_observe_a_renewal() {
         let (start, mut reader) = (Instant::now(), Reader::default());
         let at = |seconds| start + Duration::from_secs(seconds);
-        assert_eq!(reader.see(Some(&lease(1)), at(0)).1, READ);
-        assert_eq!(reader.see(Some(&lease(2)), at(10)).1, READ);
-        assert_eq!(reader.see(Some(&lease(2)), at(20)).1, READ);
-        assert_eq!(reader.see(Some(&lease(2)), at(30)).1, Duration::from_secs(5));
+        assert_eq!(reader.record(Some(&lease(1)), at(0)).1, READ);
+        assert_eq!(reader.record(Some(&lease(2)), at(10)).1, READ);
+        assert_eq!(reader.record(Some(&lease(2)), at(20)).1, READ);
+        assert_eq!(reader.record(Some(&lease(2)), at(30)).1, Duration::from_secs(5));
     }
 }

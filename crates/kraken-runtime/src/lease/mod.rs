@@ -15,6 +15,7 @@ mod thread;
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use k8s_openapi::{api::coordination::v1::Lease as Object, apimachinery::pkg::apis::meta::v1::MicroTime};
 use kube::{Api, Client, api::PostParams};
 use tokio::{runtime::Handle, time::Instant};
@@ -25,7 +26,7 @@ pub use holder::{Holder, Reader};
 pub use thread::LeaseThread;
 
 use crate::errors::one_line;
-use record::{Decision, Observer, claim, decide, released};
+use record::{Decision, Observer, claim, decide, released, worked_until};
 
 /// The polling interval of a standby, unless the lease is very short: a released lease is acquired within it.
 const STANDBY_POLL: Duration = Duration::from_secs(2);
@@ -44,10 +45,11 @@ pub struct Lease {
 }
 
 /// Marks the lease `name`, if it exists, as unused, because its controller runs without leader election: a reader of
-/// the lease ([`Reader`]) would otherwise consider the controller stopped. A later leader removes the mark.
+/// the lease ([`Reader`]) would otherwise consider the controller stopped, and so would a later leader, for which the last renewal
+/// bounds the time at which a former process worked ([`LeaseGuard::former_until`]). The leader removes the mark.
 ///
 /// # Errors
-/// If the API server rejects the request; this only affects readers.
+/// If the API server rejects the request. The controller can run, but readers and a later leader consider it stopped.
 pub async fn leave_unused(
     client: Client,
     namespace: &str,
@@ -120,7 +122,7 @@ impl Lease {
             match attempt {
                 Ok(Attempt::Held(held)) => {
                     tracing::info!(lease = self.name, identity = self.identity, "acquired the lease");
-                    return Some(self.guard(*held, sent));
+                    return Some(self.guard(*held, sent, observer.former_until));
                 }
                 Ok(Attempt::Waiting { holder, left }) => {
                     pause = pause.min(left);
@@ -151,10 +153,10 @@ impl Lease {
         self.duration / 3
     }
 
-    fn guard(self, held: Object, renewed: Instant) -> LeaseGuard {
+    fn guard(self, held: Object, renewed: Instant, former_until: Option<Timestamp>) -> LeaseGuard {
         let (lost, stop) = (CancellationToken::new(), CancellationToken::new());
         let task = crate::task::spawn(self.hold(held, renewed, lost.clone(), stop.clone()));
-        LeaseGuard { lost, stop: stop.drop_guard(), task }
+        LeaseGuard { former_until, lost, stop: stop.drop_guard(), task }
     }
 
     /// Renews the lease until it is stopped, then releases it; or until it is lost.
@@ -177,12 +179,16 @@ impl Lease {
             }
             let sent = Instant::now();
             let give_up = renewed + self.step() * 2;
+            if sent >= give_up {
+                tracing::error!(lease = self.name, "lost the lease: it could not be renewed in time");
+                return lost.cancel();
+            }
             let renewal = async {
                 if fresh { self.write(Some(held.clone())).await } else { self.attempt(&mut observer).await }
             };
             let result = tokio::time::timeout_at(give_up, renewal).await;
             fresh = false;
-            due = Instant::now() + self.step() / 5;
+            due = give_up.min(Instant::now() + self.step() / 5);
             match result.unwrap_or_else(|elapsed| Err(elapsed.into())) {
                 Ok(Attempt::Held(object)) => {
                     (held, renewed, fresh) = (*object, sent, true);
@@ -195,10 +201,6 @@ impl Lease {
                 Ok(Attempt::Beaten) => {}
                 Err(error) => tracing::warn!(lease = self.name, "failed to renew the lease: {error}"),
             }
-            if !fresh && Instant::now() >= give_up {
-                tracing::error!(lease = self.name, "lost the lease: it could not be renewed in time");
-                return lost.cancel();
-            }
         }
     }
 
@@ -206,11 +208,17 @@ impl Lease {
     async fn attempt(&self, observer: &mut Observer) -> Result<Attempt, LeaseError> {
         let found = tokio::time::timeout(self.step(), self.api.get_opt(self.name)).await??;
         let now = Instant::now();
-        let since = observer.see(found.as_ref(), now);
+        let since = observer.record(found.as_ref(), now);
         let unchanged = now.duration_since(since);
-        match decide(found.as_ref(), &self.identity, self.duration, unchanged, crate::clock::now()) {
+        let clock = crate::clock::now();
+        match decide(found.as_ref(), &self.identity, self.duration, unchanged, clock) {
             Decision::Wait { holder, left } => Ok(Attempt::Waiting { holder, left }),
-            Decision::Create | Decision::Take | Decision::Renew => self.write(found).await,
+            Decision::Create | Decision::Take => {
+                // Before the write, whose response may be lost: the next attempt finds the lease held by this replica.
+                observer.former_until = Some(worked_until(found.as_ref(), self.duration, clock));
+                self.write(found).await
+            }
+            Decision::Renew => self.write(found).await,
         }
     }
 

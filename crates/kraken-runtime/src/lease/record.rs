@@ -16,7 +16,7 @@ use k8s_openapi::{
 };
 use tokio::time::Instant;
 
-use super::holder::unused_annotation;
+use super::holder::{is_unused, unused_annotation};
 
 /// The duration of a released lease: the next candidate does not wait.
 const RELEASED_SECONDS: i32 = 1;
@@ -60,10 +60,8 @@ pub(super) fn decide(
     if holder == me {
         return Decision::Renew;
     }
-    let seconds = spec.and_then(|spec| spec.lease_duration_seconds).and_then(|s| u64::try_from(s).ok());
-    let duration = seconds.filter(|s| *s > 0).map_or(usual, Duration::from_secs);
-    let renewed = spec.and_then(|spec| spec.renew_time.as_ref()).map(|renewed| renewed.0);
-    let silent = renewed.and_then(|renewed| Duration::try_from(clock.duration_since(renewed)).ok());
+    let duration = duration_of(lease, usual);
+    let silent = renewal_of(lease).and_then(|renewed| Duration::try_from(clock.duration_since(renewed)).ok());
     let enough = match silent.unwrap_or_default() {
         silent if silent > duration + CLOCKS_APART => Duration::ZERO,
         // Longer than the renewal interval, a third of the duration, plus a fifth of it for the request.
@@ -74,15 +72,39 @@ pub(super) fn decide(
     if left.is_zero() { Decision::Take } else { Decision::Wait { holder: holder.to_owned(), left } }
 }
 
+fn duration_of(lease: &Lease, usual: Duration) -> Duration {
+    let seconds = lease.spec.as_ref().and_then(|spec| spec.lease_duration_seconds);
+    let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
+    seconds.map_or(usual, Duration::from_secs)
+}
+
+fn renewal_of(lease: &Lease) -> Option<Timestamp> {
+    lease.spec.as_ref().and_then(|spec| spec.renew_time.as_ref()).map(|renewed| renewed.0)
+}
+
+/// The latest time at which a former process can have worked, according to an observed lease that this replica can acquire:
+/// `now` if the lease has no renewal time or was not used. If there is no lease, there was no former process.
+pub(super) fn worked_until(found: Option<&Lease>, usual: Duration, now: Timestamp) -> Timestamp {
+    let Some(lease) = found else { return Timestamp::MIN };
+    let Some(renewed) = renewal_of(lease).filter(|_| !is_unused(lease)) else { return now };
+    let holder = lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref());
+    let is_held = holder.is_some_and(|holder| !holder.is_empty());
+    // A holder stops after two thirds of the duration without a renewal.
+    let rest = if is_held { duration_of(lease, usual) * 2 / 3 } else { Duration::ZERO };
+    renewed.checked_add(rest).map_or(now, |worked| worked.min(now))
+}
+
 /// Remembers when the lease was last observed to change.
 #[derive(Debug, Default)]
 pub(super) struct Observer {
     last: Option<(String, Instant)>,
+    /// The latest time at which a former process can have worked, according to the lease before the last attempt to acquire it.
+    pub(super) former_until: Option<Timestamp>,
 }
 
 impl Observer {
     /// Records the observed lease and returns since when it has been unchanged.
-    pub(super) fn see(&mut self, found: Option<&Lease>, now: Instant) -> Instant {
+    pub(super) fn record(&mut self, found: Option<&Lease>, now: Instant) -> Instant {
         let version = found.and_then(|lease| lease.metadata.resource_version.clone()).unwrap_or_default();
         match &self.last {
             Some((last, since)) if *last == version => *since,
@@ -222,10 +244,28 @@ mod tests {
         let mut observer = Observer::default();
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        assert_eq!(observer.see(Some(&version("1")), at(0)), at(0));
-        assert_eq!(observer.see(Some(&version("1")), at(14)), at(0));
-        assert_eq!(observer.see(Some(&version("2")), at(15)), at(15));
-        assert_eq!(observer.see(None, at(16)), at(16));
+        assert_eq!(observer.record(Some(&version("1")), at(0)), at(0));
+        assert_eq!(observer.record(Some(&version("1")), at(14)), at(0));
+        assert_eq!(observer.record(Some(&version("2")), at(15)), at(15));
+        assert_eq!(observer.record(None, at(16)), at(16));
+    }
+
+    #[test]
+    fn a_former_process_worked_until_its_lease_was_released_or_it_had_to_stop() {
+        let (held, now) = (held_by("you"), second(1000).0);
+        let until = |found: Option<&Lease>, now| worked_until(found, USUAL, now);
+        assert_eq!(
+            until(Some(&held), now),
+            second(20).0,
+            "two thirds of its duration after the last renewal"
+        );
+        assert_eq!(until(Some(&released(held.clone(), second(5))), now), second(5).0);
+        assert_eq!(until(Some(&held), second(3).0), second(3).0, "it was deleted, or another clock differs");
+        assert_eq!(until(None, now), Timestamp::MIN);
+        assert_eq!(until(Some(&Lease::default()), now), now, "it has no renewal time");
+        let mut unused = held;
+        unused.metadata.annotations = Some([(unused_annotation(), String::new())].into());
+        assert_eq!(until(Some(&unused), now), now, "its controller ran without leader election since");
     }
 
     #[test]

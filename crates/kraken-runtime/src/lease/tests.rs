@@ -30,6 +30,8 @@ pub(crate) struct Server {
 pub(crate) struct Link {
     /// Requests are lost.
     pub(crate) down: Arc<AtomicBool>,
+    /// Requests fail after 300 ms.
+    slow_errors: Arc<AtomicBool>,
     /// The next write arrives, and its response is lost.
     swallow: Arc<AtomicBool>,
 }
@@ -72,6 +74,10 @@ impl Server {
             async move {
                 if link.down.load(Ordering::SeqCst) {
                     std::future::pending::<()>().await;
+                }
+                if link.slow_errors.load(Ordering::SeqCst) {
+                    tokio::time::sleep(Duration::from_millis(300)).await;
+                    return Err(std::io::Error::other("connection reset"));
                 }
                 let method = request.method().clone();
                 let body = request.into_body().collect_bytes().await.unwrap();
@@ -117,6 +123,20 @@ async fn a_standby_acquires_a_released_lease_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_leader_knows_how_long_the_former_one_can_have_worked() {
+    let server = Server::default();
+    let former = acquire(server.candidate("a", &Link::default())).await;
+    assert_eq!(former.former_until(), Some(Timestamp::MIN), "there was none");
+    former.release().await;
+    let released = server.lease.lock().as_ref().unwrap()["spec"]["renewTime"].clone();
+    // The lease is this replica's when it is read again.
+    let link = Link::default();
+    link.swallow.store(true, Ordering::SeqCst);
+    let leader = acquire(server.candidate("b", &link)).await;
+    assert_eq!(leader.former_until(), Some(released.as_str().unwrap().parse().unwrap()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_disconnected_leader_stops_before_its_successor_starts() {
     let server = Server::default();
     let link = Link::default();
@@ -130,6 +150,19 @@ async fn a_disconnected_leader_stops_before_its_successor_starts() {
     assert!(cut.elapsed() <= Duration::from_secs(10));
     assert!(within(20, standby).await.is_some(), "no replica leads");
     assert_eq!(server.holder(), "b");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_stops_two_thirds_of_the_duration_after_its_last_renewal() {
+    let server = Server::default();
+    let link = Link::default();
+    let leader = acquire(server.candidate("a", &link)).await;
+    // The last renewal was two seconds ago.
+    tokio::time::sleep(Duration::from_secs(62)).await;
+    link.slow_errors.store(true, Ordering::SeqCst);
+    let failing = Instant::now();
+    leader.lost().cancelled().await;
+    assert!(failing.elapsed() <= Duration::from_secs(8), "a successor counts on it: {:?}", failing.elapsed());
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,8 +6,8 @@ use kube::{Resource, api::ObjectMeta, runtime::watcher};
 use parking_lot::RwLock;
 
 use super::{
-    kept::Kept,
     store::{Change, ObjectKey, Store},
+    stored::Stored,
 };
 use crate::{
     hash::{HashMap, HashSet},
@@ -15,11 +15,11 @@ use crate::{
 };
 
 /// An object that a watch delivered, with its stored form; or its metadata, and why it does not decode.
-pub(super) type Opened<K> = Result<(Arc<K>, Kept<K>), (Box<ObjectMeta>, String)>;
+pub(super) type Opened<K> = Result<(Arc<K>, Stored<K>), (Box<ObjectMeta>, String)>;
 
 /// Applies the events of one watch to a store that watches of other namespaces may share.
 pub(super) struct Follower<K> {
-    objects: Arc<RwLock<HashMap<ObjectKey, Kept<K>>>>,
+    objects: Arc<RwLock<HashMap<ObjectKey, Stored<K>>>>,
     /// The keys that this watch added, so that a new list reveals deletions.
     mine: HashSet<ObjectKey>,
     /// The keys of the current list, if one is being read.
@@ -29,6 +29,11 @@ pub(super) struct Follower<K> {
 impl<K> Follower<K> {
     pub(super) fn of(store: &Store<K>) -> Self {
         Self { objects: store.objects.clone(), mine: HashSet::default(), listed: None }
+    }
+
+    /// Whether the watch has returned this object and it still exists, whether or not it decodes.
+    pub(super) fn knows(&self, key: &ObjectKey) -> bool {
+        self.mine.contains(key)
     }
 }
 
@@ -42,7 +47,7 @@ impl<K: Resource> Follower<K> {
         match event {
             watcher::Event::Init => self.listed = Some(HashSet::default()),
             watcher::Event::InitApply(object) | watcher::Event::Apply(object) => match open(object) {
-                Ok((object, kept)) => self.applied(object, kept, seen),
+                Ok((object, stored)) => self.applied(object, stored, seen),
                 Err((meta, error)) => self.invalid(meta, error, seen),
             },
             watcher::Event::Delete(object) => match open(object) {
@@ -67,13 +72,16 @@ impl<K: Resource> Follower<K> {
         }
     }
 
-    fn applied(&mut self, object: Arc<K>, kept: Kept<K>, seen: &impl Fn(Change<K>)) {
+    fn applied(&mut self, object: Arc<K>, stored: Stored<K>, seen: &impl Fn(Change<K>)) {
         let key = ObjectKey::of(object.meta());
-        let before = self.objects.write().insert(key.clone(), kept);
-        let before = before.map(|kept| kept.open(&key));
+        let before = self.objects.write().insert(key.clone(), stored);
+        let before = before.map(|stored| stored.open(&key));
         self.note(key);
         if before.as_ref().is_some_and(|b| b.meta().resource_version == object.meta().resource_version) {
-            return; // a new list of known objects
+            if self.listed.is_some() {
+                seen(Change::Listed(object));
+            }
+            return;
         }
         seen(Change::Applied(object, before));
     }
@@ -84,13 +92,13 @@ impl<K: Resource> Follower<K> {
         seen(Change::Invalid(meta, error));
     }
 
-    /// Whether it was known.
-    fn gone(&mut self, key: &ObjectKey, seen: &impl Fn(Change<K>)) -> bool {
+    /// Deletes an object. Returns whether the store had it.
+    pub(super) fn gone(&mut self, key: &ObjectKey, seen: &impl Fn(Change<K>)) -> bool {
         self.mine.remove(key);
         let before = self.objects.write().remove(key);
         let was_known = before.is_some();
-        if let Some(kept) = before {
-            seen(Change::Deleted(kept.open(key)));
+        if let Some(stored) = before {
+            seen(Change::Deleted(stored.open(key)));
         }
         was_known
     }

@@ -4,10 +4,12 @@
 //! affects only its own watch, and an object that cannot be decoded is reported and skipped.
 
 mod follower;
-mod kept;
+mod guarded;
 mod outage;
 mod raw;
+mod routes;
 mod store;
+mod stored;
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -15,22 +17,26 @@ use futures::StreamExt;
 use kube::{
     Api, Client, Resource,
     api::ObjectMeta,
-    core::{ApiResource, DeserializeGuard, NamespaceResourceScope, PartialObjectMeta},
+    core::{ApiResource, NamespaceResourceScope, PartialObjectMeta},
     runtime::watcher,
 };
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    clock,
     metrics::Metrics,
     mutants::{self, Mutant},
     serve::Health,
 };
 use follower::{Follower, Opened};
-use kept::{Decode, Kept, essential};
+use guarded::Guarded;
 use outage::Outage;
 pub use raw::RawObject;
+use routes::Router;
+pub use routes::Routes;
 pub use store::{Change, ObjectKey, Store, version};
+use stored::{Decode, Stored, essential};
 
 /// The shared settings of all watches of a process.
 #[derive(Clone, Debug)]
@@ -57,35 +63,44 @@ impl Debug for KubeClient {
     }
 }
 
+/// A namespaced kind whose type is known at compile time.
+pub trait NamespacedKind:
+    Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + Sync + 'static
+{
+}
+
+impl<K> NamespacedKind for K where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + Sync + 'static
+{
+}
+
 impl Watches {
     /// Watches whole objects of one kind. `seen` is called for every change, in order, and must not block.
-    pub fn objects<K>(
+    pub fn objects<K: NamespacedKind + DeserializeOwned>(
         &self,
         kind: &'static str,
         config: &watcher::Config,
         seen: impl Fn(Change<K>) + Send + Sync + Clone + 'static,
-    ) -> Store<K>
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-            + DeserializeOwned
-            + Clone
-            + Debug
-            + Send
-            + Sync
-            + 'static,
-    {
-        let open = |guard: DeserializeGuard<K>| {
-            let mut object = guard.0.map_err(|error| (Box::new(error.metadata), error.error))?;
-            // managedFields are most of an object's bytes and are not used.
-            object.meta_mut().managed_fields = None;
-            let object = Arc::new(object);
-            Ok((object.clone(), Kept::Whole(object)))
-        };
-        self.spawn(kind, self.apis(Api::all, Api::namespaced), config, seen, open)
+    ) -> Store<K> {
+        let apis: Vec<Api<Guarded<K>>> = self.apis(Api::all, Api::namespaced);
+        let store = Store::default();
+        self.spawn(kind, apis, config, || following(store.clone(), seen.clone(), whole::<K>));
+        store
+    }
+
+    /// Watches whole objects of one kind, for the stores of these routes.
+    pub fn routed_objects<K: NamespacedKind + DeserializeOwned>(
+        &self,
+        kind: &'static str,
+        routes: &Routes<K>,
+    ) {
+        let apis: Vec<Api<Guarded<K>>> = self.apis(Api::all, Api::namespaced);
+        let config = watcher::Config::default().labels(&routes.selector());
+        self.spawn(kind, apis, &config, || routing(Router::of(routes), whole::<K>));
     }
 
     /// Watches whole objects of a kind that is known only at run time; `decode` converts each to the type that the store returns, or
-    /// fails with a reason. The store keeps the text, so each access decodes.
+    /// fails with a reason. The store keeps the text, so each access decodes, except in a simulation.
     pub fn decoded<K>(
         &self,
         kind: &'static str,
@@ -96,36 +111,50 @@ impl Watches {
     where
         K: Resource + Send + Sync + 'static,
     {
-        let apis = self.apis(
+        let apis: Vec<Api<RawObject>> = self.apis(
             |client| Api::all_with(client, resource),
             |client, namespace| Api::namespaced_with(client, namespace, resource),
         );
         let decode: Decode<K> = Arc::new(decode);
         let open = move |raw: RawObject| {
             let object = Arc::new(decode(&raw)?);
-            Ok((object, Kept::Raw(Box::new(raw), decode.clone())))
+            let raw = Box::new(raw);
+            let stored = if clock::is_simulated() {
+                Stored::Both(raw, object.clone())
+            } else {
+                Stored::Raw(raw, decode.clone())
+            };
+            Ok((object, stored))
         };
-        self.spawn(kind, apis, &watcher::Config::default(), seen, open)
+        let (store, config) = (Store::default(), watcher::Config::default());
+        self.spawn(kind, apis, &config, || following(store.clone(), seen.clone(), open.clone()));
+        store
     }
 
     /// Watches only the metadata of one kind; bodies are read on demand. Only the identity and version, the owners, and
     /// Kraken's own labels and annotations are kept: the annotation of `kubectl apply` contains the whole object,
     /// including the values of a Secret.
-    pub fn metadata<K>(
+    pub fn metadata<K: NamespacedKind>(
         &self,
         kind: &'static str,
         config: &watcher::Config,
         seen: impl Fn(Change<PartialObjectMeta<K>>) + Send + Sync + Clone + 'static,
-    ) -> Store<PartialObjectMeta<K>>
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + Sync + 'static,
-    {
-        let open = |mut object: PartialObjectMeta<K>| {
-            object.metadata = essential(object.metadata);
-            let object = Arc::new(object);
-            Ok((object.clone(), Kept::metadata(object)))
-        };
-        self.spawn(kind, self.apis(Api::all, Api::namespaced), config, seen, open)
+    ) -> Store<PartialObjectMeta<K>> {
+        let apis: Vec<Api<PartialObjectMeta<K>>> = self.apis(Api::all, Api::namespaced);
+        let store = Store::default();
+        self.spawn(kind, apis, config, || following(store.clone(), seen.clone(), only_metadata::<K>));
+        store
+    }
+
+    /// Watches only the metadata of one kind, as [`Self::metadata`] does, for the stores of these routes.
+    pub fn routed_metadata<K: NamespacedKind>(
+        &self,
+        kind: &'static str,
+        routes: &Routes<PartialObjectMeta<K>>,
+    ) {
+        let apis: Vec<Api<PartialObjectMeta<K>>> = self.apis(Api::all, Api::namespaced);
+        let config = watcher::Config::default().labels(&routes.selector());
+        self.spawn(kind, apis, &config, || routing(Router::of(routes), only_metadata::<K>));
     }
 
     /// Where to watch: everywhere, or in each of the namespaces.
@@ -140,24 +169,20 @@ impl Watches {
         self.namespaces.iter().map(|namespace| namespaced(self.client.0.clone(), namespace)).collect()
     }
 
-    fn spawn<W, K>(
+    /// Starts the watches. Each passes its events to a function of its own, which `follow` creates.
+    fn spawn<W, F>(
         &self,
         kind: &'static str,
         apis: Vec<Api<W>>,
         config: &watcher::Config,
-        seen: impl Fn(Change<K>) + Send + Sync + Clone + 'static,
-        open: impl Fn(W) -> Opened<K> + Send + Sync + Clone + 'static,
-    ) -> Store<K>
-    where
+        follow: impl Fn() -> F,
+    ) where
         W: Resource + DeserializeOwned + Clone + Debug + Send + 'static,
-        K: Resource + Send + Sync + 'static,
+        F: FnMut(watcher::Event<W>) + Send + 'static,
     {
-        let store = Store::default();
         for api in apis {
             let beat = self.health.register_watch(kind);
-            let (metrics, shutdown, seen) = (self.metrics.clone(), self.shutdown.clone(), seen.clone());
-            let open = open.clone();
-            let mut follower = Follower::of(&store);
+            let (metrics, shutdown, mut follow) = (self.metrics.clone(), self.shutdown.clone(), follow());
             let mut events = Box::pin(watcher(api, config.clone()));
             crate::task::spawn(async move {
                 let mut outage = Outage::default();
@@ -170,7 +195,7 @@ impl Watches {
                                 outage.ended(kind);
                                 beat.beat();
                             }
-                            follower.follow(event, &open, &seen);
+                            follow(event);
                             if done {
                                 beat.synced();
                             }
@@ -191,8 +216,40 @@ impl Watches {
                 }
             });
         }
-        store
     }
+}
+
+/// Applies the events of a watch to one store.
+fn following<W, K: Resource>(
+    store: Store<K>,
+    seen: impl Fn(Change<K>),
+    open: impl Fn(W) -> Opened<K>,
+) -> impl FnMut(watcher::Event<W>) {
+    let mut follower = Follower::of(&store);
+    move |event| follower.follow(event, &open, &seen)
+}
+
+/// Applies the events of a watch to the stores of several routes.
+fn routing<W: Resource, K: Resource>(
+    mut router: Router<K>,
+    open: impl Fn(W) -> Opened<K>,
+) -> impl FnMut(watcher::Event<W>) {
+    move |event| router.follow(event, &open)
+}
+
+fn whole<K: Resource>(guard: Guarded<K>) -> Opened<K> {
+    let mut object = guard.0.0.map_err(|error| (Box::new(error.metadata), error.error))?;
+    // managedFields are most of an object's bytes and are not used.
+    object.meta_mut().managed_fields = None;
+    let object = Arc::new(object);
+    Ok((object.clone(), Stored::Whole(object)))
+}
+
+#[allow(clippy::unnecessary_wraps)] // the form of objects that may not decode
+fn only_metadata<K>(mut object: PartialObjectMeta<K>) -> Opened<PartialObjectMeta<K>> {
+    object.metadata = essential(object.metadata);
+    let object = Arc::new(object);
+    Ok((object.clone(), Stored::metadata(object)))
 }
 
 #[cfg(test)]

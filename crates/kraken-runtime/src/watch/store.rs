@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kube::{Resource, api::ObjectMeta};
 use parking_lot::RwLock;
 
-use super::{RawObject, kept::Kept};
+use super::{RawObject, stored::Stored};
 use crate::hash::HashMap;
 
 /// The name of a namespaced object.
@@ -38,7 +38,7 @@ impl std::fmt::Display for ObjectKey {
 /// The objects of one kind that the watch last observed. Clones share the same store.
 #[derive(Debug)]
 pub struct Store<K> {
-    pub(super) objects: Arc<RwLock<HashMap<ObjectKey, Kept<K>>>>,
+    pub(super) objects: Arc<RwLock<HashMap<ObjectKey, Stored<K>>>>,
 }
 
 impl<K> Clone for Store<K> {
@@ -56,17 +56,17 @@ impl<K> Default for Store<K> {
 impl<K> Store<K> {
     /// The object, if the watch has returned it.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.objects.read().get(key).map(|kept| kept.open(key))
+        self.objects.read().get(key).map(|stored| stored.open(key))
     }
 
     /// All objects, in no particular order.
     pub fn all(&self) -> Vec<Arc<K>> {
-        self.objects.read().iter().map(|(key, kept)| kept.open(key)).collect()
+        self.objects.read().iter().map(|(key, stored)| stored.open(key)).collect()
     }
 
     /// Calls `visit` with each object of a watch of [`Watches::decoded`](super::Watches::decoded), without decoding it.
     pub fn visit_raw(&self, mut visit: impl FnMut(&RawObject)) {
-        self.objects.read().values().filter_map(Kept::raw).for_each(&mut visit);
+        self.objects.read().values().filter_map(Stored::raw).for_each(&mut visit);
     }
 
     /// The number of objects.
@@ -85,6 +85,9 @@ impl<K> Store<K> {
 pub enum Change<K> {
     /// An object was created or changed; the second value is the previous object, if known.
     Applied(Arc<K>, Option<Arc<K>>),
+    /// A new list has a known object in the known version. If this process wrote a newer version before, a backup of the
+    /// API server was restored before the watch returned that version, which no other event reveals.
+    Listed(Arc<K>),
     /// An object was deleted.
     Deleted(Arc<K>),
     /// An object cannot be decoded: its metadata and the cause. It is reported again when such an object is deleted.
@@ -95,7 +98,7 @@ impl<K: Resource> Change<K> {
     /// The metadata of the object concerned.
     pub fn meta(&self) -> &ObjectMeta {
         match self {
-            Self::Applied(object, _) | Self::Deleted(object) => object.meta(),
+            Self::Applied(object, _) | Self::Listed(object) | Self::Deleted(object) => object.meta(),
             Self::Invalid(meta, _) => meta,
         }
     }

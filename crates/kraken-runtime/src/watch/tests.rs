@@ -30,12 +30,13 @@ fn followed(events: Vec<watcher::Event<ConfigMap>>) -> (Vec<String>, Store<Confi
                     Err((Box::new(object.metadata), "bad".to_owned()))
                 } else {
                     let object = Arc::new(object);
-                    Ok((object.clone(), Kept::Whole(object)))
+                    Ok((object.clone(), Stored::Whole(object)))
                 }
             },
             &|change: Change<ConfigMap>| {
                 let what = match &change {
                     Change::Applied(..) => "applied",
+                    Change::Listed(_) => "listed",
                     Change::Deleted(_) => "deleted",
                     Change::Invalid(..) => "invalid",
                 };
@@ -72,6 +73,18 @@ async fn watched(
     answer: impl Fn(usize, &str) -> (u16, serde_json::Value) + Send + Sync + 'static,
     time: Duration,
 ) -> (usize, Health) {
+    let start = |watches: &Watches| {
+        let _store = watches.objects::<ConfigMap>("ConfigMap", &watcher::Config::default(), drop);
+    };
+    watched_by(start, answer, time).await
+}
+
+/// The same with another watch.
+async fn watched_by(
+    start: impl FnOnce(&Watches),
+    answer: impl Fn(usize, &str) -> (u16, serde_json::Value) + Send + Sync + 'static,
+    time: Duration,
+) -> (usize, Health) {
     let requests = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let (counted, answer) = (requests.clone(), Arc::new(answer));
     let server = tower::service_fn(move |request: http::Request<kube::client::Body>| {
@@ -88,7 +101,7 @@ async fn watched(
         health: health.clone(),
         metrics: Metrics::new("test"),
     };
-    let _store = watches.objects::<ConfigMap>("ConfigMap", &watcher::Config::default(), drop);
+    start(&watches);
     tokio::time::sleep(time).await;
     watches.shutdown.cancel();
     (requests.load(std::sync::atomic::Ordering::SeqCst), health)
@@ -125,6 +138,29 @@ async fn a_forbidden_watch_with_an_allowed_list_is_retried_with_backoff() {
     assert!(complaints[0].starts_with("the watch of ConfigMap has failed for "), "{complaints:?}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn one_watch_fills_the_stores_of_all_routes() {
+    let mut routes = Routes::<ConfigMap>::by("app");
+    let stores = ["b", "a", "c"].map(|value| routes.add(value, drop));
+    let answer = |_, query: &str| {
+        assert!(query.contains("labelSelector=app+in+%28a%2Cb%2Cc%29"), "{query}");
+        if query.contains("watch=true") {
+            return refusal(403);
+        }
+        let item = |name: &str, app: &str| {
+            serde_json::json!({"metadata": {"namespace": "ns", "name": name, "resourceVersion": "1",
+                "labels": {"app": app}}})
+        };
+        let items = [item("x", "a"), item("y", "b"), item("z", "b")];
+        (200, serde_json::json!({"metadata": {"resourceVersion": "1"}, "items": items}))
+    };
+    let start = |watches: &Watches| watches.routed_objects("ConfigMap", &routes);
+    let (requests, health) = watched_by(start, answer, Duration::from_millis(100)).await;
+    assert_eq!(requests, 2, "a list and a watch");
+    assert!(health.missing().is_empty());
+    assert_eq!(stores.map(|store| store.len()), [2, 1, 0]);
+}
+
 #[test]
 fn a_relist_reports_deletions_during_an_outage() {
     use watcher::Event::{Init, InitApply, InitDone};
@@ -137,7 +173,7 @@ fn a_relist_reports_deletions_during_an_outage() {
         InitApply(config_map("b", "2")),
         InitDone,
     ]);
-    assert_eq!(log, ["applied a", "applied b", "deleted a"]);
+    assert_eq!(log, ["applied a", "applied b", "listed b", "deleted a"]);
     assert_eq!(store.len(), 1);
 }
 

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    fault::{Fault, quoted},
+    cause::quoted,
+    fault::Fault,
     kinds::{Kind, Kinds, Nature},
     meta,
     schema::{Place, apply_defaults, drop_nulls, prune, validate},

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::{
     Inner, State,
-    fault::{Cause, Fault, deleted},
+    cause::Cause,
+    fault::{Fault, deleted},
     kinds::{Kind, Nature},
     meta,
     request::{Query, Target, dry_run_cause},

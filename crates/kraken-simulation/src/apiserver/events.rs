@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::fault::Cause;
+use super::cause::Cause;
 
 /// The validation errors of a new or changed Event.
 pub(super) fn check(event: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
@@ -148,10 +148,10 @@ fn shown(field: &str, value: &Value) -> String {
         Value::Object(_) => {
             let fields: Vec<String> = fields
                 .iter()
-                .map(|(go, name)| format!("{go:?}:{}", super::fault::quoted(of(name))))
+                .map(|(go, name)| format!("{go:?}:{}", super::cause::quoted(of(name))))
                 .collect();
             format!("{{{}}}", fields.join(","))
         }
-        other => super::fault::shown(other),
+        other => super::cause::shown(other),
     }
 }

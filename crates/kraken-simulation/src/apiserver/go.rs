@@ -49,14 +49,14 @@ pub(super) fn syntax(value: &Value) -> String {
         Value::Null => "interface {}(nil)".to_owned(),
         Value::Bool(value) => value.to_string(),
         Value::Number(number) => number_of(number),
-        Value::String(text) => super::fault::quoted(text),
+        Value::String(text) => super::cause::quoted(text),
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(syntax).collect();
             format!("[]interface {{}}{{{}}}", items.join(", "))
         }
         Value::Object(map) => {
             let field =
-                |(key, value): (&String, &Value)| format!("{}:{}", super::fault::quoted(key), syntax(value));
+                |(key, value): (&String, &Value)| format!("{}:{}", super::cause::quoted(key), syntax(value));
             let fields: Vec<String> = map.iter().map(field).collect();
             format!("map[string]interface {{}}{{{}}}", fields.join(", "))
         }

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    fault::{Cause, Fault},
+    cause::Cause,
+    fault::Fault,
     kinds::{Kind, Kinds},
     schema::{Place, prune, validate},
 };
@@ -209,7 +210,7 @@ pub(super) fn check_update(new: &Value, old: &Value) -> Vec<Cause> {
             all.filter_map(Value::as_str).map(str::to_owned).collect()
         };
         let (new, old) = (of(new), of(old));
-        let extra: Vec<String> = new.difference(&old).map(|name| super::fault::quoted(name)).collect();
+        let extra: Vec<String> = new.difference(&old).map(|name| super::cause::quoted(name)).collect();
         if !extra.is_empty() {
             let why = format!(
                 "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",

@@ -6,6 +6,7 @@
 //! have the same responses.
 
 mod apply;
+mod cause;
 mod controllers;
 mod decode;
 mod delete;
@@ -19,6 +20,7 @@ mod meta;
 mod operations;
 mod patch;
 mod read;
+mod reply;
 mod request;
 mod scale;
 mod schema;
@@ -43,9 +45,9 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 pub use kinds::Kinds;
+pub use reply::{Events, Reply};
 pub use schema::SchemaError;
 pub use service::{Connection, Service};
-pub use watch::{Events, Reply};
 
 use delete::Deleted;
 use fault::Fault;
@@ -88,8 +90,8 @@ struct State {
     cache_lag: Option<Duration>,
     /// How far the watches of a client are behind, by kind.
     lags: BTreeMap<(u64, usize), Duration>,
-    /// How often something happened that concerns the controllers of Kubernetes.
-    concerns: u64,
+    /// The number of changes that concern the controllers of Kubernetes.
+    controller_changes: u64,
     changed: Arc<Notify>,
 }
 
@@ -122,7 +124,7 @@ impl ApiServer {
             compactions: 0,
             cache_lag: None,
             lags: BTreeMap::new(),
-            concerns: 0,
+            controller_changes: 0,
             changed: Arc::default(),
         };
         let inner = Inner { kinds, changed: state.changed.clone(), state: Mutex::new(state) };
@@ -248,14 +250,14 @@ impl ApiServer {
         let mut state = self.0.state.lock();
         state.store.compact();
         state.compactions += 1;
-        state.wake_all();
+        state.notify_all_watches();
     }
 
     /// Breaks every open watch, as a restart of the server or of a load balancer does.
     pub fn cut_watches(&self) {
         let mut state = self.0.state.lock();
         state.cuts += 1;
-        state.wake_all();
+        state.notify_all_watches();
     }
 
     /// A backup of the current state.
@@ -274,8 +276,8 @@ impl ApiServer {
             state.compactions += 1;
         }
         state.cuts += 1;
-        state.wake_all();
-        state.concern();
+        state.notify_all_watches();
+        state.notify_controllers();
     }
 
     /// The staleness of lists with version 0; `None` for none.
@@ -286,7 +288,7 @@ impl ApiServer {
 
 impl State {
     /// Something of this kind was written.
-    fn wake(&mut self, kind: usize) {
+    fn notify_watches(&mut self, kind: usize) {
         if let Some(sleepers) = self.sleepers.get_mut(kind) {
             for waker in std::mem::take(sleepers).into_values() {
                 waker.wake();
@@ -295,12 +297,12 @@ impl State {
     }
 
     /// Something happened that concerns the controllers of Kubernetes.
-    fn concern(&mut self) {
-        self.concerns += 1;
+    fn notify_controllers(&mut self) {
+        self.controller_changes += 1;
         self.changed.notify_waiters();
     }
 
-    fn wake_all(&mut self) {
+    fn notify_all_watches(&mut self) {
         for sleepers in &mut self.sleepers {
             for waker in std::mem::take(sleepers).into_values() {
                 waker.wake();

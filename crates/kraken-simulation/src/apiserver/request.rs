@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use http::{HeaderMap, Method, header};
 
 use super::{
-    fault::{Cause, Fault},
+    cause::Cause,
+    fault::Fault,
     kinds::{Kind, Kinds},
 };
 

@@ -15,7 +15,7 @@ use std::{
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::Bytes;
-use kraken_simulator::hook::{Answer, Call, Hook, Order};
+use kraken_simulator::hook::{Answer, Call, Hook, HookAction};
 use kraken_testing::fault_proxy::kubernetes_call;
 use kube::client::Body;
 use serde_json::json;
@@ -64,7 +64,7 @@ impl Connection {
     pub fn cut_watches(&self) {
         let mut state = self.server.0.state.lock();
         *state.cuts_of.entry(self.client).or_default() += 1;
-        state.wake_all();
+        state.notify_all_watches();
     }
 
     /// How far the watches of a kind are behind on this connection. Different delays put the events of different kinds in
@@ -74,7 +74,7 @@ impl Connection {
         let Some(kind) = inner.kinds.find(group, plural) else { return };
         let mut state = inner.state.lock();
         state.lags.insert((self.client, kind.index), delay);
-        state.wake_all();
+        state.notify_all_watches();
     }
 }
 
@@ -108,25 +108,25 @@ impl<H: Hook> tower::Service<Request<Body>> for Service<H> {
             let (head, body) = request.into_parts();
             let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
             let call = Call { number, ..kubernetes_call(&head, body.clone()) };
-            if let Some(instead) = ordered(hook.before(&call).await)? {
+            if let Some(instead) = applied(hook.before(&call).await)? {
                 return Ok(instead);
             }
             let response = connection.server.handle_of(connection.client, Request::from_parts(head, body));
             let body = if call.writes { response.body().bytes() } else { Bytes::new() };
             let answer = Answer { status: response.status().as_u16(), body };
-            Ok(ordered(hook.after(&call, &answer).await)?.unwrap_or(response))
+            Ok(applied(hook.after(&call, &answer).await)?.unwrap_or(response))
         })
     }
 }
 
 /// The response instead of the real one; an error is a broken connection.
-fn ordered(order: Order) -> io::Result<Option<Response<Reply>>> {
-    let code = match order {
-        Order::Pass => return Ok(None),
-        Order::Drop => {
+fn applied(action: HookAction) -> io::Result<Option<Response<Reply>>> {
+    let code = match action {
+        HookAction::Pass => return Ok(None),
+        HookAction::Drop => {
             return Err(io::Error::new(io::ErrorKind::ConnectionReset, "the connection was closed"));
         }
-        Order::Refuse(code) => code,
+        HookAction::Refuse(code) => code,
     };
     let reason = match code {
         409 => "Conflict",

@@ -29,6 +29,10 @@ pub(super) struct Object {
     /// Whether what is stored is not what every reader sees (it lacks defaults, or has empty metadata), so that a write
     /// without a change is a write.
     pub lacks_defaults: bool,
+    /// Whether it has owner references. Like [`Self::is_deleting`], it is computed once, because the garbage collector reads it
+    /// for every object after every change.
+    pub is_owned: bool,
+    is_deleting: bool,
     whole: OnceLock<Bytes>,
     item: OnceLock<Bytes>,
     metadata: OnceLock<Bytes>,
@@ -38,7 +42,11 @@ impl Object {
     /// A version.
     pub(super) fn new(value: Value, managed: Arc<Managed>, lacks_defaults: bool) -> Self {
         let (whole, item, metadata) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { value: Arc::new(value), managed, lacks_defaults, whole, item, metadata }
+        let fields = &value["metadata"];
+        let is_owned = fields["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
+        let is_deleting = fields["deletionTimestamp"].is_string();
+        let value = Arc::new(value);
+        Self { value, managed, lacks_defaults, is_owned, is_deleting, whole, item, metadata }
     }
 
     /// The JSON form, serialized once.
@@ -64,7 +72,7 @@ impl Object {
 
     /// Whether it is on its way out.
     pub(super) fn is_deleting(&self) -> bool {
-        self.meta("deletionTimestamp").is_string()
+        self.is_deleting
     }
 }
 

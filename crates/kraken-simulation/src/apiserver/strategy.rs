@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    decode, events,
-    fault::Cause,
-    go,
+    cause::Cause,
+    decode, events, go,
     kinds::{Kind, Nature},
     meta,
     schema::{Place, check_rules, duplicates, validate},

@@ -8,9 +8,8 @@ use std::{
     time::Duration,
 };
 
-use http_body::Frame;
 use hyper::body::Bytes;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::{Instant, Sleep};
 
 use super::{
@@ -107,6 +106,11 @@ impl Watch {
         Ok(watch)
     }
 
+    /// The watched kind.
+    pub(super) fn kind(&self) -> &str {
+        &self.target.kind.kind
+    }
+
     /// Ends with an error that makes the watcher list again.
     fn expire(&mut self, state: &State) {
         let message = format!("too old resource version: {} ({})", self.seen, state.store.compacted);
@@ -156,7 +160,8 @@ impl Watch {
         Err(None)
     }
 
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+    /// The next event, or the end of the watch.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         let server = self.server.clone();
         loop {
             let mut state = server.state.lock();
@@ -242,66 +247,4 @@ fn line(type_: &str, object: &Bytes) -> Bytes {
     text.extend_from_slice(object);
     text.extend_from_slice(b"}\n");
     text.into()
-}
-
-/// The body of a response.
-pub enum Reply {
-    /// All of it.
-    Whole(Option<Bytes>),
-    /// Events without an end.
-    #[doc(hidden)]
-    Events(Box<Events>),
-}
-
-/// The events of a watch.
-pub struct Events(Watch);
-
-impl std::fmt::Debug for Events {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Events").field("kind", &self.0.target.kind.kind).finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for Reply {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Whole(bytes) => f.debug_tuple("Whole").field(bytes).finish(),
-            Self::Events(events) => events.fmt(f),
-        }
-    }
-}
-
-impl Reply {
-    /// A JSON value.
-    pub(super) fn json(value: &Value) -> Self {
-        Self::Whole(Some(value.to_string().into()))
-    }
-
-    /// A watch.
-    pub(super) fn watch(watch: Watch) -> Self {
-        Self::Events(Box::new(Events(watch)))
-    }
-
-    /// The whole body; nothing for a watch.
-    pub fn bytes(&self) -> Bytes {
-        match self {
-            Self::Whole(bytes) => bytes.clone().unwrap_or_default(),
-            Self::Events(_) => Bytes::new(),
-        }
-    }
-}
-
-impl http_body::Body for Reply {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        match &mut *self {
-            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Events(events) => events.0.poll(context).map(|next| next.map(|next| next.map(Frame::data))),
-        }
-    }
 }

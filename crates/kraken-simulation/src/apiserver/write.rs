@@ -5,8 +5,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
-    Inner, State, decode,
-    fault::{Cause, Fault, MODIFIED},
+    Inner, State,
+    cause::Cause,
+    decode,
+    fault::{Fault, MODIFIED},
     fields::{Managed, Manager},
     kinds::{Kind, Nature},
     meta,
@@ -183,14 +185,14 @@ impl Inner {
         meta::set(&mut value, "resourceVersion", state.store.next().to_string().into());
         let object = Arc::new(Object::new(value, managed, lacks_defaults));
         let before = state.store.put(kind.index, object.clone());
-        state.wake(kind.index);
+        state.notify_watches(kind.index);
         let was = |field: &str| before.as_ref().map_or(&Value::Null, |before| before.meta(field));
         let changed = |field: &str| *object.meta(field) != *was(field);
         // The garbage collector and the namespace controller do not depend on a status or a spec.
         if changed("ownerReferences")
             || (object.is_deleting() && (changed("finalizers") || changed("deletionTimestamp")))
         {
-            state.concern();
+            state.notify_controllers();
         }
         object
     }
@@ -201,8 +203,8 @@ impl Inner {
         meta::set(&mut last, "resourceVersion", state.store.next().to_string().into());
         let last = Arc::new(Object::new(last, existing.managed.clone(), false));
         state.store.remove(kind.index, &Key::of(&existing.value), last);
-        state.wake(kind.index);
-        state.concern();
+        state.notify_watches(kind.index);
+        state.notify_controllers();
     }
 
     /// Stores a new version of an object.

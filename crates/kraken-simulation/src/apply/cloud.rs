@@ -11,16 +11,16 @@ const PREFIX: &str = "kraken-iac.eoinfennessy.com/";
 pub(super) fn tamper(found: &Found, tamper: &Tamper, tags: &[(String, String)]) -> Result {
     let Found { cloud, id, .. } = found;
     let done = match tamper {
-        Tamper::Delete => cloud.delete_outside(id),
+        Tamper::Delete => cloud.delete_out_of_band(id),
         Tamper::StripOwnerTags => {
             let mut own = found.tags.keys().filter(|key| key.starts_with(PREFIX));
-            own.try_for_each(|key| cloud.tag_outside(id, key, None))
+            own.try_for_each(|key| cloud.tag_out_of_band(id, key, None))
         }
         Tamper::OwnerTagsOf(_) => {
-            tags.iter().try_for_each(|(key, value)| cloud.tag_outside(id, key, Some(value)))
+            tags.iter().try_for_each(|(key, value)| cloud.tag_out_of_band(id, key, Some(value)))
         }
-        Tamper::Tag { key, value } => cloud.tag_outside(id, key, value.as_deref()),
-        Tamper::Change { number } => cloud.change_outside(id, *number).map(drop),
+        Tamper::Tag { key, value } => cloud.tag_out_of_band(id, key, value.as_deref()),
+        Tamper::Change { number } => cloud.change_out_of_band(id, *number).map(drop),
     };
     done.map_err(|error| error.to_string())
 }

@@ -10,7 +10,7 @@ use super::remote::Found;
 use super::set::{difference, set};
 use crate::schedule::{Lost, ObjectName, Propagation};
 
-/// The name of a tag that people search by.
+/// The name of a tag that users search by.
 const NAME_TAG: &str = "Name";
 
 /// Like `kubectl edit`: a patch of the difference to the current object.

@@ -61,22 +61,22 @@ fn made(cloud: &Simulator, kind: Kind, name: &str, tags: &[(String, String)]) ->
         let own = parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         own.chain(tagged.iter().cloned()).collect()
     };
-    let outside = |action: &str, parameters: &[(&str, &str)]| {
+    let out_of_band = |action: &str, parameters: &[(&str, &str)]| {
         let all = with_tags(parameters);
         let all: Vec<(&str, &str)> = all.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-        cloud.outside(action, &all)
+        cloud.out_of_band(action, &all)
     };
-    let outside_elb = |action: &str, parameters: &[(&str, &str)]| {
+    let out_of_band_elb = |action: &str, parameters: &[(&str, &str)]| {
         let all = with_tags(parameters);
         let all: Vec<(&str, &str)> = all.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-        cloud.outside_elb(action, &all)
+        cloud.out_of_band_elb(action, &all)
     };
     let first = |kind: Kind| {
         let object = cloud.objects(kind).into_iter().find(|object| object.alive).map(|object| object.id);
         object.ok_or_else(|| format!("there is no {kind:?} for it"))
     };
     let ids = match kind {
-        Kind::Instance => outside(
+        Kind::Instance => out_of_band(
             "RunInstances",
             &[
                 ("ImageId", "ami-12c6146b"),
@@ -85,32 +85,32 @@ fn made(cloud: &Simulator, kind: Kind, name: &str, tags: &[(String, String)]) ->
                 ("MaxCount", "1"),
             ],
         ),
-        Kind::Vpc => outside("CreateVpc", &[("CidrBlock", "10.50.0.0/16")]),
+        Kind::Vpc => out_of_band("CreateVpc", &[("CidrBlock", "10.50.0.0/16")]),
         Kind::Subnet => {
             let vpc = first(Kind::Vpc)?;
             let blocks = ["10.0.200.0/24", "10.1.200.0/24", "10.2.200.0/24", "10.50.1.0/24"];
             let attempts =
-                blocks.map(|block| outside("CreateSubnet", &[("VpcId", &vpc), ("CidrBlock", block)]));
+                blocks.map(|block| out_of_band("CreateSubnet", &[("VpcId", &vpc), ("CidrBlock", block)]));
             attempts.into_iter().find(anyhow::Result::is_ok).unwrap_or_else(|| Ok(vec![]))
         }
-        Kind::InternetGateway => outside("CreateInternetGateway", &[]),
-        Kind::RouteTable => outside("CreateRouteTable", &[("VpcId", &first(Kind::Vpc)?)]),
-        Kind::SecurityGroup => outside(
+        Kind::InternetGateway => out_of_band("CreateInternetGateway", &[]),
+        Kind::RouteTable => out_of_band("CreateRouteTable", &[("VpcId", &first(Kind::Vpc)?)]),
+        Kind::SecurityGroup => out_of_band(
             "CreateSecurityGroup",
             &[("VpcId", &first(Kind::Vpc)?), ("GroupName", name), ("GroupDescription", "by hand")],
         ),
-        Kind::Address => outside("AllocateAddress", &[("Domain", "vpc")]),
-        Kind::NatGateway => outside(
+        Kind::Address => out_of_band("AllocateAddress", &[("Domain", "vpc")]),
+        Kind::NatGateway => out_of_band(
             "CreateNatGateway",
             &[("SubnetId", &first(Kind::Subnet)?), ("ConnectivityType", "private")],
         ),
-        Kind::KeyPair => outside("CreateKeyPair", &[("KeyName", name)]),
-        Kind::Volume => outside("CreateVolume", &[("AvailabilityZone", "us-east-1a"), ("Size", "8")]),
-        Kind::TargetGroup => outside_elb(
+        Kind::KeyPair => out_of_band("CreateKeyPair", &[("KeyName", name)]),
+        Kind::Volume => out_of_band("CreateVolume", &[("AvailabilityZone", "us-east-1a"), ("Size", "8")]),
+        Kind::TargetGroup => out_of_band_elb(
             "CreateTargetGroup",
             &[("Name", name), ("Protocol", "HTTP"), ("Port", "8080"), ("VpcId", &first(Kind::Vpc)?)],
         ),
-        Kind::Listener => outside_elb(
+        Kind::Listener => out_of_band_elb(
             "CreateListener",
             &[
                 ("LoadBalancerArn", &first(Kind::LoadBalancer)?),
@@ -120,7 +120,7 @@ fn made(cloud: &Simulator, kind: Kind, name: &str, tags: &[(String, String)]) ->
                 ("DefaultActions.member.1.FixedResponseConfig.StatusCode", "200"),
             ],
         ),
-        Kind::ListenerRule => outside_elb(
+        Kind::ListenerRule => out_of_band_elb(
             "CreateRule",
             &[
                 ("ListenerArn", &first(Kind::Listener)?),

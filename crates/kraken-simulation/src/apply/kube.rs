@@ -1,10 +1,10 @@
 //! Requests like those of kubectl.
 
-use http::{Method, Request};
+use http::{Method, Request, Response};
 use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-use crate::apiserver::ApiServer;
+use crate::apiserver::{ApiServer, Reply};
 use crate::kinds::{Served, served};
 use crate::schedule::{ObjectName, Propagation};
 
@@ -28,8 +28,8 @@ impl<'a> Kube<'a> {
     /// An object, if there is one.
     pub fn get(&self, name: &ObjectName) -> Option<Value> {
         let path = path(name).ok()?;
-        let (status, object) = self.call(&Method::GET, &path, JSON, None);
-        (status == 200).then_some(object)
+        let response = self.call(&Method::GET, &path, JSON, None).ok()?;
+        (response.status() == 200).then(|| decoded(&response))
     }
 
     /// Applies a manifest on the server, and takes fields over from others.
@@ -74,14 +74,21 @@ impl<'a> Kube<'a> {
     }
 
     fn done(&self, method: &Method, path: &str, content_type: &str, body: Option<&Value>) -> Result {
-        let (status, answer) = self.call(method, path, content_type, body);
+        let response = self.call(method, path, content_type, body)?;
+        let status = response.status().as_u16();
         if status < 300 {
             return Ok(());
         }
-        Err(format!("{status}: {}", answer["message"].as_str().unwrap_or_default()))
+        Err(format!("{status}: {}", decoded(&response)["message"].as_str().unwrap_or_default()))
     }
 
-    fn call(&self, method: &Method, path: &str, content_type: &str, body: Option<&Value>) -> (u16, Value) {
+    fn call(
+        &self,
+        method: &Method,
+        path: &str,
+        content_type: &str,
+        body: Option<&Value>,
+    ) -> std::result::Result<Response<Reply>, String> {
         let body = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
         let request = Request::builder()
             .method(method)
@@ -90,11 +97,14 @@ impl<'a> Kube<'a> {
             .header("accept", "application/json")
             .header("user-agent", "kubectl")
             .body(body);
-        let Ok(request) = request else { return (400, json!({"message": format!("not a path: {path}")})) };
-        let response = self.0.handle(request);
-        let status = response.status().as_u16();
-        (status, serde_json::from_slice(&response.body().bytes()).unwrap_or_default())
+        let request = request.map_err(|_| format!("400: not a path: {path}"))?;
+        Ok(self.0.handle(request))
     }
+}
+
+/// The object in a response; null if there is none.
+fn decoded(response: &Response<Reply>) -> Value {
+    serde_json::from_slice(&response.body().bytes()).unwrap_or_default()
 }
 
 fn path(name: &ObjectName) -> std::result::Result<String, String> {

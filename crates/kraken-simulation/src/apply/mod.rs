@@ -144,7 +144,7 @@ fn expire(clouds: Vec<Arc<Simulator>>, lasts: Duration) {
     tokio::spawn(async move {
         tokio::time::sleep(lasts).await;
         for cloud in &clouds {
-            cloud.heal();
+            cloud.clear_failures();
         }
     });
 }

@@ -121,7 +121,7 @@ fn data_is_set_and_removed_by_key() {
 }
 
 #[test]
-fn what_is_replaced_by_force_is_created_again() {
+fn a_recreated_object_has_a_new_uid() {
     runtime().block_on(async {
         let (site, mut memory) = (site(), Memory::default());
         done(&site, &mut memory, Operation::Apply { object: manifest() });
@@ -172,7 +172,7 @@ fn every_kind_of_remote_object_is_created_and_changed() {
 }
 
 #[test]
-fn a_backup_brings_back_what_was_deleted() {
+fn a_backup_restores_deleted_objects() {
     runtime().block_on(async {
         let (site, mut memory) = (site(), Memory::default());
         let mut act = |operation| done(&site, &mut memory, operation);

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use clap::Parser;
 use kraken_runtime::mutants::{BUILT_IN, Mutant};
 use kraken_simulation::batch::{BatchOptions, FailedSeed, Summary, batch, unequal};
-use kraken_simulation::hunt::{self, Hunter};
+use kraken_simulation::mutant_search::{self, MutantSearch};
 use kraken_simulation::run::{self, SHRINKING};
 use kraken_simulation::schedule::Schedule;
 use kraken_simulation::story;
@@ -98,36 +98,36 @@ fn mutants(cli: &Cli, names: &[String]) -> Result<bool> {
         anyhow::bail!("no seeded bug is called {name}; there are {}", known.join(", "));
     }
     let is_meant = |mutant: &&Mutant| names.is_empty() || names.iter().any(|name| name == mutant.name());
-    let hunter = Hunter::new(cli.limit, cli.jobs.unwrap_or(BatchOptions::default().jobs));
-    let mut hunts = vec![];
+    let search = MutantSearch::new(cli.limit, cli.jobs.unwrap_or(BatchOptions::default().jobs));
+    let mut results = vec![];
     for mutant in Mutant::ALL.iter().filter(is_meant) {
         let begin = Instant::now();
-        let hunt = hunter.hunt(*mutant);
+        let result = search.run(*mutant);
         let (name, took) = (mutant.name(), begin.elapsed().as_secs_f64());
-        match &hunt.found {
+        match &result.found {
             Some((seed, violation)) => println!("{name}: found by seed {seed} in {took:.1} s: {violation}"),
             None => println!(
                 "{name}: not found by {} seeds in {took:.1} s; its location was reached by {}",
-                hunt.tried, hunt.reached
+                result.tried, result.reached
             ),
         }
-        hunts.push(hunt);
+        results.push(result);
     }
-    let found = hunts.iter().filter(|hunt| hunt.found.is_some()).count();
-    println!("\n{}\n{found} of {} seeded bugs were found.", hunt::table(&hunts), hunts.len());
-    Ok(found == hunts.len())
+    let found = results.iter().filter(|result| result.found.is_some()).count();
+    println!("\n{}\n{found} of {} seeded bugs were found.", mutant_search::table(&results), results.len());
+    Ok(found == results.len())
 }
 
 /// One schedule: its trace, and its story if it fails.
 fn one(cli: &Cli, schedule: &Schedule, title: &str) -> Result<bool> {
     let (mut report, _) = if cli.bodies { run::with_bodies(schedule) } else { run::run(schedule) };
-    if report.is_good() {
+    if report.is_passed() {
         report.violations.extend(unequal(schedule, &report));
     }
     if cli.trace {
         println!("{}", report.trace);
     }
-    if report.is_good() {
+    if report.is_passed() {
         if cli.story {
             println!("{}", story::story(&report));
         }

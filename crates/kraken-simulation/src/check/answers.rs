@@ -37,13 +37,13 @@ impl Checks {
         });
         let known = requests.flat_map(|request| self.history.candidates(request, by, now, self.calm));
         // An answer that lags behind the request is one to other references.
-        let asked: Vec<&Value> =
+        let current_requests: Vec<&Value> =
             known.map(|version| &*version.value).filter(|request| requests_all(after, request)).collect();
         let is_answered = |request: &&Value| {
             let answered = &request["status"]["observedGeneration"];
             answered.is_i64() && *answered == request["metadata"]["generation"]
         };
-        if asked.is_empty() || asked.iter().any(is_answered) {
+        if current_requests.is_empty() || current_requests.iter().any(is_answered) {
             return;
         }
         let title = self.history.records.get(uid).map(super::history::Record::title).unwrap_or_default();

@@ -26,7 +26,7 @@ pub(super) enum Verb {
 
 /// A call to the cloud, in the terms of the checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct ParsedCall {
     pub action: String,
     pub verb: Verb,
     /// The ids of changed objects, without referenced ones.
@@ -39,7 +39,7 @@ pub(super) struct Asked {
     pub token: Option<String>,
 }
 
-impl Asked {
+impl ParsedCall {
     /// A call that may change something.
     pub(super) fn of(call: &Call) -> Self {
         let form = String::from_utf8_lossy(&call.body);
@@ -100,7 +100,7 @@ impl Asked {
 
 /// The ids of objects that a call changes.
 pub(crate) fn subjects(call: &Call) -> Vec<String> {
-    Asked::of(call).subjects
+    ParsedCall::of(call).subjects
 }
 
 /// The values of a call's parameters, without its name and its tags.
@@ -207,12 +207,12 @@ pub(super) mod tests {
 
     #[test]
     fn subjects_of_a_call_exclude_references() {
-        let asked = Asked::of(&call("AssociateAddress", "AllocationId=eipalloc-1&InstanceId=i-1"));
-        assert_eq!((asked.verb, asked.subjects), (Verb::Change, vec!["eipalloc-1".to_owned()]));
-        let asked = Asked::of(&call("TerminateInstances", "InstanceId.1=i-1&InstanceId.2=i-2"));
-        assert_eq!((asked.verb, asked.subjects.len()), (Verb::Delete, 2));
-        let asked = Asked::of(&call("SetRulePriorities", "RulePriorities.member.1.RuleArn=arn%3Aa"));
-        assert_eq!(asked.subjects, ["arn:a"]);
+        let parsed = ParsedCall::of(&call("AssociateAddress", "AllocationId=eipalloc-1&InstanceId=i-1"));
+        assert_eq!((parsed.verb, parsed.subjects), (Verb::Change, vec!["eipalloc-1".to_owned()]));
+        let parsed = ParsedCall::of(&call("TerminateInstances", "InstanceId.1=i-1&InstanceId.2=i-2"));
+        assert_eq!((parsed.verb, parsed.subjects.len()), (Verb::Delete, 2));
+        let parsed = ParsedCall::of(&call("SetRulePriorities", "RulePriorities.member.1.RuleArn=arn%3Aa"));
+        assert_eq!(parsed.subjects, ["arn:a"]);
     }
 
     #[test]
@@ -226,9 +226,9 @@ pub(super) mod tests {
 
     #[test]
     fn a_launch_has_a_token() {
-        let asked = Asked::of(&call("RunInstances", "ClientToken=t-1&MinCount=1"));
-        assert_eq!(asked.token.as_deref(), Some("t-1"));
-        assert_eq!(Asked::of(&call("CreateVpc", "CidrBlock=x")).token, None);
+        let parsed = ParsedCall::of(&call("RunInstances", "ClientToken=t-1&MinCount=1"));
+        assert_eq!(parsed.token.as_deref(), Some("t-1"));
+        assert_eq!(ParsedCall::of(&call("CreateVpc", "CidrBlock=x")).token, None);
     }
 
     #[test]
@@ -236,10 +236,12 @@ pub(super) mod tests {
         let form = "TagSpecification.1.ResourceType=vpc&TagSpecification.1.Tag.1.Key=kraken-iac.eoinfennessy.com%2Fuid\
                     &TagSpecification.1.Tag.1.Value=u-1&TagSpecification.1.Tag.2.Key=kraken-iac.eoinfennessy.com%2Fepoch\
                     &TagSpecification.1.Tag.2.Value=3";
-        let asked = Asked::of(&call("CreateVpc", form));
-        assert_eq!((asked.verb, asked.uid(), asked.epoch()), (Verb::Create, Some("u-1"), Some(3)));
+        let parsed = ParsedCall::of(&call("CreateVpc", form));
+        assert_eq!((parsed.verb, parsed.uid(), parsed.epoch()), (Verb::Create, Some("u-1"), Some(3)));
         let form = "ResourceId.1=vpc-1&Tag.1.Key=kraken-iac.eoinfennessy.com%2Fuid";
-        assert!(Asked::of(&call("DeleteTags", form)).is_about_ownership());
-        assert!(!Asked::of(&call("DeleteTags", "ResourceId.1=vpc-1&Tag.1.Key=Team")).is_about_ownership());
+        assert!(ParsedCall::of(&call("DeleteTags", form)).is_about_ownership());
+        assert!(
+            !ParsedCall::of(&call("DeleteTags", "ResourceId.1=vpc-1&Tag.1.Key=Team")).is_about_ownership()
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Checks writes to the API server, and the stored objects.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use kraken_simulator::hook::Call;
@@ -8,7 +9,8 @@ use serde_json::Value;
 
 use super::history::{Changes, uid_of};
 use super::judge::all;
-use super::policy::{intent, is_held, is_resource, strings};
+use super::places::recorded_place;
+use super::policy::{intent, is_deleting, is_held, is_resource, strings};
 use super::{CallingProcess, Checks, Class};
 use crate::schedule::Controller;
 
@@ -21,19 +23,25 @@ impl Checks {
         let objects = (self.view.objects)();
         let changes = self.history.observe(now, &objects);
         for (uid, before, after) in &changes.all {
+            let Some(before) = before else { continue };
             let disturbed = self.history.records.get(uid).and_then(|record| record.disturbed);
             let is_recent = disturbed.is_some_and(|at| !self.is_long_ago(at, now));
-            let is_free = after.is_none() && before.as_ref().is_some_and(|before| !is_held(before));
+            // From the beginning of its deletion on, its controller cannot restore the finalizer, however long it waits for
+            // its dependents.
+            let begins = |after: &Value| is_deleting(after) && !is_deleting(before) && !is_held(after);
+            let is_free = !is_held(before) && after.as_deref().is_none_or(begins);
             if let Some(record) = self.history.records.get_mut(uid).filter(|_| is_free && is_recent) {
-                record.excused = true; // its finalizer was taken off, and its controller may be down since
+                record.excused = true; // its finalizer was removed, and its controller may be down since
             }
         }
-        for (_, _, after) in &changes.all {
+        for (_, before, after) in &changes.all {
             let Some(object) = after else { continue };
             if object["kind"] == "Secret" {
                 continue;
             }
-            let text = object.to_string();
+            let mut text = String::new();
+            // The fields that did not change were searched when they were written.
+            write_new(before.as_deref(), object, &mut text);
             if let Some(form) = self.canary.found(&text) {
                 let message = format!("{} has a Secret's value {form}: {}", title(object), around(&text));
                 self.violated(now, Class::Secret, message);
@@ -43,22 +51,29 @@ impl Checks {
     }
 
     /// Changes by others than controllers.
-    pub(super) fn note_outside(&mut self, now: Duration, changes: &Changes) {
+    pub(super) fn note_out_of_band(&mut self, now: Duration, changes: &Changes) {
         for (uid, before, after) in &changes.all {
             let (Some(before), Some(record)) = (before, self.history.records.get_mut(uid)) else { continue };
-            let Some(after) = after else {
-                record.excused |= is_held(before);
-                continue;
+            let is_free = |after: &Value| is_deleting(after) && !is_held(after);
+            record.excused |= is_held(before) && after.as_deref().is_none_or(is_free);
+            let refers = |request: &Value| {
+                strings(&request["metadata"]["finalizers"]).any(|finalizer| finalizer == REFERENCES_FINALIZER)
             };
+            // A request that is being deleted is gone with its last finalizer.
+            if refers(before) && after.as_deref().is_none_or(|after| !refers(after)) {
+                record.disturbed = Some(now);
+            }
+            let Some(after) = after else { continue };
             let older = revision(after) < revision(before);
             let lost = (is_held(before) && !is_held(after))
                 || (intent(before).is_some() && intent(before) != intent(after))
                 || before["status"]["externalIds"] != after["status"]["externalIds"];
-            let refers = |request: &Value| {
-                strings(&request["metadata"]["finalizers"]).any(|finalizer| finalizer == REFERENCES_FINALIZER)
-            };
-            if older || (lost && is_resource(after)) || (refers(before) && !refers(after)) {
+            if older || (lost && is_resource(after)) {
                 record.disturbed = Some(now);
+            }
+            let place = recorded_place(before);
+            if place.is_some() && place != recorded_place(after) {
+                record.displaced.insert(now);
             }
         }
     }
@@ -67,7 +82,7 @@ impl Checks {
     pub(super) fn after_write(&mut self, now: Duration, by: &CallingProcess, call: &Call, status: u16) {
         let changes = self.observe(now);
         if status >= 300 {
-            return self.note_outside(now, &changes);
+            return self.note_out_of_band(now, &changes);
         }
         // A creation names no object; objects that were deleted or changed at the same moment are not created by it.
         let creates = call.object.is_empty() && call.name.starts_with("POST");
@@ -81,7 +96,7 @@ impl Checks {
                 (Some(_), _) if creates => false,
                 (before, after) => before.as_deref().or(after.as_deref()).is_some_and(is_meant),
             });
-        self.note_outside(now, &Changes { all: others });
+        self.note_out_of_band(now, &Changes { all: others });
         if !ours.is_empty() {
             self.rest.write(now, call);
         }
@@ -89,7 +104,7 @@ impl Checks {
         self.check_precondition(now, by, call);
         for (uid, before, after) in ours {
             if call.body.windows(15).any(|part| part == b"resourceVersion") {
-                self.history.proven(&uid, by);
+                self.history.record_knowledge(&uid, by);
             }
             let Some(object) = after.as_deref().or(before.as_deref()) else { continue };
             if is_resource(object) {
@@ -109,7 +124,7 @@ impl Checks {
         after: Option<&Value>,
     ) {
         if before.is_some_and(is_held) && !after.is_some_and(is_held) {
-            self.check_finalizer(now, uid);
+            self.check_finalizer(now, by, uid);
         }
         let Some(after) = after else { return };
         self.check_answer(now, by, uid, before, after);
@@ -149,9 +164,9 @@ impl Checks {
     }
 
     /// The finalizer must outlive the remote objects.
-    fn check_finalizer(&mut self, now: Duration, uid: &str) {
+    fn check_finalizer(&mut self, now: Duration, by: &CallingProcess, uid: &str) {
         let Some(record) = self.history.records.get(uid) else { return };
-        if self.has_lost_its_place(uid, record) {
+        if self.has_unknown_location(uid, record) || self.is_searched_elsewhere(uid, record, by) {
             if let Some(record) = self.history.records.get_mut(uid) {
                 record.excused = true;
             }
@@ -179,6 +194,10 @@ impl Checks {
     /// An intent is valid only if the object was not changed since the decision.
     fn check_precondition(&mut self, now: Duration, by: &CallingProcess, call: &Call) {
         if !by.controller.is_spoke() || !call.name.starts_with("PATCH") {
+            return;
+        }
+        // Most patches are of a status: they are not parsed.
+        if !std::str::from_utf8(&call.body).is_ok_and(|body| body.contains(INTENT_ANNOTATION)) {
             return;
         }
         let Ok(body) = serde_json::from_slice::<Value>(&call.body) else { return };
@@ -252,6 +271,26 @@ impl Checks {
         if text.contains(FORGED) || text.contains(encoded) {
             let message = format!("{} has a forged value: {}", title(object), around(&text));
             self.violated(now, Class::Forged, message);
+        }
+    }
+}
+
+/// Writes the fields of an object that differ from the version before, with their names, as JSON.
+fn write_new(before: Option<&Value>, object: &Value, text: &mut String) {
+    match (before, object) {
+        (Some(Value::Object(before)), Value::Object(fields)) => {
+            for (name, value) in fields {
+                let old = before.get(name);
+                if old != Some(value) {
+                    text.push_str(name);
+                    text.push(':');
+                    write_new(old, value, text);
+                    text.push('\n');
+                }
+            }
+        }
+        _ => {
+            let _ = write!(text, "{object}"); // writing to a String cannot fail
         }
     }
 }

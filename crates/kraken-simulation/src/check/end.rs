@@ -9,7 +9,7 @@ use kraken_simulator::hook::Call;
 use kraken_spoke::api::interval;
 use serde_json::Value;
 
-use super::call::Asked;
+use super::call::ParsedCall;
 use super::history::Record;
 use super::policy::{is_held_by_others, is_resource, ready};
 use super::remote::remote_kind;
@@ -48,8 +48,8 @@ impl Rest {
         if status < 300 {
             note(&mut self.writes, now, call.name.clone());
         } else {
-            let asked = Asked::of(call);
-            let about = asked.uid().map_or_else(|| asked.subjects.join(", "), ToOwned::to_owned);
+            let parsed = ParsedCall::of(call);
+            let about = parsed.uid().map_or_else(|| parsed.subjects.join(", "), ToOwned::to_owned);
             note(&mut self.rejected, now, format!("{} of {about}", call.name));
         }
     }
@@ -104,7 +104,7 @@ impl Checks {
 
     /// Some time after faults end: everything must be settled, and the cloud and the exports must match the specs.
     pub fn converged(&mut self, now: Duration) {
-        self.outside(now);
+        self.after_out_of_band(now);
         for what in self.unsettled() {
             self.violated(now, Class::NotConverged, what);
         }
@@ -126,7 +126,7 @@ impl Checks {
         let uid = super::history::uid_of(object);
         let Some(record) = self.history.records.get(uid) else { return };
         let is_deleting = object["metadata"]["deletionTimestamp"].is_string();
-        if is_deleting || is_left_alone(object) || self.has_lost_its_place(uid, record) {
+        if is_deleting || ignores_drift(object) || self.has_unknown_location(uid, record) {
             return;
         }
         let last = record.versions.len().saturating_sub(1);
@@ -185,8 +185,12 @@ impl Checks {
         for (what, times) in counted(&self.rest.writes, now.saturating_sub(quiet)) {
             found.push((Class::Restless, format!("{what} was written {times} times at rest")));
         }
-        let resources =
-            self.history.all_live().filter(|(_, record)| is_resource(&record.latest().value)).count();
+        // Deleted resources made calls until then.
+        let since = now.saturating_sub(REMEMBERED);
+        let was_there = |record: &&Record| {
+            record.gone.is_none_or(|gone| gone >= since) && is_resource(&record.latest().value)
+        };
+        let resources = self.history.records.values().filter(was_there).count();
         let minutes = u32::try_from(REMEMBERED.as_secs() / 60).unwrap_or(10);
         // Calls that the provider rejects are retried at least every minute, at first more often.
         let most = u32::try_from(resources).unwrap_or(u32::MAX).saturating_mul(minutes * 2 + 8).max(60);
@@ -210,7 +214,7 @@ impl Checks {
 
     /// Some time after everything was deleted: nothing may be left.
     pub fn emptied(&mut self, now: Duration) {
-        self.outside(now);
+        self.after_out_of_band(now);
         for what in self.left() {
             self.violated(now, Class::LeftBehind, what);
         }
@@ -248,7 +252,7 @@ fn is_open(object: &Value, ready: &Value) -> bool {
 }
 
 /// Whether the resource is content with what differs.
-fn is_left_alone(object: &Value) -> bool {
+fn ignores_drift(object: &Value) -> bool {
     let lifecycle = &object["spec"]["lifecycle"];
     let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
     let is_drifted = conditions

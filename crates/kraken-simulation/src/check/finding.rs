@@ -76,7 +76,7 @@ pub struct Finding {
     pub class: Class,
     /// What happened, in words.
     pub message: String,
-    /// When, in virtual time since the start.
+    /// The virtual time since the start.
     pub at: Duration,
 }
 

@@ -39,7 +39,9 @@ pub(super) struct Record {
     /// The last time that another than its controller removed parts of its status, finalizers or annotations, or
     /// restored an old version.
     pub disturbed: Option<Duration>,
-    /// Whether it went in a way that no controller could have noticed in time.
+    /// When another than its controller removed where its objects are, or restored a version that names another place.
+    pub displaced: BTreeSet<Duration>,
+    /// Whether it goes or went in a way that no controller could have noticed in time.
     pub excused: bool,
     /// The newest version that each process has proven to know.
     known: BTreeMap<Process, usize>,
@@ -151,6 +153,7 @@ impl History {
                 versions: vec![],
                 gone: None,
                 disturbed: None,
+                displaced: BTreeSet::new(),
                 excused: false,
                 known: BTreeMap::new(),
             });
@@ -170,7 +173,7 @@ impl History {
     }
 
     /// Notes that a write by this process proves that it knew the version before the newest.
-    pub(super) fn proven(&mut self, uid: &str, by: &CallingProcess) {
+    pub(super) fn record_knowledge(&mut self, uid: &str, by: &CallingProcess) {
         if let Some(record) = self.records.get_mut(uid) {
             let before = record.versions.len().saturating_sub(2);
             record.known.insert(by.process(), before);

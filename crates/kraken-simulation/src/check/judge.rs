@@ -5,7 +5,7 @@ use std::time::Duration;
 use kraken_simulator::hook::Call;
 use serde_json::Value;
 
-use super::call::{Asked, Verb};
+use super::call::{ParsedCall, Verb};
 use super::history::Version;
 use super::policy::{Policy, intent, is_held};
 use super::{CallingProcess, Checks, Class, RemoteObjects, SLACK};
@@ -14,54 +14,60 @@ impl Checks {
     /// After a call that may have changed something.
     pub(super) fn judge(&mut self, now: Duration, by: &CallingProcess, call: &Call, status: u16) {
         let before = std::mem::replace(&mut self.cloud, (self.view.cloud)());
-        let mut asked = Asked::of(call);
-        if asked.verb == Verb::Create {
-            self.check_token(now, &asked);
+        let mut parsed = ParsedCall::of(call);
+        if parsed.verb == Verb::Create {
+            self.check_token(now, &parsed);
         }
         if status >= 300 && before == self.cloud {
             return;
         }
         // Changes by others in the cluster since the last check.
         let changes = self.observe(now);
-        self.note_outside(now, &changes);
-        for (key, value) in &asked.tags {
+        self.note_out_of_band(now, &changes);
+        for (key, value) in &parsed.tags {
             if let Some(form) = self.canary.found(key).or_else(|| self.canary.found(value)) {
                 self.violated(
                     now,
                     Class::Secret,
-                    format!("{} sets tag {key}={value}, which has a Secret's value {form}", asked.action),
+                    format!("{} sets tag {key}={value}, which has a Secret's value {form}", parsed.action),
                 );
             }
         }
-        if asked.verb == Verb::Create {
-            self.judge_creation(now, by, &asked, &before);
+        if parsed.verb == Verb::Create {
+            self.judge_creation(now, by, &parsed, &before);
         }
-        for id in &mut asked.subjects {
+        for id in &mut parsed.subjects {
             id.push_str(&by.place);
         }
-        for id in asked.subjects.clone() {
+        for id in parsed.subjects.clone() {
             if let Some(remote) = before.0.get(&id).filter(|remote| remote.exists).cloned() {
-                self.judge_subject(now, by, &asked, &id, &remote);
+                self.judge_subject(now, by, &parsed, &id, &remote);
             }
         }
-        if asked.verb == Verb::Untag && asked.is_about_ownership() {
-            self.released.extend(asked.subjects.iter().cloned());
+        if parsed.verb == Verb::Untag && parsed.is_about_ownership() {
+            self.released.extend(parsed.subjects.iter().cloned());
         }
-        if asked.verb == Verb::Tag && asked.is_about_ownership() {
-            for id in &asked.subjects {
+        if parsed.verb == Verb::Tag && parsed.is_about_ownership() {
+            for id in &parsed.subjects {
                 self.released.remove(id);
             }
         }
     }
 
-    fn judge_creation(&mut self, now: Duration, by: &CallingProcess, asked: &Asked, before: &RemoteObjects) {
+    fn judge_creation(
+        &mut self,
+        now: Duration,
+        by: &CallingProcess,
+        parsed: &ParsedCall,
+        before: &RemoteObjects,
+    ) {
         let is_new = |id: &&String| !before.0.contains_key(*id);
         let made: Vec<String> = self.cloud.0.keys().filter(is_new).cloned().collect();
         if made.is_empty() {
             return; // a replay of an earlier call
         }
-        let what = format!("{} made {}", asked.action, made.join(", "));
-        let Some(uid) = asked.uid().map(ToOwned::to_owned) else {
+        let what = format!("{} made {}", parsed.action, made.join(", "));
+        let Some(uid) = parsed.uid().map(ToOwned::to_owned) else {
             return self.violated(now, Class::NoIntent, format!("{what} without owner tags"));
         };
         for id in made {
@@ -79,7 +85,7 @@ impl Checks {
         let all = |forbids: fn(&Policy) -> bool| all(candidates, forbids);
         let has_intent = |version: &Version| {
             let epoch = intent(&version.value).and_then(|intent| intent["epoch"].as_i64());
-            epoch.is_some() && epoch == asked.epoch() && is_held(&version.value)
+            epoch.is_some() && epoch == parsed.epoch() && is_held(&version.value)
         };
         let found = if all(|policy| policy.deleting) {
             Some((Class::CreatedForGone, "which is being deleted"))
@@ -91,7 +97,7 @@ impl Checks {
             Some((Class::Reported, "whose drift is only reported"))
         } else if is_elsewhere(candidates, by) {
             Some((Class::Elsewhere, "whose objects are in another location"))
-        } else if self.is_unapproved(&uid, candidates, asked.verb) {
+        } else if self.is_unapproved(&uid, candidates, parsed.verb) {
             Some((Class::Unapproved, "of which no such plan is approved"))
         } else {
             None
@@ -103,12 +109,12 @@ impl Checks {
     }
 
     /// A token belongs to one launch: with the token of an earlier one, a provider returns the earlier objects.
-    fn check_token(&mut self, now: Duration, asked: &Asked) {
-        let (Some(token), Some(uid)) = (asked.token.clone(), asked.uid()) else { return };
-        let launch = (uid.to_owned(), asked.epoch());
+    fn check_token(&mut self, now: Duration, parsed: &ParsedCall) {
+        let (Some(token), Some(uid)) = (parsed.token.clone(), parsed.uid()) else { return };
+        let launch = (uid.to_owned(), parsed.epoch());
         let first = self.tokens.entry(token).or_insert_with(|| launch.clone()).clone();
         if first != launch {
-            let message = format!("{} for {launch:?} has the token of {first:?}", asked.action);
+            let message = format!("{} for {launch:?} has the token of {first:?}", parsed.action);
             self.violated(now, Class::SameToken, message);
         }
     }

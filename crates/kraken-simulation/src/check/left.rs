@@ -1,8 +1,8 @@
 //! Remaining objects after everything was deleted, and their explanations.
 //!
 //! A resource may remain only if its condition names the cause, and no controller is responsible for it: objects that users created
-//! or whose tags they removed, released objects, objects that were orphaned by a removed finalizer, or another resource that
-//! remains for such a reason.
+//! or whose tags they removed, released objects, objects that were orphaned by a removed finalizer, objects that users connected
+//! against the order of deletion, or another resource that remains for such a reason.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use kraken_simulator::Kind;
 use kraken_spoke::api::{DOMAIN, EXPORTED_BY_ANNOTATION};
 use serde_json::Value;
 
-use super::history::{Record, uid_of};
+use super::history::{Record, Version, uid_of};
 use super::policy::{external_ids, is_held_by_others, is_resource, ready};
 use super::remote::{plain, remote_kind};
 use super::{Checks, RemoteObject, RemoteObjects};
@@ -26,7 +26,7 @@ impl Checks {
         let is_left = |object: &&Arc<Value>| {
             let is_own = is_resource(object) || object["kind"] == "ConfigExport";
             let is_of_explained = owners(object).any(|owner| explained.contains(owner));
-            is_ours(object)
+            is_of_kraken(object)
                 && !is_held_by_others(object)
                 && !explained.contains(uid_of(object))
                 && (is_own || !is_of_explained)
@@ -73,10 +73,12 @@ impl Checks {
             .0
             .iter()
             .filter(|(id, remote)| {
-                let is_made_along = is_made_along(remote) && !self.launched.contains_key(*id);
-                remote.alive && !is_made_along && self.may_stay(id, remote)
+                // It is deleted with the other object. Without tags, it is nobody's.
+                let is_default =
+                    remote.is_implicit && remote.tags.is_empty() && !self.launched.contains_key(*id);
+                remote.alive && !is_default && self.may_stay(id, remote)
             })
-            .map(|(id, remote)| (plain(id), remote.kind))
+            .map(|(id, remote)| (title(id), remote.kind))
             .collect();
         let resources: Vec<&Arc<Value>> = objects.iter().filter(|object| is_resource(object)).collect();
         // With its namespace its Account is deleted too: nobody can say with which credentials its objects are deleted.
@@ -86,13 +88,14 @@ impl Checks {
             .filter(|object| super::full::is_elsewhere(object) || oracle.lacks_account(object))
             .map(|object| uid_of(object).to_owned())
             .collect();
+        explained.extend(connected_by_users(&oracle, &resources, cloud));
         loop {
             let mut named: Vec<String> = staying.iter().map(|(id, _)| (*id).to_owned()).collect();
             let mut kinds: Vec<Kind> = staying.iter().map(|(_, kind)| *kind).collect();
             for object in resources.iter().filter(|object| explained.contains(uid_of(object))) {
                 let uid = uid_of(object);
                 named.extend(
-                    cloud.of_uid(uid).filter(|(_, remote)| remote.alive).map(|(id, _)| plain(id).to_owned()),
+                    cloud.of_uid(uid).filter(|(_, remote)| remote.alive).map(|(id, _)| title(id).to_owned()),
                 );
                 let (kind, name) = (text(&object["kind"]).to_lowercase(), text(&object["metadata"]["name"]));
                 named.push(format!("{kind} {name}"));
@@ -114,22 +117,34 @@ impl Checks {
         }
     }
 
-    /// Whether the owner of a remote object without owner tags cannot be found: people removed the tags before its id was
-    /// recorded, or removed the record too. A key pair is recorded by its name, which is not unique over time.
+    /// Whether the owner of a remote object without owner tags cannot be found: users removed the tags before its id was
+    /// recorded, or removed the record too, or the tags were another resource's. A key pair is recorded by its name, which is
+    /// not unique over time.
     fn is_untraceable(&self, id: &str, maker: &Record) -> bool {
         let Some(stripped) = self.tampered.get(id) else { return false };
         let then = maker.versions.iter().take_while(|version| version.at <= *stripped).last();
-        let is_recorded =
-            then.is_some_and(|version| external_ids(&version.value).any(|known| known == plain(id)));
-        !is_recorded || maker.disturbed.is_some_and(|at| at >= *stripped)
+        !then.is_some_and(|version| is_on_record(version, id))
+            || maker.disturbed.is_some_and(|at| at >= *stripped)
+            || self.was_left_to_another(id, maker)
+    }
+
+    /// Whether a resource forgot an object, or was deleted without it, while responses could still contain the owner tags of
+    /// another resource.
+    fn was_left_to_another(&self, id: &str, maker: &Record) -> bool {
+        let Some(until) = self.shown_as_others.get(id) else { return false };
+        let last = maker.versions.iter().rposition(|version| is_on_record(version, id));
+        let next = last.and_then(|last| maker.versions.get(last + 1));
+        next.map(|version| version.at).or(maker.gone).is_some_and(|forgotten| forgotten <= *until)
     }
 
     /// Whether a remote object may remain: no controller must delete it.
     fn may_stay(&self, id: &str, remote: &RemoteObject) -> bool {
         let owner = remote.uid().and_then(|uid| Some((uid, self.history.records.get(uid)?)));
         match (self.launched.get(id), owner) {
-            // An adopted object belongs to its resource.
-            (None, owner) => owner.is_none_or(|(_, record)| record.gone.is_some()),
+            // An adopted object belongs to its resource, but an object of another kind with its tags does not.
+            (None, owner) => owner.is_none_or(|(_, record)| {
+                record.gone.is_some() || remote_kind(&record.kind) != Some(remote.kind)
+            }),
             (Some(maker), owner) => {
                 let is_lost = |record: &Record| record.gone.is_some() && record.excused;
                 self.released.contains(id)
@@ -137,6 +152,49 @@ impl Checks {
             }
         }
     }
+}
+
+/// The UIDs of resources that wait for each other because users connected their remote objects. One refers to the other and
+/// must be deleted first, but the object of the other uses its object, although the spec of the other does not refer to it:
+/// each condition names the other.
+fn connected_by_users(
+    oracle: &Oracle<'_>,
+    resources: &[&Arc<Value>],
+    cloud: &RemoteObjects,
+) -> BTreeSet<String> {
+    let ids = |object: &Value| -> Vec<String> {
+        let alive = cloud.of_uid(uid_of(object)).filter(|(_, remote)| remote.alive);
+        alive.map(|(id, _)| title(id).to_owned()).collect()
+    };
+    let mut found = BTreeSet::new();
+    let deleting = || resources.iter().filter(|object| object["metadata"]["deletionTimestamp"].is_string());
+    for blocked in deleting().filter(|object| ready(object)["reason"] == "DeletionBlocked") {
+        let (by, users) = (text(&ready(blocked)["message"]), ids(blocked));
+        let is_stuck = |object: &&&Arc<Value>| {
+            let (kind, name) = (text(&object["kind"]).to_lowercase(), text(&object["metadata"]["name"]));
+            let (node, message) = (format!("{kind} {name}"), text(&ready(object)["message"]));
+            let mut dependents = by.rsplit(": ").next().unwrap_or_default().split(", ");
+            object["metadata"]["namespace"] == blocked["metadata"]["namespace"]
+                && dependents.any(|dependent| dependent == node)
+                && users.iter().any(|id| message.contains(id.as_str()))
+                && !oracle.refers_to(blocked, object, &ids(object))
+        };
+        for dependent in deleting().filter(is_stuck) {
+            found.extend([uid_of(blocked).to_owned(), uid_of(dependent).to_owned()]);
+        }
+    }
+    found
+}
+
+/// How conditions name a remote object: by its id, or, if that is a load balancer's ARN, by its end, which is in the
+/// description of its network interfaces, too.
+fn title(id: &str) -> &str {
+    plain(id).split_once(":loadbalancer/").map_or(plain(id), |(_, end)| end)
+}
+
+/// Whether the status of this version names a remote object.
+fn is_on_record(version: &Version, id: &str) -> bool {
+    external_ids(&version.value).any(|known| known == plain(id))
 }
 
 /// Whether the provider's error names no object, but implies one of these kinds.
@@ -149,8 +207,6 @@ fn is_refused_for(message: &str, kinds: &[Kind]) -> bool {
         &[Kind::Address, Kind::NatGateway, Kind::Instance, Kind::LoadBalancer]
     } else if message.contains("failed to disassociate the address") {
         &[Kind::NatGateway, Kind::LoadBalancer]
-    } else if message.contains("The subnet ") && message.contains("has dependencies and cannot be deleted") {
-        &[Kind::LoadBalancer, Kind::NatGateway, Kind::Instance]
     } else {
         &[]
     };
@@ -158,7 +214,7 @@ fn is_refused_for(message: &str, kinds: &[Kind]) -> bool {
 }
 
 /// Whether an object has to go when everything is deleted.
-fn is_ours(object: &Value) -> bool {
+fn is_of_kraken(object: &Value) -> bool {
     let is_group = object["apiVersion"].as_str().is_some_and(|version| version.contains(DOMAIN));
     let made = &object["metadata"]["annotations"][EXPORTED_BY_ANNOTATION];
     // Static states belong to users.
@@ -176,10 +232,4 @@ fn owners(object: &Value) -> impl Iterator<Item = &str> {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
-}
-
-/// Whether it was created with another object, like the default security group of a VPC.
-fn is_made_along(remote: &RemoteObject) -> bool {
-    use Kind::{ListenerRule, RouteTable, SecurityGroup, Volume};
-    matches!(remote.kind, SecurityGroup | RouteTable | Volume | ListenerRule) && remote.tags.is_empty()
 }

@@ -37,7 +37,10 @@ impl Checks {
             let Some(record) = self.history.records.get(uid) else { continue };
             let object = &record.latest().value;
             let is_recorded = external_ids(object).any(|known| known == plain(id));
-            if is_recorded && remote_kind(&record.kind) == Some(before.kind) && is_swept(record, object) {
+            if is_recorded
+                && remote_kind(&record.kind) == Some(before.kind)
+                && has_recreation_limit(record, object)
+            {
                 self.losses.insert(uid.to_owned(), Loss { at: now, recreated: None });
             }
         }
@@ -50,8 +53,9 @@ impl Checks {
         let at = loss.at;
         let Some(record) = self.history.records.get(uid) else { return };
         let first = at.saturating_sub(AT_ONCE);
+        // Only faults are an excuse: the losses are operations themselves.
         let knew_all = self.history.began_at(by).is_some_and(|began| began + KNOWS_ALL <= first)
-            && self.calm.is_some_and(|calm| calm <= first);
+            && self.faults_until <= first;
         if !knew_all || self.elects(by) || self.changed_account(record, first) {
             return;
         }
@@ -115,7 +119,7 @@ impl Checks {
 
 /// Whether a resource is ready and observed with all others of its kind, and its objects are recreated without a
 /// confirmation only if few are lost.
-fn is_swept(record: &Record, object: &Value) -> bool {
+fn has_recreation_limit(record: &Record, object: &Value) -> bool {
     let lifecycle = &object["spec"]["lifecycle"];
     record.gone.is_none()
         && ready(object)["status"] == "True"

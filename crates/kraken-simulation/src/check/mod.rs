@@ -4,6 +4,7 @@
 //! object, and determines which of them a process can still be acting on. A call is a violation only if each of these
 //! versions forbids it.
 
+mod adoptions;
 mod answers;
 mod call;
 mod cluster;
@@ -105,10 +106,15 @@ pub struct Checks {
     launched: BTreeMap<String, String>,
     /// The time of out-of-band creations and tag changes of remote objects.
     tampered: BTreeMap<String, Duration>,
+    /// Until when responses can contain the owner tags of another resource than the one that created an object, after users
+    /// removed them.
+    shown_as_others: BTreeMap<String, Duration>,
+    /// The time after which responses contain changed tags.
+    tag_lag: Duration,
     /// The objects that a controller released.
     released: BTreeSet<String>,
-    /// The resource that adopted a remote object.
-    adopted: BTreeMap<String, String>,
+    /// The last adoption of a remote object.
+    adopted: BTreeMap<String, adoptions::Adoption>,
     /// The UID and the epoch of the launch that used an idempotency token first.
     tokens: BTreeMap<String, (String, Option<i64>)>,
     /// The published plans, by UID and hash.
@@ -120,7 +126,9 @@ pub struct Checks {
     /// Since when nothing fails, if nothing does.
     calm: Option<Duration>,
     /// Until when something fails.
-    fails_until: Duration,
+    disturbed_until: Duration,
+    /// The same without the subsequent effects of users' operations.
+    faults_until: Duration,
     rest: end::Rest,
     canary: Canary,
     violations: Vec<Finding>,
@@ -138,6 +146,8 @@ impl Checks {
             cloud,
             launched: BTreeMap::new(),
             tampered: BTreeMap::new(),
+            shown_as_others: BTreeMap::new(),
+            tag_lag: settings.tag_lag,
             released: BTreeSet::new(),
             adopted: BTreeMap::new(),
             tokens: BTreeMap::new(),
@@ -145,7 +155,8 @@ impl Checks {
             deleting: BTreeSet::new(),
             losses: BTreeMap::new(),
             calm: Some(Duration::ZERO),
-            fails_until: Duration::ZERO,
+            disturbed_until: Duration::ZERO,
+            faults_until: Duration::ZERO,
             rest: end::Rest::default(),
             canary: Canary::new(),
             violations: vec![],
@@ -153,19 +164,26 @@ impl Checks {
     }
 
     /// Something fails until then, as far as a controller may notice.
-    pub fn fails(&mut self, now: Duration, until: Duration) {
-        self.fails_until = self.fails_until.max(until);
+    pub fn extend_disturbance(&mut self, now: Duration, until: Duration) {
+        self.disturbed_until = self.disturbed_until.max(until);
         self.is_at(now);
     }
 
+    /// A fault has effects until then: a controller may act on what was the case before it.
+    pub fn extend_faults(&mut self, now: Duration, until: Duration) {
+        self.faults_until = self.faults_until.max(until);
+        self.extend_disturbance(now, until);
+    }
+
     /// All faults end: only their consequences remain, until then.
-    pub fn heals(&mut self, now: Duration, until: Duration) {
-        self.fails_until = self.fails_until.min(until);
+    pub fn end_faults(&mut self, now: Duration, until: Duration) {
+        self.disturbed_until = self.disturbed_until.min(until);
+        self.faults_until = self.faults_until.min(until);
         self.is_at(now);
     }
 
     fn is_at(&mut self, now: Duration) {
-        self.calm = (self.fails_until <= now).then_some(self.fails_until);
+        self.calm = (self.disturbed_until <= now).then_some(self.disturbed_until);
     }
 
     /// To be called after each request to the API server, when it has taken effect and before anything else happens.
@@ -188,16 +206,29 @@ impl Checks {
         }
     }
 
-    /// Must be called after each change by others than controllers, in the cluster or in the cloud.
-    pub fn outside(&mut self, now: Duration) {
+    /// Must be called after each change by Kubernetes' own controllers: an object that they deleted is gone since then, and
+    /// not since the next call of another.
+    pub fn after_collection(&mut self, now: Duration) {
         self.is_at(now);
         let changes = self.observe(now);
-        self.note_outside(now, &changes);
+        self.note_out_of_band(now, &changes);
+    }
+
+    /// Must be called after each change by others than controllers, in the cluster or in the cloud.
+    pub fn after_out_of_band(&mut self, now: Duration) {
+        self.after_collection(now);
         let cloud = (self.view.cloud)();
         self.note_losses(now, &cloud);
         for (id, remote) in &cloud.0 {
-            if self.cloud.0.get(id).is_none_or(|before| before.tags != remote.tags) {
+            let before = self.cloud.0.get(id);
+            if before.is_none_or(|before| before.tags != remote.tags) {
                 self.tampered.insert(id.clone(), now);
+            }
+            let (maker, owner) = (self.launched.get(id), before.and_then(RemoteObject::uid));
+            let is_of_another = owner.is_some_and(|owner| maker.is_some_and(|maker| maker != owner));
+            if is_of_another && remote.uid() != owner {
+                let until = now.max(self.faults_until) + self.tag_lag + SLACK;
+                self.shown_as_others.insert(id.clone(), until);
             }
         }
         self.cloud = cloud;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use kraken_spoke::api::REFERENCES_FINALIZER;
 use serde_json::Value;
 
 use super::history::Record;
@@ -12,17 +13,46 @@ use crate::kinds::key;
 /// A resource by its kind without case and hyphens, and its name.
 type Node = (String, String);
 
-/// The dependent, by the controlling owner of the request.
-fn dependent(request: &Value) -> Option<Node> {
-    let owners = request["metadata"]["ownerReferences"].as_array()?;
-    let owner = owners.iter().find(|owner| owner["controller"] == true)?;
+/// The controlling owners of a request in its versions, the oldest first.
+fn owners(request: &Record) -> impl DoubleEndedIterator<Item = &Value> {
+    request.versions.iter().filter_map(|version| {
+        let owners = version.value["metadata"]["ownerReferences"].as_array()?;
+        owners.iter().find(|owner| owner["controller"] == true)
+    })
+}
+
+fn node(owner: &Value) -> Option<Node> {
     Some((key(owner["kind"].as_str()?), owner["name"].as_str()?.to_owned()))
+}
+
+/// The dependent: the owner with which the spoke created the request. `kubectl delete --cascade=orphan` removes it, and
+/// users can set another.
+fn dependent(request: &Record) -> Option<Node> {
+    owners(request).next().and_then(node)
+}
+
+/// The UID of the dependent. It is another one after the dependent was recreated.
+fn dependent_uid(request: &Record) -> Option<&str> {
+    let dependent = dependent(request)?;
+    let owner = owners(request).rev().find(|owner| node(owner).as_ref() == Some(&dependent))?;
+    owner["uid"].as_str()
 }
 
 /// The objects that the request refers to.
 fn dependencies(request: &Value) -> impl Iterator<Item = Node> {
     let all = request["spec"]["krakenResourceDependencies"].as_array().into_iter().flatten();
     all.filter_map(|one| Some((key(one["kind"].as_str()?), one["name"].as_str()?.to_owned())))
+}
+
+/// When the spoke of a request released it.
+fn released(request: &Record) -> Option<Duration> {
+    let is_held = |value: &Value| {
+        let finalizers = value["metadata"]["finalizers"].as_array();
+        finalizers.into_iter().flatten().any(|finalizer| finalizer == REFERENCES_FINALIZER)
+    };
+    let pairs = request.versions.iter().zip(request.versions.iter().skip(1));
+    let mut releases = pairs.filter(|(before, after)| is_held(&before.value) && !is_held(&after.value));
+    releases.next_back().map(|(_, after)| after.at)
 }
 
 impl Checks {
@@ -32,11 +62,9 @@ impl Checks {
             return;
         }
         let Some(record) = self.history.records.get(uid) else { return };
-        // Recent references, or references during faults, may be unknown.
-        let Some(settled) = now.checked_sub(SLACK).filter(|at| self.calm.is_some_and(|calm| calm <= *at))
-        else {
-            return;
-        };
+        // Recent references, or references during faults, may be unknown. A deletion lists all references, so what users do
+        // meanwhile, also to the namespace, is no excuse.
+        let Some(settled) = now.checked_sub(SLACK).filter(|at| self.faults_until <= *at) else { return };
         let node = (key(&record.kind), record.name.clone());
         let blockers = self.blockers(record, &node, settled);
         if let Some((kind, name)) = blockers.first() {
@@ -46,43 +74,49 @@ impl Checks {
     }
 
     /// Whether a request was deleted during the deletion of its owner, which still has remote objects: the references that it
-    /// recorded still count.
-    fn is_missed(&self, request: &Record) -> bool {
-        let mut owners =
-            request.latest().value["metadata"]["ownerReferences"].as_array().into_iter().flatten();
-        let owner = owners.find(|owner| owner["controller"] == true);
-        let Some(uid) = owner.and_then(|owner| owner["uid"].as_str()) else { return false };
+    /// recorded still count, unless its spoke released it before, because the spec referred to nothing any more.
+    fn still_counts(&self, request: &Record) -> bool {
+        let Some(uid) = dependent_uid(request) else { return false };
         let Some(owner) = self.history.records.get(uid) else { return false };
-        let is_during_deletion = request.gone.is_some_and(|gone| {
-            let then = owner.versions.iter().take_while(|version| version.at <= gone).last();
+        // A spoke that releases a request may not know yet that the deletion began.
+        let known = released(request).map(|at| at.saturating_sub(SLACK)).or(request.gone);
+        let is_during_deletion = known.is_some_and(|at| {
+            let then = owner.versions.iter().take_while(|version| version.at <= at).last();
             then.is_some_and(|version| version.policy().deleting)
         });
         is_during_deletion
             && request.disturbed.is_none()
             && owner.gone.is_none()
+            && owner.disturbed.is_none()
             && self.cloud.of_uid(uid).any(|(id, remote)| remote.alive && !self.tampered.contains_key(id))
     }
 
     fn blockers(&self, record: &Record, node: &Node, settled: Duration) -> Vec<Node> {
+        let counts = |request: &Record| request.gone.is_none() || self.still_counts(request);
         let requests = self.history.records.values().filter(|request| {
             request.kind == "DependencyRequest"
                 && request.namespace == record.namespace
-                && (request.gone.is_none() || self.is_missed(request))
+                && (request.gone >= Some(settled) || counts(request))
         });
         let mut graph: BTreeMap<Node, BTreeSet<Node>> = BTreeMap::new();
         let mut old: BTreeSet<Node> = BTreeSet::new();
         for request in requests {
-            let latest = &request.latest().value;
-            let Some(from) = dependent(latest) else { continue };
+            let Some(from) = dependent(request) else { continue };
             let mut since = request.versions.iter().filter(|version| version.at >= settled);
+            // A cycle that existed recently may have been the reason, also one with a request that was deleted since.
+            let recent: BTreeSet<Node> =
+                since.clone().flat_map(|version| dependencies(&version.value)).collect();
+            graph.entry(from.clone()).or_default().extend(recent);
             let before = request.versions.iter().rev().find(|version| version.at < settled);
             let refers = |value: &Value| dependencies(value).any(|to| to == *node);
-            if before.is_some_and(|before| refers(&before.value))
+            if counts(request)
+                && before.is_some_and(|before| refers(&before.value))
                 && since.all(|version| refers(&version.value))
             {
                 old.insert(from.clone());
             }
-            graph.entry(from).or_default().extend(dependencies(latest));
+            let before = before.into_iter().flat_map(|before| dependencies(&before.value));
+            graph.entry(from).or_default().extend(before);
         }
         // Members of a cycle do not block each other.
         let (mut reached, mut open) = (BTreeSet::new(), vec![node.clone()]);

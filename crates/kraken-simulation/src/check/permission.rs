@@ -1,7 +1,9 @@
 //! What permits a change: an edit, and not only drift; an approval.
 
+use std::time::Duration;
+
 use super::call::Verb;
-use super::history::Version;
+use super::history::{Record, Version};
 use super::judge::{all, is_owned};
 use super::policy::approved;
 use super::{Checks, SLACK};
@@ -31,7 +33,11 @@ impl Checks {
                 && request.namespace == record.namespace
                 && request.versions.iter().any(|version| is_owned(&version.value, uid))
         });
-        let changed = requests.flat_map(|request| request.versions.windows(2)).filter(|pair| {
+        let requests: Vec<&Record> = requests.collect();
+        if has_other_values(record, requests.iter().flat_map(|request| &request.versions)) {
+            return false;
+        }
+        let changed = requests.iter().flat_map(|request| request.versions.windows(2)).filter(|pair| {
             let values = |version: &Version| version.value["status"]["dependentValues"].clone();
             values(&pair[0]) != values(&pair[1])
         });
@@ -75,4 +81,21 @@ impl Checks {
         };
         !candidates.iter().any(is_granted)
     }
+}
+
+/// Whether the values of a resource, in these versions of its requests, differ from those at the time when the inputs that are
+/// in place were recorded first. A reconcile that began before an edit of a value can record the former inputs again long after
+/// it, because its calls wait while AWS throttles.
+fn has_other_values<'a>(record: &Record, requests: impl Iterator<Item = &'a Version>) -> bool {
+    let inputs = |version: &Version| version.value["status"]["inPlace"]["inputs"].clone();
+    let recorded = inputs(record.latest());
+    let first = record.versions.iter().rev().take_while(|version| inputs(version) == recorded).last();
+    let Some(first) = first.filter(|_| recorded.is_string()) else { return false };
+    let with_values: Vec<_> =
+        requests.filter(|request| request.value["status"]["dependentValues"].is_object()).collect();
+    let newest = |until: Duration| {
+        let known = with_values.iter().filter(|request| request.at <= until);
+        known.max_by_key(|request| request.at).map(|request| &request.value["status"]["dependentValues"])
+    };
+    newest(first.at).is_some_and(|values| newest(Duration::MAX) != Some(values))
 }

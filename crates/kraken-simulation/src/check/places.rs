@@ -5,24 +5,58 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::Checks;
-use super::history::Record;
+use super::full::suffix;
+use super::history::{Record, Version};
+use super::policy::intent;
 use super::remote::place_of;
+use super::{CallingProcess, Checks};
+use crate::engine::Place;
 
 impl Checks {
-    /// Whether nobody can know where the objects of a resource are: people removed parts of its record, and an Account of its
+    /// Whether nobody can know where the objects of a resource are: users removed parts of its record, and an Account of its
     /// namespace has moved, or its controller has been restarted elsewhere.
-    pub(super) fn has_lost_its_place(&self, uid: &str, record: &Record) -> bool {
+    pub(super) fn has_unknown_location(&self, uid: &str, record: &Record) -> bool {
         let is_near = |account: &&Record| account.kind == "Account" && account.namespace == record.namespace;
         let has_moved =
             || self.places_of(uid).len() > 1 || self.history.records.values().filter(is_near).any(has_moved);
         record.disturbed.is_some() && has_moved()
     }
 
+    /// Whether this process cannot find objects that were launched for a resource: users removed the record of where they
+    /// are, or restored a backup without it, and it works elsewhere, or has recorded another place since. Other edits of the
+    /// record are no reason.
+    pub(super) fn is_searched_elsewhere(&self, uid: &str, record: &Record, by: &CallingProcess) -> bool {
+        let object = &record.latest().value;
+        let recorded = recorded_place(object).as_ref().map(suffix);
+        let has_account = !object["spec"]["account"].is_null();
+        let searched = recorded.or_else(|| (!has_account).then(|| by.place.clone()));
+        let is_missed = |searched: String| {
+            self.places_of(uid).iter().any(|place| *place != searched && is_forgotten(record, place))
+        };
+        searched.is_some_and(is_missed)
+    }
+
     /// Where objects were launched for a resource.
     fn places_of(&self, uid: &str) -> BTreeSet<&str> {
         self.launched.iter().filter(|(_, of)| *of == uid).map(|(id, _)| place_of(id)).collect()
     }
+}
+
+/// Whether the last version that names this place was replaced by another than the controller.
+fn is_forgotten(record: &Record, place: &str) -> bool {
+    let names =
+        |version: &Version| recorded_place(&version.value).is_some_and(|named| suffix(&named) == place);
+    let next = record.versions.iter().rposition(names).and_then(|last| record.versions.get(last + 1));
+    next.is_some_and(|next| record.displaced.contains(&next.at))
+}
+
+/// Where the objects of a resource are, according to its status or its last launch.
+pub(super) fn recorded_place(object: &Value) -> Option<Place> {
+    let intended = intent(object).unwrap_or_default();
+    let recorded = &object["status"]["location"];
+    let place = if recorded.is_object() { recorded } else { &intended["location"] };
+    let text = |field: &str| place[field].as_str().map(ToOwned::to_owned);
+    Some(Place { account: text("account")?, region: text("region")? })
 }
 
 fn has_moved(account: &Record) -> bool {

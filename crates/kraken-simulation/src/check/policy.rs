@@ -39,7 +39,7 @@ impl Policy {
             adopts: lifecycle["adopt"].is_object(),
             report: lifecycle["drift"] == "Report",
             manual: lifecycle["approval"] == "Manual",
-            deleting: object["metadata"]["deletionTimestamp"].is_string(),
+            deleting: is_deleting(object),
         }
     }
 }
@@ -57,11 +57,15 @@ pub(super) fn is_held(object: &Value) -> bool {
     strings(&object["metadata"]["finalizers"]).any(|finalizer| finalizer == FINALIZER)
 }
 
+/// Whether its deletion began. Kubernetes then accepts no finalizer any more.
+pub(super) fn is_deleting(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string()
+}
+
 /// Whether it is being deleted, and the finalizer of another controller keeps it.
 pub(super) fn is_held_by_others(object: &Value) -> bool {
     let is_foreign = |finalizer: &str| finalizer.contains('/') && !finalizer.starts_with(DOMAIN);
-    object["metadata"]["deletionTimestamp"].is_string()
-        && strings(&object["metadata"]["finalizers"]).any(is_foreign)
+    is_deleting(object) && strings(&object["metadata"]["finalizers"]).any(is_foreign)
 }
 
 /// The intent that is persisted on it.

@@ -16,12 +16,16 @@ pub(super) const CLUSTER: &str = "kraken-iac.eoinfennessy.com/cluster";
 pub struct RemoteObject {
     /// What it is.
     pub kind: Kind,
+    /// The name of a key pair that exists.
+    pub name: Option<String>,
     /// All its tags.
     pub tags: BTreeMap<String, String>,
     /// Whether it is there and not on its way out.
     pub alive: bool,
     /// Whether it exists, including objects that are being deleted.
     pub exists: bool,
+    /// Whether it was created with another object, like the default security group of a VPC.
+    pub is_implicit: bool,
 }
 
 impl RemoteObject {
@@ -46,10 +50,19 @@ impl RemoteObjects {
     pub fn add(&mut self, simulator: &Simulator, place: &str) {
         let all = &mut self.0;
         let qualified = |id: String| format!("{id}{place}");
+        // The kind of the object for which a call was made. It is listed first: instances before volumes, VPCs before route tables
+        // and security groups.
+        let mut requested = BTreeMap::new();
         for kind in Kind::ALL {
             for object in simulator.objects(kind) {
-                let remote =
-                    RemoteObject { kind, tags: object.tags, alive: object.alive, exists: object.alive };
+                let remote = RemoteObject {
+                    kind,
+                    name: object.name,
+                    tags: object.tags,
+                    alive: object.alive,
+                    exists: object.alive,
+                    is_implicit: *requested.entry(object.made_by).or_insert(kind) != kind,
+                };
                 all.insert(qualified(object.id), remote);
             }
         }
@@ -58,6 +71,11 @@ impl RemoteObjects {
                 remote.exists = record.instance.state != "terminated";
             }
         }
+    }
+
+    /// How resources record an object: by its id without its place, or by its name if it is a key pair.
+    pub(super) fn recorded_id<'a>(&'a self, id: &'a str) -> &'a str {
+        self.0.get(id).and_then(|remote| remote.name.as_deref()).unwrap_or_else(|| plain(id))
     }
 
     /// What carries this UID, with its ids.
@@ -98,4 +116,41 @@ pub(crate) fn remote_kind(kind: &str) -> Option<Kind> {
         "ListenerRule" => Kind::ListenerRule,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_simulator::SimulatorOptions;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn only_what_was_created_with_another_object_is_implicit() {
+        let cloud = Simulator::in_process(SimulatorOptions::default());
+        let ids = cloud.out_of_band("CreateVpc", &[("CidrBlock", "10.0.0.0/16")]).unwrap();
+        let vpc = ("VpcId", ids[0].as_str());
+        cloud.out_of_band("CreateRouteTable", &[vpc]).unwrap();
+        let described = ("GroupDescription", "by hand");
+        cloud.out_of_band("CreateSecurityGroup", &[vpc, ("GroupName", "web"), described]).unwrap();
+        let two = [("MinCount", "2"), ("MaxCount", "2")];
+        let launched = [("ImageId", "ami-12c6146b"), ("InstanceType", "t3.micro")];
+        cloud.out_of_band("RunInstances", &[launched, two].concat()).unwrap();
+        cloud.out_of_band("CreateVolume", &[("AvailabilityZone", "us-east-1a"), ("Size", "8")]).unwrap();
+        let mut objects = RemoteObjects::default();
+        objects.add(&cloud, "");
+        let count = |kind, is_implicit| {
+            let is_counted =
+                |remote: &&RemoteObject| remote.kind == kind && remote.is_implicit == is_implicit;
+            objects.0.values().filter(is_counted).count()
+        };
+        for (kind, explicit, implicit) in [
+            (Kind::Vpc, 1, 0),
+            (Kind::RouteTable, 1, 1),
+            (Kind::SecurityGroup, 1, 1),
+            (Kind::Instance, 2, 0),
+            (Kind::Volume, 1, 2),
+        ] {
+            assert_eq!((count(kind, false), count(kind, true)), (explicit, implicit), "{kind:?}");
+        }
+    }
 }

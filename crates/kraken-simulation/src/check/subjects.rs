@@ -5,7 +5,7 @@ use std::time::Duration;
 use kraken_simulator::Kind;
 use serde_json::Value;
 
-use super::call::{Asked, Verb};
+use super::call::{ParsedCall, Verb};
 use super::history::Version;
 use super::judge::all;
 use super::policy::{Policy, adopted, external_ids, intent};
@@ -22,28 +22,29 @@ impl Checks {
         &mut self,
         now: Duration,
         by: &CallingProcess,
-        asked: &Asked,
+        parsed: &ParsedCall,
         id: &str,
         remote: &RemoteObject,
     ) {
-        let what = format!("{} of {id}", asked.action);
+        let what = format!("{} of {id}", parsed.action);
         if remote.cluster().is_some_and(|cluster| !self.is_this_cluster(cluster)) {
             return self.violated(now, Class::NotOurs, format!("{what}, which belongs to another cluster"));
         }
         let is_recent = self.tampered.get(id).is_some_and(|at| !self.is_long_ago(*at, now));
         let Some(uid) = remote.uid().map(ToOwned::to_owned) else {
-            if asked.verb == Verb::Tag && asked.is_about_ownership() {
-                self.judge_claim(now, by, asked, id, remote);
+            if parsed.verb == Verb::Tag && parsed.is_about_ownership() {
+                self.judge_claim(now, by, parsed, id, remote);
             } else if !is_recent && !self.released.contains(id) && !self.is_recorded(id) {
                 self.violated(now, Class::NotOurs, format!("{what}, which has no owner tags"));
             }
             return;
         };
-        if asked.verb == Verb::Tag && asked.uid().is_some_and(|new| new != uid) && !is_recent {
+        let is_recent = is_recent && !self.has_tags_of_its_adoption(by, id, &uid);
+        if parsed.verb == Verb::Tag && parsed.uid().is_some_and(|new| new != uid) && !is_recent {
             return self.violated(now, Class::NotOurs, format!("{what} takes it from {uid}"));
         }
         let Some(record) = self.history.records.get(&uid) else {
-            let is_removal = asked.verb == Verb::Delete && self.removes_orphans;
+            let is_removal = parsed.verb == Verb::Delete && self.removes_orphans;
             if !is_removal && !is_recent {
                 self.violated(
                     now,
@@ -53,7 +54,7 @@ impl Checks {
             }
             return;
         };
-        if record.gone.is_some() && self.removes_orphans && asked.verb == Verb::Delete {
+        if record.gone.is_some() && self.removes_orphans && parsed.verb == Verb::Delete {
             return; // the policy of a deleted object does not apply
         }
         if record.gone.is_some_and(|gone| self.is_long_ago(gone, now)) {
@@ -75,7 +76,7 @@ impl Checks {
         }
         // Its tags may name another resource now than the one that the call is for.
         if !is_recent {
-            self.judge_policies(now, by, asked, id, remote, &uid);
+            self.judge_policies(now, by, parsed, id, remote, &uid);
         }
     }
 
@@ -91,24 +92,27 @@ impl Checks {
         &mut self,
         now: Duration,
         by: &CallingProcess,
-        asked: &Asked,
+        parsed: &ParsedCall,
         id: &str,
         remote: &RemoteObject,
         uid: &str,
     ) {
         let Some(record) = self.history.records.get(uid) else { return };
         let candidates = self.history.candidates(record, by, now, self.calm);
-        let what = format!("{} of {id} for {}", asked.action, record.title());
+        let what = format!("{} of {id} for {}", parsed.action, record.title());
         let all = |forbids: fn(&Policy) -> bool| all(candidates, forbids);
-        let deletes = asked.verb == Verb::Delete;
-        let live = self.live_of(uid, record, candidates).len() + usize::from(deletes);
-        let is_scaling = candidates.iter().any(|version| self.wanted(record, version) < live)
-            && !candidates.iter().any(|version| {
-                intent(&version.value).is_some_and(|intent| intent["outgoing"] != Value::Null)
-            });
+        let deletes = parsed.verb == Verb::Delete;
+        let is_scaling = deletes && self.was_surplus(now, by, id, uid, record);
+        // Until the caller has proven to know the request for deletion, an older spec may be the reason for the call.
+        let is_for_deletion = all(|policy| policy.deleting)
+            || (candidates.last().is_some_and(|version| version.policy().deleting)
+                && remote_kind(&record.kind) == Some(remote.kind)
+                && !is_scaling
+                && !candidates.iter().any(|version| {
+                    intent(&version.value).is_some_and(|intent| intent["outgoing"] != Value::Null)
+                }));
         // Its adoption was observed, and no client has removed the record of it since.
-        let was_adopted =
-            self.adopted.get(id).is_some_and(|adopter| adopter == uid) && record.disturbed.is_none();
+        let was_adopted = self.was_adopted_by(id, uid) && record.disturbed.is_none();
         let is_adopted = |version: &Version| {
             let policy = version.policy();
             let is_recorded = || adopted(&version.value).iter().any(|adopted| adopted == plain(id));
@@ -125,14 +129,14 @@ impl Checks {
         };
         // A disruption in progress is completed in any case.
         let is_disrupted = remote.tags.contains_key(DISRUPTION);
-        let is_own = asked.is_about_ownership();
+        let is_own = parsed.is_about_ownership();
         let found = if all(|policy| policy.paused) {
             Some((Class::Paused, "which is paused"))
         } else if deletes && !is_scaling && all(|policy| policy.protect) {
             Some((Class::Protected, "which is protected"))
         } else if deletes && !is_scaling && !candidates.is_empty() && candidates.iter().all(is_adopted) {
             Some((Class::Retained, "which leaves it behind"))
-        } else if asked.verb == Verb::Untag
+        } else if parsed.verb == Verb::Untag
             && is_own
             && is_created
             // The volume of an instance that was terminated just before is still listed.
@@ -143,14 +147,14 @@ impl Checks {
             Some((Class::Released, "which created it and does not retain it"))
         } else if !is_disrupted && self.is_only_drift(uid, candidates) && all(|policy| policy.report) {
             Some((Class::Reported, "whose drift is only reported"))
-        } else if !is_disrupted && !is_own && self.is_unapproved(uid, candidates, asked.verb) {
+        } else if !is_disrupted && !is_own && self.is_unapproved(uid, candidates, parsed.verb) {
             Some((Class::Unapproved, "of which no such plan is approved"))
         } else {
             None
         };
         if let Some((class, why)) = found {
             self.violated(now, class, format!("{what}, {why}"));
-        } else if deletes && all(|policy| policy.deleting) {
+        } else if deletes && is_for_deletion {
             self.check_order(now, uid);
         }
     }
@@ -160,12 +164,12 @@ impl Checks {
         &mut self,
         now: Duration,
         by: &CallingProcess,
-        asked: &Asked,
+        parsed: &ParsedCall,
         id: &str,
         remote: &RemoteObject,
     ) {
-        let Some(uid) = asked.uid() else { return };
-        let what = format!("{} claims {id} for {uid}", asked.action);
+        let Some(uid) = parsed.uid() else { return };
+        let what = format!("{} claims {id} for {uid}", parsed.action);
         let Some(record) = self.history.records.get(uid) else {
             return self.violated(now, Class::NotOurs, format!("{what}, which never was"));
         };
@@ -180,6 +184,7 @@ impl Checks {
         // Its name is on record, and a person made another one of that name.
         let is_by_name = remote.kind == Kind::KeyPair && self.tampered.contains_key(id);
         let is_adopted = candidates.iter().any(|version| adopts(&version.value, id, remote));
+        let is_paused = all(candidates, |policy| policy.paused);
         let title = record.title();
         // The intent of an adoption is written before the claim; an object that was observed before is claimed again.
         let is_observed = record
@@ -187,7 +192,7 @@ impl Checks {
             .iter()
             .any(|version| external_ids(&version.value).any(|known| known == plain(id)));
         if is_adopted && !is_launched && !is_observed && remote.kind != Kind::KeyPair {
-            self.adopted.insert(id.to_owned(), uid.to_owned());
+            self.note_adoption(now, by, id, uid);
         }
         if !is_launched && !is_on_record && !is_adopted && !is_by_name {
             self.violated(
@@ -195,7 +200,7 @@ impl Checks {
                 Class::NotOurs,
                 format!("{what}, {title}, which neither has it on record nor adopts it"),
             );
-        } else if all(candidates, |policy| policy.paused) {
+        } else if is_paused {
             self.violated(now, Class::Paused, format!("{what}, {title}, which is paused"));
         }
     }

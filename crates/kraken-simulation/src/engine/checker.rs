@@ -16,7 +16,7 @@ use crate::schedule::{Controller, Operation, Settings, Side};
 /// Something that must hold and does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// When, in virtual time since the start.
+    /// The virtual time since the start.
     pub at: Duration,
     /// The violated invariant.
     pub invariant: String,
@@ -111,6 +111,12 @@ pub trait Checker: Send + 'static {
         answer: &Answer,
     ) -> Vec<Violation> {
         let _ = (view, caller, side, call, answer);
+        Vec::new()
+    }
+
+    /// After each step of the garbage collector and the namespace controller, before anything else happens.
+    fn collected(&mut self, view: &View<'_>) -> Vec<Violation> {
+        let _ = view;
         Vec::new()
     }
 

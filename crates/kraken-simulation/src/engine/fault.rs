@@ -7,14 +7,14 @@ use kraken_simulator::Limit;
 use tokio::time::Instant;
 
 use super::Simulation;
-use super::trace::What;
+use super::trace::EventKind;
 use crate::kinds::crds;
 use crate::schedule::{Controller, Fault, Side};
 
 impl Simulation {
     /// Activates a fault.
     pub fn fail(&self, fault: &Fault) {
-        self.0.note(What::Fault(fault.to_string()));
+        self.0.note(EventKind::Fault(fault.to_string()));
         if self.0.state.lock().armed.arm(fault) {
             return;
         }
@@ -54,7 +54,7 @@ impl Simulation {
     }
 
     /// Ends all faults: from here on calls get there and processes run, once each.
-    pub fn heal(&self) {
+    pub fn end_faults(&self) {
         let clouds = {
             let mut state = self.0.state.lock();
             state.armed.clear();
@@ -64,7 +64,7 @@ impl Simulation {
             state.clouds.values().cloned().collect::<Vec<_>>()
         };
         for cloud in clouds {
-            cloud.heal();
+            cloud.clear_failures();
             cloud.configure(|options| {
                 options.limits.clear();
                 (options.capacity, options.per_launch) = (None, None);

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kraken_runtime::random;
-use kraken_simulator::hook::{Answer, Call, Hook, Order};
-use kraken_simulator::{How, When, documented_error};
+use kraken_simulator::hook::{Answer, Call, Hook, HookAction};
+use kraken_simulator::{FailureMode, FailurePoint, documented_error};
 
 use super::checker::{Caller, Place};
 use super::shared::Shared;
-use super::trace::{CallEvent, What, digest};
+use super::trace::{CallEvent, EventKind, digest};
 use crate::check::{subjects, values};
 use crate::faults::Effect;
 use crate::schedule::{Moment, Side};
@@ -32,7 +32,7 @@ impl Gate {
         Self { shared: self.shared.clone(), caller, side: self.side, is_dead: self.is_dead.clone() }
     }
 
-    fn event(&self, call: &Call, answer: Option<&Answer>, struck: Option<&'static str>) {
+    fn event(&self, call: &Call, answer: Option<&Answer>, effect: Option<&'static str>) {
         let event = CallEvent {
             process: self.caller.process,
             side: self.side,
@@ -43,9 +43,9 @@ impl Gate {
             status: answer.map(|answer| answer.status),
             body: digest(&call.body),
             answer: answer.map_or(0, |answer| digest(&answer.body)),
-            struck,
+            effect,
         };
-        self.shared.note(What::Call(event));
+        self.shared.note(EventKind::Call(event));
         if let Some(answer) = answer {
             self.shared.called(&self.caller, self.side, call, answer);
         }
@@ -65,18 +65,18 @@ impl Gate {
         }
     }
 
-    fn strike(&self, call: &Call, moment: Moment) -> Option<Effect> {
-        self.shared.strike(self.caller.process.controller, self.side, &call.name, call.writes, moment)
+    fn effect_on(&self, call: &Call, moment: Moment) -> Option<Effect> {
+        self.shared.effect_on(self.caller.process.controller, self.side, &call.name, call.writes, moment)
     }
 
-    /// Half to one and a half of the usual time of a way.
-    async fn travel(&self) {
+    /// Waits for half to one and a half of the usual latency of one direction.
+    async fn simulate_latency(&self) {
         let usual = match self.side {
             Side::Kube => self.shared.settings.kube_latency,
             Side::Cloud => self.shared.settings.cloud_latency,
         };
         let share = u32::try_from(random::number() % 1001).unwrap_or_default() + 500;
-        // Each way is half of it.
+        // Each direction is half of it.
         tokio::time::sleep(usual * share / 2000).await;
     }
 
@@ -86,7 +86,8 @@ impl Gate {
         std::future::pending().await
     }
 
-    async fn unless_dead(&self) {
+    /// A killed process does nothing more: the caller never continues.
+    async fn stop_if_dead(&self) {
         if self.is_dead.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
@@ -96,9 +97,13 @@ impl Gate {
     fn refuse_with(&self, call: &Call, code: &str) {
         let known = documented_error(&call.name, code);
         let (status, message) = known.map_or((400, "simulated"), |error| (error.status, error.message));
-        let how = How::Error { status, code: code.to_owned(), message: format!("{message}{}", quoted(call)) };
+        let how = FailureMode::Error {
+            status,
+            code: code.to_owned(),
+            message: format!("{message}{}", quoted(call)),
+        };
         if let Some(place) = &self.caller.place {
-            self.shared.cloud_at(place).fail_next(&call.name, When::Before, how);
+            self.shared.cloud_at(place).fail_next(&call.name, FailurePoint::Before, how);
         }
     }
 }
@@ -112,15 +117,15 @@ fn quoted(call: &Call) -> String {
 }
 
 impl Hook for Gate {
-    async fn before(&self, call: &Call) -> Order {
-        self.unless_dead().await;
-        self.travel().await;
-        self.unless_dead().await;
+    async fn before(&self, call: &Call) -> HookAction {
+        self.stop_if_dead().await;
+        self.simulate_latency().await;
+        self.stop_if_dead().await;
         if self.shared.is_unreachable(self.side, self.caller.process.controller) {
             self.event(call, None, Some("unreachable"));
-            return if self.side == Side::Kube { Order::Drop } else { Order::Refuse(503) };
+            return if self.side == Side::Kube { HookAction::Drop } else { HookAction::Refuse(503) };
         }
-        match self.strike(call, Moment::Before) {
+        match self.effect_on(call, Moment::Before) {
             None => {}
             Some(Effect::Crash(down)) => {
                 self.event(call, None, Some("crash before"));
@@ -128,21 +133,21 @@ impl Hook for Gate {
             }
             Some(Effect::Lose) => {
                 self.event(call, None, Some("lost before"));
-                return Order::Drop;
+                return HookAction::Drop;
             }
             Some(Effect::Refuse(status)) => {
                 self.event(call, None, Some("refused"));
-                return Order::Refuse(status);
+                return HookAction::Refuse(status);
             }
             Some(Effect::Fail(code)) => self.refuse_with(call, &code),
             Some(Effect::Delay(by)) => tokio::time::sleep(by).await,
         }
-        Order::Pass
+        HookAction::Pass
     }
 
-    async fn after(&self, call: &Call, answer: &Answer) -> Order {
-        let struck = self.strike(call, Moment::After);
-        let name = match struck {
+    async fn after(&self, call: &Call, answer: &Answer) -> HookAction {
+        let effect = self.effect_on(call, Moment::After);
+        let name = match effect {
             None => None,
             Some(Effect::Crash(_)) => Some("crash after"),
             Some(Effect::Lose) => Some("lost after"),
@@ -150,19 +155,19 @@ impl Hook for Gate {
             Some(Effect::Delay(_)) => Some("delayed"),
         };
         self.event(call, Some(answer), name);
-        self.unless_dead().await;
-        let order = match struck {
-            None | Some(Effect::Fail(_)) => Order::Pass,
+        self.stop_if_dead().await;
+        let action = match effect {
+            None | Some(Effect::Fail(_)) => HookAction::Pass,
             Some(Effect::Crash(down)) => return self.crash(down).await,
-            Some(Effect::Lose) => Order::Drop,
-            Some(Effect::Refuse(status)) => Order::Refuse(status),
+            Some(Effect::Lose) => HookAction::Drop,
+            Some(Effect::Refuse(status)) => HookAction::Refuse(status),
             Some(Effect::Delay(by)) => {
                 tokio::time::sleep(by).await;
-                Order::Pass
+                HookAction::Pass
             }
         };
-        self.travel().await;
-        self.unless_dead().await;
-        order
+        self.simulate_latency().await;
+        self.stop_if_dead().await;
+        action
     }
 }

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use checker::{Caller, Checker, Place, Unchecked, View, Violation};
 pub use report::{Report, Statistics};
-pub use trace::{CallEvent, Event, ProcessId, Trace, What};
+pub use trace::{CallEvent, Event, EventKind, ProcessId, Trace};
 
 use crate::apiserver::{ApiServer, Kinds, SchemaError};
 use crate::kinds;
@@ -56,7 +56,7 @@ impl Simulation {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
             match runtime {
-                Ok(runtime) => runtime.block_on(Self::course(schedule, checker)),
+                Ok(runtime) => runtime.block_on(Self::run_on_this_thread(schedule, checker)),
                 Err(error) => failed(format!("failed to build a runtime: {error}")),
             }
         };
@@ -70,7 +70,7 @@ impl Simulation {
         })
     }
 
-    async fn course(schedule: &Schedule, checker: Box<dyn Checker>) -> Report {
+    async fn run_on_this_thread(schedule: &Schedule, checker: Box<dyn Checker>) -> Report {
         let _time = clock::simulate(BEGINNING);
         let _random = random::seed(schedule.seed);
         kraken_aws::injected::seed(schedule.seed);
@@ -83,7 +83,7 @@ impl Simulation {
         tokio::select! {
             biased;
             () = engine.0.stop.cancelled() => {}
-            () = engine.play(schedule) => {}
+            () = engine.run_steps(schedule) => {}
         }
         engine.report()
     }
@@ -107,8 +107,9 @@ impl Simulation {
     }
 
     /// The steps, then the end of all faults, then the desired state must be reached, then everything is deleted.
-    async fn play(&self, schedule: &Schedule) {
-        tokio::spawn(self.0.api.run_controllers(schedule.seed));
+    async fn run_steps(&self, schedule: &Schedule) {
+        let shared = self.0.clone();
+        tokio::spawn(self.0.api.run_controllers(schedule.seed, move || shared.collected()));
         self.0.cloud_at(&Place::default());
         self.install();
         for controller in Controller::ALL {
@@ -125,7 +126,7 @@ impl Simulation {
             }
         }
         self.phase(FAULTS_END);
-        self.heal();
+        self.end_faults();
         self.settle(CALM).await;
         self.check(checker::Checker::settled);
         let teardown = {
@@ -171,7 +172,7 @@ impl Simulation {
     }
 
     fn phase(&self, text: &str) {
-        self.0.note(What::Phase(text.to_owned()));
+        self.0.note(EventKind::Phase(text.to_owned()));
     }
 
     fn report(&self) -> Report {
@@ -191,7 +192,7 @@ impl Simulation {
             None => operation.to_string(),
             Some(why) => format!("{operation} ({why})"),
         };
-        self.0.note(What::Operation(text));
+        self.0.note(EventKind::Operation(text));
     }
 
     /// The cluster.

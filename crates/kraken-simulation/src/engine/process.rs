@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use http_body::Body;
 use http_body_util::BodyExt as _;
 use hyper::body::Bytes;
+use jiff::Timestamp;
 use kraken_aws::AwsArgs;
 use kraken_aws::ec2::config::SharedHttpClient;
 use kraken_aws_ec2_instance::Ec2;
@@ -37,14 +38,16 @@ pub(super) struct Process {
     pub(super) group: Group,
     pub(super) shutdown: CancellationToken,
     pub(super) is_dead: Arc<AtomicBool>,
+    /// When the former process of the controller ended. With leader election, the lease determines it.
+    pub(super) former_until: Timestamp,
     /// Its way to the API server.
     pub(super) connection: Connection,
 }
 
 impl Process {
-    pub(super) fn new(id: ProcessId, place: Place, connection: Connection) -> Self {
+    pub(super) fn new(id: ProcessId, place: Place, former_until: Timestamp, connection: Connection) -> Self {
         let (group, shutdown) = (Group::default(), CancellationToken::new());
-        Self { id, place, group, shutdown, is_dead: Arc::default(), connection }
+        Self { id, place, group, shutdown, is_dead: Arc::default(), former_until, connection }
     }
 
     fn gate(&self, shared: &Arc<Shared>, side: Side) -> Arc<Gate> {
@@ -98,7 +101,8 @@ impl Process {
         };
         let metrics = Metrics::new(P::NAME);
         shared.state.lock().metrics.push((self.id, metrics.clone()));
-        embedded::run::<P>(args, own, self.identity(), metrics, connect, self.shutdown.clone()).await
+        let (identity, shutdown) = (self.identity(), self.shutdown.clone());
+        embedded::run::<P>(args, own, identity, Some(self.former_until), metrics, connect, shutdown).await
     }
 }
 

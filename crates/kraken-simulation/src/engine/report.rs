@@ -1,12 +1,12 @@
-//! What came of a simulation.
+//! The result of a simulation.
 
 use std::time::Duration;
 
 use super::checker::Violation;
-use super::trace::{Trace, What};
+use super::trace::{EventKind, Trace};
 use crate::schedule::Side;
 
-/// What came of a simulation.
+/// The result of a simulation.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// What happened.
@@ -18,8 +18,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether all that must hold held.
-    pub fn is_good(&self) -> bool {
+    /// Whether all checks passed.
+    pub fn is_passed(&self) -> bool {
         self.violations.is_empty()
     }
 }
@@ -44,19 +44,19 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    pub(super) fn count(&mut self, what: &What) {
+    pub(super) fn count(&mut self, what: &EventKind) {
         match what {
-            What::Call(call) => {
+            EventKind::Call(call) => {
                 match call.side {
                     Side::Kube => self.requests += 1,
                     Side::Cloud => self.cloud_calls += 1,
                 }
                 self.writes += u64::from(call.writes && call.status.is_some());
             }
-            What::Operation(_) => self.operations += 1,
-            What::Fault(_) => self.faults += 1,
-            What::Process(text) => self.starts += u64::from(text.ends_with("starts")),
-            What::Phase(_) => {}
+            EventKind::Operation(_) => self.operations += 1,
+            EventKind::Fault(_) => self.faults += 1,
+            EventKind::Process(text) => self.starts += u64::from(text.ends_with("starts")),
+            EventKind::Phase(_) => {}
         }
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use kraken_runtime::{EndError, metrics::Metrics};
+use jiff::Timestamp;
+use kraken_runtime::{EndError, clock, metrics::Metrics};
 use kraken_simulator::Simulator;
 use kraken_simulator::hook::{Answer, Call};
 use parking_lot::Mutex;
@@ -17,7 +18,7 @@ use super::checker::{Caller, Checker, Place, View, Violation};
 use super::panics;
 use super::process::Process;
 use super::report::Statistics;
-use super::trace::{CallEvent, Event, ProcessId, Trace, What};
+use super::trace::{CallEvent, Event, EventKind, ProcessId, Trace};
 use crate::apiserver::ApiServer;
 use crate::apply::Memory;
 use crate::faults::{Armed, Effect};
@@ -47,6 +48,8 @@ pub(super) struct State {
     pub(super) places: BTreeMap<Controller, Place>,
     pub(super) processes: BTreeMap<(Controller, u32), Process>,
     incarnations: BTreeMap<(Controller, u32), u32>,
+    /// When the latest process of a controller ended.
+    ended: BTreeMap<Controller, Timestamp>,
     /// The desired number of replicas.
     pub(super) replicas: BTreeSet<(Controller, u32)>,
     pub(super) armed: Armed,
@@ -64,7 +67,7 @@ pub(super) struct State {
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("World").finish_non_exhaustive()
+        f.debug_struct("Shared").finish_non_exhaustive()
     }
 }
 
@@ -75,6 +78,7 @@ impl State {
             places: BTreeMap::new(),
             processes: BTreeMap::new(),
             incarnations: BTreeMap::new(),
+            ended: BTreeMap::new(),
             replicas: BTreeSet::new(),
             armed: Armed::default(),
             unreachable: BTreeMap::new(),
@@ -108,13 +112,13 @@ impl State {
 
 impl Shared {
     /// Records an event and calls the checker.
-    pub(super) fn note(&self, what: What) {
+    pub(super) fn note(&self, what: EventKind) {
         let mut state = self.state.lock();
         let now = Instant::now();
         state.statistics.count(&what);
         // A rejected call writes nothing: what is rejected once a minute forever is at rest.
         let is_write = |call: &CallEvent| call.writes && call.status.is_some_and(|status| status < 300);
-        if matches!(&what, What::Call(call) if is_write(call) && !call.name.ends_with(" leases")) {
+        if matches!(&what, EventKind::Call(call) if is_write(call) && !call.name.ends_with(" leases")) {
             state.last_write = now;
         }
         state.trace.0.push(Event { at: self.begin.elapsed(), what });
@@ -135,6 +139,13 @@ impl Shared {
         self.add(&mut state, found);
     }
 
+    /// Calls the checker after a change by Kubernetes' own controllers.
+    pub(super) fn collected(&self) {
+        let mut state = self.state.lock();
+        let found = state.check(self, |checker, view, _| checker.collected(view));
+        self.add(&mut state, found);
+    }
+
     /// Writes violations down; the first ends the simulation.
     pub(super) fn add(&self, state: &mut State, found: Vec<Violation>) {
         if !found.is_empty() {
@@ -151,7 +162,7 @@ impl Shared {
         self.electing.contains(&controller)
     }
 
-    pub(super) fn strike(
+    pub(super) fn effect_on(
         &self,
         controller: Controller,
         side: Side,
@@ -159,7 +170,7 @@ impl Shared {
         writes: bool,
         moment: Moment,
     ) -> Option<Effect> {
-        self.state.lock().armed.strike(controller, side, name, writes, moment)
+        self.state.lock().armed.effect_on(controller, side, name, writes, moment)
     }
 
     pub(super) fn is_unreachable(&self, side: Side, from: Controller) -> bool {
@@ -192,12 +203,13 @@ impl Shared {
             *incarnation += 1;
             let id = ProcessId { controller, replica, incarnation: *incarnation };
             let place = state.places.get(&controller).cloned().unwrap_or_default();
-            let process = Process::new(id, place, self.api.connection());
+            let former_until = state.ended.get(&controller).copied().unwrap_or(Timestamp::MIN);
+            let process = Process::new(id, place, former_until, self.api.connection());
             state.processes.insert(key, process.clone());
             process
         };
         let id = process.id;
-        self.note(What::Process(format!("{id} starts")));
+        self.note(EventKind::Process(format!("{id} starts")));
         let main = process.group.spawn(process.clone().run(self.clone()));
         let shared = self.clone();
         tokio::spawn(async move {
@@ -214,7 +226,7 @@ impl Shared {
             Err(error) => (error.to_string(), RESTART),
         };
         if self.cut(id) {
-            self.note(What::Process(format!("{id} ended: {why}")));
+            self.note(EventKind::Process(format!("{id} ended: {why}")));
             self.start_after(id, pause);
         }
     }
@@ -222,7 +234,7 @@ impl Shared {
     /// Kills a process at any point, and restarts it after some time.
     pub(super) fn end(self: &Arc<Self>, id: ProcessId, down: Duration) {
         if self.cut(id) {
-            self.note(What::Process(format!("{id} is killed")));
+            self.note(EventKind::Process(format!("{id} is killed")));
             self.start_after(id, down);
         }
     }
@@ -235,6 +247,7 @@ impl Shared {
             return false;
         }
         let process = state.processes.remove(&key);
+        state.ended.insert(id.controller, clock::now());
         drop(state);
         if let Some(process) = process {
             process.is_dead.store(true, Ordering::Relaxed);

@@ -9,15 +9,15 @@ use crate::schedule::{Controller, Side};
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, in virtual time since the start.
+    /// The virtual time since the start.
     pub at: Duration,
     /// What.
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     /// A controller called the API server or the cloud.
     Call(CallEvent),
     /// An operation, as text.
@@ -52,7 +52,7 @@ pub struct CallEvent {
     /// Hash of the response, for writes.
     pub answer: u64,
     /// The effect of a fault on it.
-    pub struck: Option<&'static str>,
+    pub effect: Option<&'static str>,
 }
 
 /// One process of the simulation.
@@ -76,11 +76,11 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:>9.3} ", self.at.as_secs_f64())?;
         match &self.what {
-            What::Call(call) => call.fmt(f),
-            What::Operation(text) => write!(f, "operation {text}"),
-            What::Fault(text) => write!(f, "fault {text}"),
-            What::Process(text) => write!(f, "process {text}"),
-            What::Phase(text) => write!(f, "phase {text}"),
+            EventKind::Call(call) => call.fmt(f),
+            EventKind::Operation(text) => write!(f, "operation {text}"),
+            EventKind::Fault(text) => write!(f, "fault {text}"),
+            EventKind::Process(text) => write!(f, "process {text}"),
+            EventKind::Phase(text) => write!(f, "phase {text}"),
         }
     }
 }
@@ -97,8 +97,8 @@ impl fmt::Display for CallEvent {
             None => f.write_str(" -> no effect")?,
         }
         write!(f, " [{:016x} {:016x}]", self.body, self.answer)?;
-        if let Some(struck) = self.struck {
-            write!(f, " ({struck})")?;
+        if let Some(effect) = self.effect {
+            write!(f, " ({effect})")?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::random::Random;
 pub(crate) type Edit = (String, Option<Value>);
 
 /// A plausible edit of a kind; not all are possible with every spec.
-pub(crate) fn sensible(rng: &mut Random, kind: &str) -> Option<Edit> {
+pub(crate) fn plausible_edit(rng: &mut Random, kind: &str) -> Option<Edit> {
     let (path, values) = rng.pick(plausible(kind))?;
     let value = rng.pick(values)?;
     let value = if *value == "-" { None } else { serde_json::from_str(value).ok() };

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use super::mix::StepClass;
-use super::people::People;
+use super::users::Users;
 use crate::kinds;
 use crate::random::Random;
 use crate::schedule::{CallMatch, Controller, Fault, Moment, ObjectName, Side};
 
 /// A fault of the class.
-pub(crate) fn fault(rng: &mut Random, class: StepClass, people: &People) -> Fault {
-    let object = people.spoke_object(rng);
+pub(crate) fn fault(rng: &mut Random, class: StepClass, users: &Users) -> Fault {
+    let object = users.spoke_object(rng);
     // Faults meet where something happens: the controllers of the stack's kinds, and the hub.
     let controller = if rng.chance(25) { Controller::Hub } else { Controller::of(&object.kind) };
     let spoke = Controller::of(&object.kind);
@@ -74,11 +74,11 @@ pub(crate) fn fault(rng: &mut Random, class: StepClass, people: &People) -> Faul
         }
         StepClass::Capacity => Fault::PartialLaunches { most: rng.one([1, 1, 2]), lasts: short(rng) },
         StepClass::Hide if rng.chance(50) => Fault::Stale {
-            remote: people.remote(rng, None),
+            remote: users.remote(rng, None),
             lasts: rng.time(Duration::from_millis(200), Duration::from_secs(8)),
         },
         StepClass::Hide => Fault::Hide {
-            remote: people.remote(rng, None),
+            remote: users.remote(rng, None),
             lasts: rng.time(Duration::from_millis(200), Duration::from_secs(8)),
         },
         _ => Fault::Crash {

@@ -7,12 +7,12 @@ use serde_json::json;
 use super::CANARY;
 use super::edits;
 use super::mix::StepClass;
-use super::people::People;
 use super::tampering::forge;
+use super::users::Users;
 use crate::random::Random;
 use crate::schedule::{Controller, ObjectName, Operation, Propagation, Tamper};
 
-impl People {
+impl Users {
     /// An operation of the class; `None` if it is a class of faults.
     pub(crate) fn operation(&mut self, rng: &mut Random, class: StepClass) -> Option<Operation> {
         let object = self.object(rng);
@@ -22,7 +22,7 @@ impl People {
             StepClass::Apply => Operation::Apply { object: self.manifest(rng, true) },
             StepClass::Replace => Operation::Replace { object: self.manifest(rng, false) },
             StepClass::Recreate => Operation::Recreate { object: self.manifest(rng, false) },
-            StepClass::Edit => edit(object, edits::sensible(rng, &kind)),
+            StepClass::Edit => edit(object, edits::plausible_edit(rng, &kind)),
             StepClass::EditSchema => edit(object, edits::by_schema(rng, &kind)),
             StepClass::EditInvalid => edit(object, edits::invalid(rng, &kind)),
             StepClass::Policy => {

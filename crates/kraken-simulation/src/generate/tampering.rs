@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::operations::propagation;
-use super::people::People;
 use super::stack::id_path;
+use super::users::Users;
 use crate::random::Random;
 use crate::schedule::{Lost, ObjectName, Operation};
 
-impl People {
+impl Users {
     /// An object of any of the kinds, those that the suite writes for itself included.
     fn any_name(&self, rng: &mut Random) -> ObjectName {
         let object = self.spoke_object(rng);

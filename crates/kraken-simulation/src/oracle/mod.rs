@@ -7,10 +7,13 @@ mod values;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use kraken_spoke::api::EXPORTED_BY_ANNOTATION;
 use serde_json::Value;
 
 pub(crate) use requests::requests_all;
 use values::Source;
+
+use crate::kinds;
 
 /// All objects of a cluster.
 #[derive(Debug)]
@@ -124,10 +127,14 @@ impl<'a> Oracle<'a> {
             name = format!("{name}-{}", export["status"]["revision"]);
         }
         let target = self.find(kind, export["metadata"]["namespace"].as_str()?, &name);
+        // A user can make the export the owner of an object that it did not write, and that the hub therefore leaves.
+        let is_recorded = export["status"]["target"] == format!("{kind}/{name}");
         let mine = target.filter(|target| {
-            let owners = target["metadata"]["ownerReferences"].as_array();
-            owners.into_iter().flatten().any(|owner| owner["uid"] == export["metadata"]["uid"])
-                && target["metadata"]["deletionTimestamp"].is_null()
+            let (meta, uid) = (&target["metadata"], &export["metadata"]["uid"]);
+            let owners = meta["ownerReferences"].as_array();
+            owners.into_iter().flatten().any(|owner| owner["uid"] == *uid)
+                && (is_recorded || meta["annotations"][EXPORTED_BY_ANNOTATION] == *uid)
+                && meta["deletionTimestamp"].is_null()
         });
         let entries = spec["entries"].as_array()?;
         let wanted: Option<BTreeMap<String, String>> = entries
@@ -147,7 +154,7 @@ impl<'a> Oracle<'a> {
                     )
                 })
             }
-            ("WaitingForValues", Some(_)) if !self.is_hindered(export) => {
+            ("WaitingForValues", Some(_)) if !self.reports_another_cause(export) => {
                 Some(format!("waits for values, and all are there: {}", ready["message"]))
             }
             ("WaitingForValues", None) => (spec["whileWaiting"] != "Keep" && mine.is_some())
@@ -157,7 +164,7 @@ impl<'a> Oracle<'a> {
     }
 
     /// Whether an export reports something other than a missing value.
-    fn is_hindered(&self, export: &Value) -> bool {
+    fn reports_another_cause(&self, export: &Value) -> bool {
         let message = crate::check::ready_of(export)["message"].as_str().unwrap_or_default().to_lowercase();
         ["circle", "cycle", "several", "type", "manually", "large", "no owner", "withheld", "secret", "read"]
             .iter()
@@ -218,6 +225,31 @@ impl<'a> Oracle<'a> {
             open.extend(value.as_array().into_iter().flatten());
         }
         found
+    }
+
+    /// Whether a spec refers to a resource of its namespace: by its kind and name, also in a template, or by a key of a
+    /// ConfigMap or a Secret whose value contains one of these ids of its remote objects.
+    pub fn refers_to(&self, object: &Value, resource: &Value, ids: &[String]) -> bool {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (kind, name) = (kinds::key(&text(&resource["kind"])), text(&resource["metadata"]["name"]));
+        let mut open = self.sources(object);
+        while let Some(source) = open.pop() {
+            let is_found = match &source {
+                Source::State(of, called, _) => kinds::key(of) == kind && *called == name,
+                Source::Key(..) => self.value(object, &source).is_some_and(|value| {
+                    let value = values::text(&value);
+                    ids.iter().any(|id| value.contains(id.as_str()))
+                }),
+                Source::Template(template) => {
+                    open.extend(Source::all_of_template(template));
+                    false
+                }
+            };
+            if is_found {
+                return true;
+            }
+        }
+        false
     }
 
     fn request_of(&self, object: &Value) -> Option<&Arc<Value>> {

@@ -1,11 +1,11 @@
-//! The references of a spec, compared with those of a DependencyRequest.
+//! The references of a spec, compared with those of a DependencyRequest, and its values, compared with those of their sources.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::Oracle;
-use super::values::Source;
+use super::values::{Source, text};
+use super::{Oracle, title};
 use crate::kinds::key;
 
 /// A referenced object: its kind, its name, and the key of a ConfigMap or a Secret.
@@ -16,6 +16,46 @@ type Reference = (String, String, String);
 pub(crate) fn requests_all(object: &Value, request: &Value) -> bool {
     let references = references(object);
     !references.is_empty() && references.is_subset(&requested(request))
+}
+
+impl Oracle<'_> {
+    /// The values in a DependencyRequest that its sources do not have any more, as text: the hub has yet to answer it again.
+    ///
+    /// A value that is missing on either side is not reported, since the resource then waits although it need not, or is ready
+    /// although it cannot be. Of a Secret, the request has no value.
+    pub fn outdated(&self, request: &Value) -> Vec<String> {
+        if request["kind"] != "DependencyRequest" || request["metadata"]["deletionTimestamp"].is_string() {
+            return vec![];
+        }
+        let differs = |(source, answer): &(Source, Value)| {
+            self.value(request, source).is_some_and(|value| text(&value) != text(answer))
+        };
+        let outdated = answered(&request["status"]["dependentValues"]).into_iter().filter(differs);
+        outdated.map(|(source, _)| format!("{} has a former value of {source:?}", title(request))).collect()
+    }
+}
+
+/// The values of ConfigMaps and states in an answer of the hub, with their sources.
+fn answered(values: &Value) -> Vec<(Source, Value)> {
+    let mut found = vec![];
+    for (name, keys) in members(&values["fromConfigMaps"]) {
+        for (key, value) in members(keys) {
+            found.push((Source::Key("ConfigMap", name.clone(), key.clone()), value.clone()));
+        }
+    }
+    for (kind, names) in members(&values["fromKrakenResources"]) {
+        for (name, paths) in members(names) {
+            for (path, value) in members(paths) {
+                let path = Some(path.clone()).filter(|path| !path.is_empty());
+                found.push((Source::State(kind.clone(), name.clone(), path), value.clone()));
+            }
+        }
+    }
+    found
+}
+
+fn members(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    object.as_object().into_iter().flatten()
 }
 
 fn references(object: &Value) -> BTreeSet<Reference> {
@@ -52,9 +92,47 @@ fn requested(request: &Value) -> BTreeSet<Reference> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn an_answer_is_outdated_only_if_a_source_has_another_value() {
+        let meta = |name: &str| json!({"namespace": "prod", "name": name});
+        let objects = [
+            json!({"kind": "ConfigMap", "metadata": meta("source"), "data": {"k": "three", "n": "8080"}}),
+            json!({
+                "kind": "StateDeclaration", "metadata": meta("vpc.aws.main"),
+                "spec": {"id": "vpc-2", "data": {"vpc": {"CidrBlock": "10.0.0.0/16"}}},
+            }),
+        ];
+        let objects = objects.map(Arc::new);
+        let oracle = Oracle::of(&objects);
+        let is_outdated = |values: Value| {
+            let status = json!({"dependentValues": values});
+            let request =
+                json!({"kind": "DependencyRequest", "metadata": meta("vpc.aws.a"), "status": status});
+            !oracle.outdated(&request).is_empty()
+        };
+        for (key, value, expected) in
+            [("k", "one", true), ("k", "three", false), ("n", "8080", false), ("gone", "one", false)]
+        {
+            let values = json!({"fromConfigMaps": {"source": {key: value}}});
+            assert_eq!(is_outdated(values), expected, "{key} {value}");
+        }
+        for (path, value, expected) in [
+            ("", "vpc-1", true),
+            ("", "vpc-2", false),
+            ("vpc.CidrBlock", "10.1.0.0/16", true),
+            ("vpc.CidrBlock", "10.0.0.0/16", false),
+        ] {
+            let values = json!({"fromKrakenResources": {"vpc": {"main": {path: value}}}});
+            assert_eq!(is_outdated(values), expected, "{path} {value}");
+        }
+        assert!(!is_outdated(Value::Null), "the hub has not answered");
+    }
 
     #[test]
     fn a_request_must_have_every_reference_of_the_spec() {

@@ -68,11 +68,13 @@ fn export(entries: &Value, reason: &str) -> Arc<Value> {
 }
 
 #[test]
-fn an_export_is_compared_with_what_its_entries_say() {
+fn an_export_is_compared_with_its_entries() {
     let entries = json!([{"key": "id", "valueFrom": {"ref": "VPC/main"}}]);
     let missing = json!([{"key": "id", "valueFrom": {"ref": "VPC/other"}}]);
     let target = |id: &str| {
-        let owner = json!({"namespace": "prod", "name": "out", "uid": "t", "ownerReferences": [{"uid": "ConfigExport-e"}]});
+        let mark = json!({"kraken-iac.eoinfennessy.com/exported-by": "ConfigExport-e"});
+        let owner = json!({"namespace": "prod", "name": "out", "uid": "t", "annotations": mark,
+            "ownerReferences": [{"uid": "ConfigExport-e"}]});
         object("ConfigMap", "out", &json!({"metadata": owner, "data": {"id": id}}))
     };
     for (entries, reason, id, is_fine) in [
@@ -89,6 +91,30 @@ fn an_export_is_compared_with_what_its_entries_say() {
         let export = export(entries, reason);
         let wrong = Oracle::of(&objects).wrong(&export);
         assert_eq!(wrong.is_empty(), is_fine, "{reason} {id:?}: {wrong:?}");
+    }
+}
+
+#[test]
+fn an_object_that_an_export_did_not_write_remains_while_it_waits() {
+    let missing = json!([{"key": "id", "valueFrom": {"ref": "VPC/other"}}]);
+    // The annotation of the object, and the target in the status of the export.
+    for (mark, recorded, is_fine) in [
+        (None, None, true),
+        (Some("another"), Some("ConfigMap/another"), true),
+        (Some("ConfigExport-e"), None, false),
+        (None, Some("ConfigMap/out"), false),
+    ] {
+        let meta = json!({
+            "namespace": "prod", "name": "out", "uid": "t",
+            "annotations": {"kraken-iac.eoinfennessy.com/exported-by": mark},
+            "ownerReferences": [{"uid": "ConfigExport-e"}],
+        });
+        let mut objects = cluster();
+        objects.push(object("ConfigMap", "out", &json!({"metadata": meta})));
+        let mut export = Value::clone(&export(&missing, "WaitingForValues"));
+        export["status"]["target"] = json!(recorded);
+        let wrong = Oracle::of(&objects).wrong(&export);
+        assert_eq!(wrong.is_empty(), is_fine, "{mark:?} {recorded:?}: {wrong:?}");
     }
 }
 
@@ -143,5 +169,24 @@ fn who_is_ready_has_every_value_and_who_waits_lacks_one() {
         ("VPC/other", "DependenciesNotReady", true),
     ] {
         assert_eq!(oracle.wrong(&subnet(vpc, reason)).is_empty(), is_fine, "{vpc} {reason}");
+    }
+}
+
+#[test]
+fn a_spec_refers_to_a_resource_by_its_name_or_by_an_id() {
+    let objects = vec![object("ConfigMap", "ids", &json!({"data": {"vpc": "vpc-1", "other": "vpc-2"}}))];
+    let oracle = Oracle::of(&objects);
+    let vpc = object("VPC", "main", &json!({}));
+    for (from, is_found) in [
+        (json!({"ref": "vpc.aws/main"}), true),
+        (json!({"ref": "VPC/other"}), false),
+        (json!({"templateString": "{{ .VPC.main }}"}), true),
+        (json!({"configMap": {"name": "ids", "key": "vpc"}}), true),
+        (json!({"configMap": {"name": "ids", "key": "other"}}), false),
+        (json!({"configMap": {"name": "absent", "key": "vpc"}}), false),
+    ] {
+        let spec = json!({"spec": {"vpcID": {"valueFrom": from.clone()}}});
+        let gateway = object("InternetGateway", "g", &spec);
+        assert_eq!(oracle.refers_to(&gateway, &vpc, &["vpc-1".to_owned()]), is_found, "{from}");
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::steps::{Step, What};
+use super::steps::{Step, StepAction};
 
 /// A response without accepted differences.
 pub(super) fn without(step: &Step, mut answer: Value) -> Value {
@@ -27,7 +27,7 @@ pub(super) fn without(step: &Step, mut answer: Value) -> Value {
 }
 
 fn is_apply(step: &Step) -> bool {
-    matches!(&step.what, What::Call(request) if request.content_type.as_deref() == Some("application/apply-patch+yaml"))
+    matches!(&step.what, StepAction::Call(request) if request.content_type.as_deref() == Some("application/apply-patch+yaml"))
 }
 
 /// An apply that removes the last finalizer is answered with the empty fields that it applied, which no reader sees.

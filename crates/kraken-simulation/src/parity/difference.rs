@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::steps::{Step, What};
+use super::steps::{Step, StepAction};
 
 /// The first step with different responses, with the preceding steps.
 #[derive(Clone, Debug)]
@@ -20,8 +20,10 @@ pub struct Difference {
 impl Difference {
     /// Whether the state of the two servers may differ now, so that continuing is pointless.
     pub(super) fn is_final(&self) -> bool {
-        let is_request =
-            self.steps.last().is_some_and(|step| matches!(step.what, What::Call(_) | What::Watch(_)));
+        let is_request = self
+            .steps
+            .last()
+            .is_some_and(|step| matches!(step.what, StepAction::Call(_) | StepAction::Watch(_)));
         let changes = |path: &str| {
             path == "/status"
                 || path.ends_with("metadata/resourceVersion")
@@ -33,12 +35,12 @@ impl Difference {
     /// The signature of a difference: the method and the differing paths, without indexes and names.
     pub fn signature(&self) -> String {
         let method = match self.steps.last().map(|step| &step.what) {
-            Some(What::Call(request)) => match &request.content_type {
+            Some(StepAction::Call(request)) => match &request.content_type {
                 Some(content_type) => format!("{} {content_type}", request.method),
                 None => request.method.clone(),
             },
-            Some(What::Watch(_)) => "WATCH".to_owned(),
-            Some(What::Read(_)) => "READ".to_owned(),
+            Some(StepAction::Watch(_)) => "WATCH".to_owned(),
+            Some(StepAction::Read(_)) => "READ".to_owned(),
             _ => "SETTLE".to_owned(),
         };
         let mut places: Vec<String> =

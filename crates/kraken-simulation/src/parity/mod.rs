@@ -25,7 +25,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use kraken_simulator::hook::{Answer, Call, Hook, Order};
+use kraken_simulator::hook::{Answer, Call, Hook, HookAction};
 use kube::Client;
 
 use crate::apiserver::{ApiServer, Kinds};
@@ -33,7 +33,7 @@ use crate::apiserver::{ApiServer, Kinds};
 pub use difference::Difference;
 pub use generate::{Generator, Kind, Profile, kinds};
 pub use pair::Pair;
-pub use steps::{Body, Request, Step, What};
+pub use steps::{Body, Request, Step, StepAction};
 
 /// The two servers.
 pub struct Servers {
@@ -81,10 +81,10 @@ pub async fn compare(
     while compared.requests < count || generator.must_continue() {
         let step = generator.step();
         let (method, is_request) = match &step.what {
-            What::Call(request) => (request.operation(), true),
-            What::Watch(_) => ("WATCH".to_owned(), true),
-            What::Read(_) => ("READ".to_owned(), false),
-            What::Settle => ("SETTLE".to_owned(), false),
+            StepAction::Call(request) => (request.operation(), true),
+            StepAction::Watch(_) => ("WATCH".to_owned(), true),
+            StepAction::Read(_) => ("READ".to_owned(), false),
+            StepAction::Settle => ("SETTLE".to_owned(), false),
         };
         compared.requests += usize::from(is_request);
         let answer = match pair.step(&step).await.with_context(|| step.line())? {
@@ -148,23 +148,23 @@ impl Servers {
         let server = ApiServer::new(self.kinds.clone(), number.into());
         // No server remembers its first writes.
         server.compact();
-        let controllers = tokio::spawn(server.run_controllers(number.into()));
+        let controllers = tokio::spawn(server.run_controllers(number.into(), || {}));
         // Of the same length: it is part of messages that tell of lengths.
         let prefixes = [&*format!("m{number:05}-"), &*format!("r{number:05}-")];
-        let client = server.client(Arc::new(Undisturbed));
+        let client = server.client(Arc::new(PassThrough));
         (Pair::new(client, controllers, self.real.clone(), prefixes), server)
     }
 }
 
 /// Every request goes through.
-struct Undisturbed;
+struct PassThrough;
 
-impl Hook for Undisturbed {
-    async fn before(&self, _: &Call) -> Order {
-        Order::Pass
+impl Hook for PassThrough {
+    async fn before(&self, _: &Call) -> HookAction {
+        HookAction::Pass
     }
 
-    async fn after(&self, _: &Call, _: &Answer) -> Order {
-        Order::Pass
+    async fn after(&self, _: &Call, _: &Answer) -> HookAction {
+        HookAction::Pass
     }
 }

@@ -11,7 +11,7 @@ use super::{
     accepted,
     difference::{Difference, between},
     side::Side,
-    steps::{Step, What},
+    steps::{Step, StepAction},
 };
 
 /// How long nothing more may come from a watch before it counts as read.
@@ -59,14 +59,14 @@ impl Pair {
     pub async fn step(&mut self, step: &Step) -> Result<Result<Value, Difference>> {
         self.done.push(step.clone());
         let (memory, real) = match &step.what {
-            What::Call(request) => {
+            StepAction::Call(request) => {
                 (self.memory.call(step.id, request).await?, self.real.call(step.id, request).await?)
             }
-            What::Watch(request) => {
+            StepAction::Watch(request) => {
                 (self.memory.watch(step.id, request).await?, self.real.watch(step.id, request).await?)
             }
-            What::Read(watch) => self.read(*watch, QUIET).await?,
-            What::Settle => self.settle().await?,
+            StepAction::Read(watch) => self.read(*watch, QUIET).await?,
+            StepAction::Settle => self.settle().await?,
         };
         Ok(self.compared(step, memory, real))
     }
@@ -78,7 +78,7 @@ impl Pair {
     pub async fn end(&mut self) -> Result<Option<Difference>> {
         let mut quiet = QUIET_AT_END;
         for watch in self.memory.open_watches() {
-            let step = Step { id: usize::MAX, what: What::Read(watch) };
+            let step = Step { id: usize::MAX, what: StepAction::Read(watch) };
             let (memory, real) = self.read(watch, quiet).await?;
             quiet = QUIET;
             self.done.push(step.clone());
@@ -88,7 +88,7 @@ impl Pair {
             self.done.pop();
         }
         let (memory, real) = self.settle().await?;
-        let step = Step { id: usize::MAX, what: What::Settle };
+        let step = Step { id: usize::MAX, what: StepAction::Settle };
         self.done.push(step.clone());
         Ok(self.compared(&step, memory, real).err())
     }
@@ -124,7 +124,7 @@ impl Pair {
             let real = self.real.normal.of(&json!(real));
             self.memory.normal.unordered = false;
             self.real.normal.unordered = false;
-            let step = Step { id: usize::MAX, what: What::Settle };
+            let step = Step { id: usize::MAX, what: StepAction::Settle };
             let is_equal = accepted::without(&step, memory.clone()) == accepted::without(&step, real.clone());
             let is_pending = is_terminating_silently(&memory) || ends_soon(&memory);
             let is_settled = is_equal && memory == before && !is_pending;

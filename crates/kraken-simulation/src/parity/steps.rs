@@ -12,12 +12,12 @@ pub struct Step {
     /// What later steps refer to it by; it stays when others are left out.
     pub id: usize,
     /// What is done.
-    pub what: What,
+    pub what: StepAction,
 }
 
 /// What a step does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum What {
+pub enum StepAction {
     /// A request with one answer.
     Call(Request),
     /// A watch is opened; the step's id is its name from then on.
@@ -78,10 +78,10 @@ impl Step {
     /// In one line, for people.
     pub fn line(&self) -> String {
         match &self.what {
-            What::Call(request) => format!("{}: {}", self.id, request.line()),
-            What::Watch(request) => format!("{}: watch {}", self.id, request.line()),
-            What::Read(watch) => format!("{}: read watch {watch}", self.id),
-            What::Settle => format!("{}: settle", self.id),
+            StepAction::Call(request) => format!("{}: {}", self.id, request.line()),
+            StepAction::Watch(request) => format!("{}: watch {}", self.id, request.line()),
+            StepAction::Read(watch) => format!("{}: read watch {watch}", self.id),
+            StepAction::Settle => format!("{}: settle", self.id),
         }
     }
 }

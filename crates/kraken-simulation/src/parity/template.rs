@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_what_the_answers_of_its_server_say() {
+    fn placeholders_are_replaced_by_values_of_earlier_responses() {
         let mut answers = Answers { prefix: "p1-".into(), ..Answers::default() };
         answers.by_step.insert(3, json!({"metadata": {"uid": "u"}}));
         assert_eq!(answers.text("/ns/<<a>>/x/<<3/metadata/uid>>"), "/ns/p1-a/x/u");

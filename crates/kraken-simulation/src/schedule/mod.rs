@@ -33,7 +33,7 @@ pub struct Schedule {
 /// One action and its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// When, in virtual time since the start.
+    /// The virtual time since the start.
     #[serde(rename = "atMillis", with = "millis")]
     pub at: Duration,
     /// What.

@@ -87,6 +87,13 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Whether the cloud shows everything well within the visibility window, which is its definition: otherwise a second object is no
+    /// violation.
+    pub(crate) fn is_visible_in_time(&self) -> bool {
+        let lags = [self.describe_lag, self.change_lag, self.tag_lag];
+        lags.into_iter().all(|lag| lag <= self.visibility_window / 2)
+    }
+
     /// The flags of a controller's `run` that these settings are about; region, lease namespace and the like are added by
     /// who starts it.
     pub fn flags(&self, controller: Controller) -> Vec<String> {

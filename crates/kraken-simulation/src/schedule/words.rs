@@ -149,12 +149,17 @@ impl fmt::Display for Fault {
                 write!(
                     to,
                     "fault: the API server is unreachable{} for {}",
-                    to_whom(*controller),
+                    to_controller(*controller),
                     time(*lasts)
                 )
             }
             Self::CloudOutage { controller, lasts } => {
-                write!(to, "fault: the cloud is unavailable{} for {}", to_whom(*controller), time(*lasts))
+                write!(
+                    to,
+                    "fault: the cloud is unavailable{} for {}",
+                    to_controller(*controller),
+                    time(*lasts)
+                )
             }
             Self::Throttle { burst, lasts } => {
                 write!(
@@ -179,7 +184,7 @@ impl fmt::Display for Fault {
     }
 }
 
-fn to_whom(controller: Option<Controller>) -> String {
+fn to_controller(controller: Option<Controller>) -> String {
     controller.map(|controller| format!(" to {controller}")).unwrap_or_default()
 }
 

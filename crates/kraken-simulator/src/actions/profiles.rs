@@ -72,7 +72,7 @@ pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
                 _ => filter.matches("associated"),
             })
     };
-    let found: Vec<&Instance> = cloud.living_instances().filter(passes).take(size).collect();
+    let found: Vec<&Instance> = cloud.live_instances().filter(passes).take(size).collect();
     let mut body = Xml::default();
     body.list("iamInstanceProfileAssociationSet", &found, |xml, instance| write(xml, instance, "associated"));
     Ok(Answer { body, ids: found.into_iter().map(|instance| instance.id.clone()).collect() })

@@ -104,8 +104,8 @@ fn count(cloud: &mut Cloud, form: &Form, site: &Site, instance_type: &str) -> Re
         return Err(Refusal::new("InvalidParameterValue", message));
     }
     let limits = [cloud.next_launch.take(), cloud.options.per_launch].into_iter().flatten();
-    let room = limits.fold(cloud.room().min(site.room), usize::min);
-    if room < min { Err(Refusal::no_capacity(instance_type)) } else { Ok(max.min(room)) }
+    let capacity = limits.fold(cloud.remaining_capacity().min(site.capacity), usize::min);
+    if capacity < min { Err(Refusal::no_capacity(instance_type)) } else { Ok(max.min(capacity)) }
 }
 
 fn settings(cloud: &Cloud, form: &Form, site: &Site) -> Result<Settings, Refusal> {

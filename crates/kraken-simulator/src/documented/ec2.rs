@@ -1,13 +1,17 @@
 //! The errors of the EC2 API.
 
-use super::{DocumentedError, any, caused, doubtful};
+use super::{DocumentedError, any, depends_on_state, possibly_applied};
 
 /// The errors of every action of EC2.
 pub(super) const COMMON: &[DocumentedError] = &[
     any("RequestLimitExceeded", 503, "Request limit exceeded."),
-    doubtful("InternalError", 500, "An internal error has occurred"),
-    doubtful("Unavailable", 503, "The server is overloaded and can't handle the request."),
-    doubtful("ServiceUnavailable", 503, "The request has failed due to a temporary failure of the server."),
+    possibly_applied("InternalError", 500, "An internal error has occurred"),
+    possibly_applied("Unavailable", 503, "The server is overloaded and can't handle the request."),
+    possibly_applied(
+        "ServiceUnavailable",
+        503,
+        "The request has failed due to a temporary failure of the server.",
+    ),
     any("AuthFailure", 401, "AWS was not able to validate the provided access credentials"),
     any("RequestExpired", 400, "Request has expired."),
     any("UnauthorizedOperation", 403, "You are not authorized to perform this operation."),
@@ -21,7 +25,7 @@ pub(super) const COMMON: &[DocumentedError] = &[
 
 /// A stale state of an object that was just created, changed or released.
 const DEPENDENCY: DocumentedError = any("DependencyViolation", 400, "resource has a dependent object");
-const MISMATCH: DocumentedError = caused("IdempotentParameterMismatch");
+const MISMATCH: DocumentedError = depends_on_state("IdempotentParameterMismatch");
 
 /// Errors of single actions, in addition to common errors.
 pub(super) const OWN: &[(&str, &[DocumentedError])] = &[
@@ -35,61 +39,82 @@ pub(super) const OWN: &[(&str, &[DocumentedError])] = &[
             any("VcpuLimitExceeded", 400, "You have requested more vCPU capacity than your current limit."),
             any("MaxIOPSLimitExceeded", 400, "The maximum IOPS for volumes has been reached."),
             any("VolumeLimitExceeded", 400, "The maximum size of volumes has been reached."),
-            caused("InsufficientFreeAddressesInSubnet"),
-            caused("InvalidAMIID.NotFound"),
-            caused("InvalidSubnetID.NotFound"),
-            caused("InvalidGroup.NotFound"),
-            caused("InvalidKeyPair.NotFound"),
-            caused("InvalidParameterValue"),
-            caused("InvalidIPAddress.InUse"),
-            caused("IdempotentInstanceTerminated"),
+            depends_on_state("InsufficientFreeAddressesInSubnet"),
+            depends_on_state("InvalidAMIID.NotFound"),
+            depends_on_state("InvalidSubnetID.NotFound"),
+            depends_on_state("InvalidGroup.NotFound"),
+            depends_on_state("InvalidKeyPair.NotFound"),
+            depends_on_state("InvalidParameterValue"),
+            depends_on_state("InvalidIPAddress.InUse"),
+            depends_on_state("IdempotentInstanceTerminated"),
             MISMATCH,
         ],
     ),
-    ("TerminateInstances", &[caused("InvalidInstanceID.NotFound"), caused("OperationNotPermitted")]),
+    (
+        "TerminateInstances",
+        &[depends_on_state("InvalidInstanceID.NotFound"), depends_on_state("OperationNotPermitted")],
+    ),
     (
         "StartInstances",
         &[
             any("InsufficientInstanceCapacity", 500, "We currently do not have sufficient capacity."),
-            caused("IncorrectInstanceState"),
-            caused("InvalidInstanceID.NotFound"),
+            depends_on_state("IncorrectInstanceState"),
+            depends_on_state("InvalidInstanceID.NotFound"),
         ],
     ),
-    ("StopInstances", &[caused("IncorrectInstanceState"), caused("InvalidInstanceID.NotFound")]),
-    ("ModifyInstanceAttribute", &[caused("IncorrectInstanceState"), caused("InvalidInstanceID.NotFound")]),
-    ("AssociateIamInstanceProfile", &[caused("IncorrectState"), caused("InvalidInstanceID.NotFound")]),
-    ("ReplaceIamInstanceProfileAssociation", &[caused("InvalidAssociationID.NotFound")]),
-    ("DisassociateIamInstanceProfile", &[caused("InvalidAssociationID.NotFound")]),
-    ("CreateTags", &[any("TagLimitExceeded", 400, "The maximum number of tags."), caused("InvalidID")]),
+    (
+        "StopInstances",
+        &[depends_on_state("IncorrectInstanceState"), depends_on_state("InvalidInstanceID.NotFound")],
+    ),
+    (
+        "ModifyInstanceAttribute",
+        &[depends_on_state("IncorrectInstanceState"), depends_on_state("InvalidInstanceID.NotFound")],
+    ),
+    (
+        "AssociateIamInstanceProfile",
+        &[depends_on_state("IncorrectState"), depends_on_state("InvalidInstanceID.NotFound")],
+    ),
+    ("ReplaceIamInstanceProfileAssociation", &[depends_on_state("InvalidAssociationID.NotFound")]),
+    ("DisassociateIamInstanceProfile", &[depends_on_state("InvalidAssociationID.NotFound")]),
+    (
+        "CreateTags",
+        &[any("TagLimitExceeded", 400, "The maximum number of tags."), depends_on_state("InvalidID")],
+    ),
     (
         "CreateVpc",
         &[
             any("VpcLimitExceeded", 400, "The maximum number of VPCs has been reached."),
-            caused("InvalidVpc.Range"),
+            depends_on_state("InvalidVpc.Range"),
         ],
     ),
-    ("DeleteVpc", &[DEPENDENCY, caused("InvalidVpcID.NotFound")]),
-    ("ModifyVpcAttribute", &[caused("InvalidVpcID.NotFound"), caused("InvalidParameterCombination")]),
+    ("DeleteVpc", &[DEPENDENCY, depends_on_state("InvalidVpcID.NotFound")]),
+    (
+        "ModifyVpcAttribute",
+        &[depends_on_state("InvalidVpcID.NotFound"), depends_on_state("InvalidParameterCombination")],
+    ),
     (
         "AssociateVpcCidrBlock",
         &[
             any("CidrLimitExceeded", 400, "The maximum number of CIDR blocks has been reached."),
-            caused("CidrConflict"),
-            caused("InvalidVpcID.NotFound"),
+            depends_on_state("CidrConflict"),
+            depends_on_state("InvalidVpcID.NotFound"),
         ],
     ),
-    ("DisassociateVpcCidrBlock", &[DEPENDENCY, caused("InvalidVpcCidrBlockAssociationID.NotFound")]),
+    (
+        "DisassociateVpcCidrBlock",
+        &[DEPENDENCY, depends_on_state("InvalidVpcCidrBlockAssociationID.NotFound")],
+    ),
     (
         "CreateSubnet",
         &[
             any("SubnetLimitExceeded", 400, "The maximum number of subnets has been reached."),
-            caused("InvalidSubnet.Conflict"),
-            caused("InvalidSubnet.Range"),
-            caused("InvalidVpcID.NotFound"),
+            depends_on_state("InvalidSubnet.Conflict"),
+            depends_on_state("InvalidSubnet.Range"),
+            depends_on_state("InvalidVpcID.NotFound"),
         ],
     ),
-    ("DeleteSubnet", &[DEPENDENCY, caused("InvalidSubnetID.NotFound")]),
-    ("ModifySubnetAttribute", &[caused("InvalidSubnetID.NotFound")]),
+    ("DeleteSubnet", &[DEPENDENCY, depends_on_state("InvalidSubnetID.NotFound")]),
+    ("ModifySubnetAttribute", &[depends_on_state("InvalidSubnetID.NotFound")]),
     (
         "CreateInternetGateway",
         &[any(
@@ -101,72 +126,88 @@ pub(super) const OWN: &[(&str, &[DocumentedError])] = &[
     (
         "AttachInternetGateway",
         &[
-            caused("Resource.AlreadyAssociated"),
-            caused("InvalidVpcID.NotFound"),
-            caused("InvalidInternetGatewayID.NotFound"),
+            depends_on_state("Resource.AlreadyAssociated"),
+            depends_on_state("InvalidVpcID.NotFound"),
+            depends_on_state("InvalidInternetGatewayID.NotFound"),
         ],
     ),
     (
         "DetachInternetGateway",
-        &[DEPENDENCY, caused("Gateway.NotAttached"), caused("InvalidInternetGatewayID.NotFound")],
+        &[
+            DEPENDENCY,
+            depends_on_state("Gateway.NotAttached"),
+            depends_on_state("InvalidInternetGatewayID.NotFound"),
+        ],
     ),
-    ("DeleteInternetGateway", &[DEPENDENCY, caused("InvalidInternetGatewayID.NotFound")]),
+    ("DeleteInternetGateway", &[DEPENDENCY, depends_on_state("InvalidInternetGatewayID.NotFound")]),
     (
         "CreateRouteTable",
         &[
             any("RouteTableLimitExceeded", 400, "The maximum number of route tables has been reached."),
-            caused("InvalidVpcID.NotFound"),
+            depends_on_state("InvalidVpcID.NotFound"),
         ],
     ),
-    ("DeleteRouteTable", &[DEPENDENCY, caused("InvalidRouteTableID.NotFound")]),
+    ("DeleteRouteTable", &[DEPENDENCY, depends_on_state("InvalidRouteTableID.NotFound")]),
     (
         "AssociateRouteTable",
         &[
-            caused("Resource.AlreadyAssociated"),
-            caused("InvalidRouteTableID.NotFound"),
-            caused("InvalidSubnetID.NotFound"),
+            depends_on_state("Resource.AlreadyAssociated"),
+            depends_on_state("InvalidRouteTableID.NotFound"),
+            depends_on_state("InvalidSubnetID.NotFound"),
         ],
     ),
-    ("DisassociateRouteTable", &[caused("InvalidAssociationID.NotFound")]),
+    ("DisassociateRouteTable", &[depends_on_state("InvalidAssociationID.NotFound")]),
     (
         "CreateRoute",
         &[
             any("RouteLimitExceeded", 400, "The maximum number of routes has been reached."),
-            caused("RouteAlreadyExists"),
-            caused("InvalidRouteTableID.NotFound"),
-            caused("InvalidGatewayID.NotFound"),
-            caused("InvalidNatGatewayID.NotFound"),
+            depends_on_state("RouteAlreadyExists"),
+            depends_on_state("InvalidRouteTableID.NotFound"),
+            depends_on_state("InvalidGatewayID.NotFound"),
+            depends_on_state("InvalidNatGatewayID.NotFound"),
         ],
     ),
-    ("ReplaceRoute", &[caused("InvalidParameterValue"), caused("InvalidRouteTableID.NotFound")]),
-    ("DeleteRoute", &[caused("InvalidRoute.NotFound"), caused("InvalidRouteTableID.NotFound")]),
+    (
+        "ReplaceRoute",
+        &[depends_on_state("InvalidParameterValue"), depends_on_state("InvalidRouteTableID.NotFound")],
+    ),
+    (
+        "DeleteRoute",
+        &[depends_on_state("InvalidRoute.NotFound"), depends_on_state("InvalidRouteTableID.NotFound")],
+    ),
     (
         "CreateSecurityGroup",
         &[
             any("SecurityGroupLimitExceeded", 400, "The maximum number of security groups has been reached."),
-            caused("InvalidGroup.Duplicate"),
-            caused("InvalidVpcID.NotFound"),
+            depends_on_state("InvalidGroup.Duplicate"),
+            depends_on_state("InvalidVpcID.NotFound"),
         ],
     ),
-    ("DeleteSecurityGroup", &[DEPENDENCY, caused("InvalidGroup.NotFound")]),
+    ("DeleteSecurityGroup", &[DEPENDENCY, depends_on_state("InvalidGroup.NotFound")]),
     (
         "AuthorizeSecurityGroupIngress",
         &[
             any("RulesPerSecurityGroupLimitExceeded", 400, "The maximum number of rules has been reached."),
-            caused("InvalidPermission.Duplicate"),
-            caused("InvalidGroup.NotFound"),
+            depends_on_state("InvalidPermission.Duplicate"),
+            depends_on_state("InvalidGroup.NotFound"),
         ],
     ),
     (
         "AuthorizeSecurityGroupEgress",
         &[
             any("RulesPerSecurityGroupLimitExceeded", 400, "The maximum number of rules has been reached."),
-            caused("InvalidPermission.Duplicate"),
-            caused("InvalidGroup.NotFound"),
+            depends_on_state("InvalidPermission.Duplicate"),
+            depends_on_state("InvalidGroup.NotFound"),
         ],
     ),
-    ("RevokeSecurityGroupIngress", &[caused("InvalidPermission.NotFound"), caused("InvalidGroup.NotFound")]),
-    ("RevokeSecurityGroupEgress", &[caused("InvalidPermission.NotFound"), caused("InvalidGroup.NotFound")]),
+    (
+        "RevokeSecurityGroupIngress",
+        &[depends_on_state("InvalidPermission.NotFound"), depends_on_state("InvalidGroup.NotFound")],
+    ),
+    (
+        "RevokeSecurityGroupEgress",
+        &[depends_on_state("InvalidPermission.NotFound"), depends_on_state("InvalidGroup.NotFound")],
+    ),
     (
         "AllocateAddress",
         &[
@@ -174,42 +215,48 @@ pub(super) const OWN: &[(&str, &[DocumentedError])] = &[
             any("InsufficientAddressCapacity", 500, "Not enough available addresses."),
         ],
     ),
-    ("ReleaseAddress", &[caused("InvalidIPAddress.InUse"), caused("InvalidAllocationID.NotFound")]),
+    (
+        "ReleaseAddress",
+        &[depends_on_state("InvalidIPAddress.InUse"), depends_on_state("InvalidAllocationID.NotFound")],
+    ),
     (
         "AssociateAddress",
         &[
-            caused("InvalidInstanceID"),
-            caused("Resource.AlreadyAssociated"),
-            caused("InvalidAllocationID.NotFound"),
+            depends_on_state("InvalidInstanceID"),
+            depends_on_state("Resource.AlreadyAssociated"),
+            depends_on_state("InvalidAllocationID.NotFound"),
         ],
     ),
-    ("DisassociateAddress", &[caused("InvalidAssociationID.NotFound"), caused("AuthFailure")]),
+    (
+        "DisassociateAddress",
+        &[depends_on_state("InvalidAssociationID.NotFound"), depends_on_state("AuthFailure")],
+    ),
     (
         "CreateNatGateway",
         &[
             any("NatGatewayLimitExceeded", 400, "The maximum number of NAT gateways has been reached."),
-            caused("InvalidSubnetID.NotFound"),
-            caused("InvalidAllocationID.NotFound"),
+            depends_on_state("InvalidSubnetID.NotFound"),
+            depends_on_state("InvalidAllocationID.NotFound"),
             MISMATCH,
         ],
     ),
-    ("DeleteNatGateway", &[caused("NatGatewayNotFound")]),
+    ("DeleteNatGateway", &[depends_on_state("NatGatewayNotFound")]),
     (
         "ImportKeyPair",
         &[
             any("KeyPairLimitExceeded", 400, "The maximum number of key pairs has been reached."),
-            caused("InvalidKeyPair.Duplicate"),
-            caused("InvalidKey.Format"),
+            depends_on_state("InvalidKeyPair.Duplicate"),
+            depends_on_state("InvalidKey.Format"),
         ],
     ),
-    ("DeleteKeyPair", &[caused("InvalidKeyPair.NotFound")]),
+    ("DeleteKeyPair", &[depends_on_state("InvalidKeyPair.NotFound")]),
     (
         "CreateVolume",
         &[
             any("VolumeLimitExceeded", 400, "The maximum size of volumes has been reached."),
             any("InsufficientVolumeCapacity", 500, "There is not enough capacity to fulfill your request."),
             any("MaxIOPSLimitExceeded", 400, "The maximum IOPS for volumes has been reached."),
-            caused("InvalidZone.NotFound"),
+            depends_on_state("InvalidZone.NotFound"),
             MISMATCH,
         ],
     ),
@@ -222,17 +269,32 @@ pub(super) const OWN: &[(&str, &[DocumentedError])] = &[
                 400,
                 "You've reached the maximum modification rate per volume limit. Wait at least 6 hours between modifications per EBS volume.",
             ),
-            caused("IncorrectModificationState"),
-            caused("InvalidVolume.NotFound"),
+            depends_on_state("IncorrectModificationState"),
+            depends_on_state("InvalidVolume.NotFound"),
         ],
     ),
     (
         "AttachVolume",
-        &[caused("VolumeInUse"), caused("IncorrectState"), caused("InvalidVolume.ZoneMismatch")],
+        &[
+            depends_on_state("VolumeInUse"),
+            depends_on_state("IncorrectState"),
+            depends_on_state("InvalidVolume.ZoneMismatch"),
+        ],
     ),
     (
         "DetachVolume",
-        &[caused("IncorrectState"), caused("InvalidVolume.NotFound"), caused("OperationNotPermitted")],
+        &[
+            depends_on_state("IncorrectState"),
+            depends_on_state("InvalidVolume.NotFound"),
+            depends_on_state("OperationNotPermitted"),
+        ],
     ),
-    ("DeleteVolume", &[caused("VolumeInUse"), caused("InvalidVolume.NotFound"), caused("IncorrectState")]),
+    (
+        "DeleteVolume",
+        &[
+            depends_on_state("VolumeInUse"),
+            depends_on_state("InvalidVolume.NotFound"),
+            depends_on_state("IncorrectState"),
+        ],
+    ),
 ];

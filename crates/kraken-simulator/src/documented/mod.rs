@@ -19,19 +19,19 @@ pub struct DocumentedError {
     pub applied: bool,
     /// Whether it depends on the state of the account: an object does not exist, or is in use. The simulator sends these errors
     /// when they apply; at random they would be wrong.
-    pub caused: bool,
+    pub depends_on_state: bool,
 }
 
 const fn any(code: &'static str, status: u16, message: &'static str) -> DocumentedError {
-    DocumentedError { code, status, message, applied: false, caused: false }
+    DocumentedError { code, status, message, applied: false, depends_on_state: false }
 }
 
-const fn doubtful(code: &'static str, status: u16, message: &'static str) -> DocumentedError {
-    DocumentedError { code, status, message, applied: true, caused: false }
+const fn possibly_applied(code: &'static str, status: u16, message: &'static str) -> DocumentedError {
+    DocumentedError { code, status, message, applied: true, depends_on_state: false }
 }
 
-const fn caused(code: &'static str) -> DocumentedError {
-    DocumentedError { code, status: 400, message: "", applied: false, caused: true }
+const fn depends_on_state(code: &'static str) -> DocumentedError {
+    DocumentedError { code, status: 400, message: "", applied: false, depends_on_state: true }
 }
 
 /// The errors of every action of STS.

@@ -93,17 +93,17 @@ fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let arn = form.required("ListenerArn")?;
     let number = cloud.number::<Listener>(arn)?;
-    unmake(cloud, number);
+    delete_listener(cloud, number);
     Ok(nothing(arn))
 }
 
 /// A listener is deleted with its rules.
-pub(super) fn unmake(cloud: &mut Cloud, number: u64) {
-    let Some(listener) = cloud.unmake::<Listener>(number) else { return };
+pub(super) fn delete_listener(cloud: &mut Cloud, number: u64) {
+    let Some(listener) = cloud.remove_object::<Listener>(number) else { return };
     let its = ListenerRule::all(cloud).iter().filter(|(_, rule)| rule.listener == listener.arn);
     let rules: Vec<u64> = its.map(|(number, _)| *number).collect();
     for rule in rules {
-        cloud.unmake::<ListenerRule>(rule);
+        cloud.remove_object::<ListenerRule>(rule);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::state_transition::StateTransition;
 use super::attributes;
 use super::listener_changes;
 use super::paging::{self, WriteXml};
-use super::placement::{Zoned, groups, occupy, subnets};
+use super::placement::{Zoned, allocate_addresses, groups, subnets};
 use super::tags::given;
 use super::{Listener, check_name, invalid, nothing};
 
@@ -146,7 +146,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         created: cloud.timestamp(),
         transition: StateTransition::new("provisioning", "active", cloud.now, cloud.options.provisioning),
     };
-    occupy(cloud, &arn, made.zones.iter().map(|zone| zone.subnet.as_str()))?;
+    allocate_addresses(cloud, &arn, made.zones.iter().map(|zone| zone.subnet.as_str()))?;
     let number = cloud.make_as(arn, tags, made);
     Ok(paging::answer::<LoadBalancer>(cloud, number))
 }
@@ -198,7 +198,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let its = Listener::all(cloud).iter().filter(|(_, listener)| listener.load_balancer == arn);
     let listeners: Vec<u64> = its.map(|(number, _)| *number).collect();
     for listener in listeners {
-        listener_changes::unmake(cloud, listener);
+        listener_changes::delete_listener(cloud, listener);
     }
     cloud.touch::<LoadBalancer>(number, false);
     cloud.registry.remove(LoadBalancer::object(number));

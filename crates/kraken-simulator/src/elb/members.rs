@@ -6,7 +6,7 @@ use crate::form::Form;
 use crate::network::Subnet;
 use crate::refusal::Refusal;
 
-use super::placement::{groups, occupy, subnets};
+use super::placement::{allocate_addresses, groups, subnets};
 use super::{LoadBalancer, invalid, misconfigured};
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
@@ -30,8 +30,8 @@ fn set_subnets(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         )));
     }
     let is_new = |subnet: &&str| !before.zones.iter().any(|zone| zone.subnet == *subnet);
-    occupy(cloud, arn, zones.iter().map(|zone| zone.subnet.as_str()).filter(is_new))?;
-    before.vacate(cloud, &zones);
+    allocate_addresses(cloud, arn, zones.iter().map(|zone| zone.subnet.as_str()).filter(is_new))?;
+    before.release_addresses(cloud, &zones);
     cloud.one_mut::<LoadBalancer>(arn)?.zones.clone_from(&zones);
     Ok(Answer::about(arn, |xml| {
         xml.members("AvailabilityZones", &zones, |xml, zone| zone.write_xml(xml));
@@ -73,5 +73,5 @@ fn set_address_type(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 /// The interfaces of a deleted load balancer are deleted.
 pub(crate) fn released(cloud: &mut Cloud, number: u64) {
     let Some(one) = cloud.balancing.load_balancers.remove(&number) else { return };
-    one.vacate(cloud, &[]);
+    one.release_addresses(cloud, &[]);
 }

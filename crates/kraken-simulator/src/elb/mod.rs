@@ -22,6 +22,7 @@ use super::answer::{Answer, Handler};
 use super::cloud::Cloud;
 use super::kind::Kind;
 use super::markup::Xml;
+use super::network::Interface;
 use super::objects::{CloudObject, cloud_objects};
 use super::refusal::Refusal;
 
@@ -45,6 +46,11 @@ impl Balancing {
     /// Whether a load balancer in this VPC has public addresses.
     pub(super) fn faces_internet(&self, vpc: &str) -> bool {
         self.load_balancers.values().any(|one| one.vpc == vpc && one.settings.scheme == "internet-facing")
+    }
+
+    /// The network interfaces of all load balancers.
+    pub(super) fn interfaces(&self) -> impl Iterator<Item = Interface> + '_ {
+        self.load_balancers.values().flat_map(LoadBalancer::interfaces)
     }
 
     /// Whether a load balancer has this security group.

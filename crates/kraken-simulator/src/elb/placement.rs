@@ -2,8 +2,9 @@
 
 use crate::cloud::Cloud;
 use crate::form::Form;
+use crate::kind::{id, mixed};
 use crate::markup::Xml;
-use crate::network::{SecurityGroup, Subnet, default_group, has_gateway};
+use crate::network::{Interface, SecurityGroup, Subnet, default_group, has_gateway};
 use crate::refusal::Refusal;
 
 use super::load_balancer::{LoadBalancer, Settings};
@@ -32,8 +33,28 @@ impl LoadBalancer {
         self.zones.len() == zones.len() && zones.iter().all(|zone| self.zones.contains(zone))
     }
 
+    /// Its network interfaces, one in each zone.
+    pub(super) fn interfaces(&self) -> impl Iterator<Item = Interface> + '_ {
+        let (_, name) = self.arn.split_once("loadbalancer/").unwrap_or_default();
+        self.zones.iter().map(move |zone| {
+            let bytes = name.bytes().chain(zone.subnet.bytes());
+            let number = bytes.fold(0, |number, byte| mixed(number ^ u64::from(byte)));
+            let [.., a, b, c] = number.to_be_bytes();
+            let is_public = self.settings.scheme == "internet-facing";
+            Interface {
+                id: id("eni-", number),
+                subnet: zone.subnet.clone(),
+                vpc: self.vpc.clone(),
+                groups: self.groups.clone(),
+                instance: None,
+                public_ip: is_public.then(|| format!("53.{a}.{b}.{c}")),
+                description: format!("ELB {name}"),
+            }
+        })
+    }
+
     /// Releases the addresses in its former subnets.
-    pub(super) fn vacate(&self, cloud: &mut Cloud, kept: &[Zoned]) {
+    pub(super) fn release_addresses(&self, cloud: &mut Cloud, kept: &[Zoned]) {
         for zone in self.zones.iter().filter(|zone| !kept.iter().any(|kept| kept.subnet == zone.subnet)) {
             if let Some(subnet) = cloud.existing_mut::<Subnet>(&zone.subnet) {
                 subnet.release(&self.arn);
@@ -43,12 +64,12 @@ impl LoadBalancer {
 }
 
 /// Allocates an address in each of these subnets, or in none.
-pub(super) fn occupy<'a>(
+pub(super) fn allocate_addresses<'a>(
     cloud: &mut Cloud,
     arn: &str,
     subnets: impl Iterator<Item = &'a str> + Clone,
 ) -> Result<(), Refusal> {
-    let is_full = |id: &&str| cloud.existing::<Subnet>(id).is_none_or(|subnet| subnet.room() == 0);
+    let is_full = |id: &&str| cloud.existing::<Subnet>(id).is_none_or(|subnet| subnet.free_addresses() == 0);
     if let Some(full) = subnets.clone().find(is_full) {
         return Err(Refusal::new("InvalidSubnet", format!("Not enough IP space available in {full}")));
     }

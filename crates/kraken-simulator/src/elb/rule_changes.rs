@@ -103,7 +103,7 @@ fn set_priorities(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let arn = form.required("RuleArn")?;
     let number = cloud.number::<ListenerRule>(arn)?;
-    cloud.unmake::<ListenerRule>(number);
+    cloud.remove_object::<ListenerRule>(number);
     Ok(nothing(arn))
 }
 

@@ -181,6 +181,6 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         return Err(Refusal::new("ResourceInUse", message));
     }
     let number = cloud.number::<TargetGroup>(arn)?;
-    cloud.unmake::<TargetGroup>(number);
+    cloud.remove_object::<TargetGroup>(number);
     Ok(nothing(arn))
 }

@@ -120,6 +120,6 @@ fn release(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let message = format!("Address {} is in use.", address.ip);
         return Err(Refusal::new("InvalidIPAddress.InUse", message));
     }
-    cloud.unmake::<Address>(number);
+    cloud.remove_object::<Address>(number);
     Ok(done(vec![id.to_owned()]))
 }

@@ -65,8 +65,8 @@ fn instance<'a>(cloud: &'a Cloud, form: &Form) -> Result<&'a Instance, Refusal> 
                 let message = format!("The networkInterface ID '{interface}' does not exist");
                 Refusal::new("InvalidNetworkInterfaceID.NotFound", message)
             };
-            let mut living = cloud.living_instances();
-            living.find(|instance| instance.interface() == interface).ok_or_else(missing)?
+            let mut live = cloud.live_instances();
+            live.find(|instance| instance.interface() == interface).ok_or_else(missing)?
         }
     };
     if !matches!(instance.state(cloud.now), State::Running | State::Stopped | State::Stopping) {
@@ -118,6 +118,6 @@ pub(super) fn release_of(cloud: &mut Cloud, instance: &str) {
 pub(super) fn is_reachable(cloud: &Cloud, vpc: &str) -> bool {
     let is_here = |address: &Address| address.used.as_ref().is_some_and(|used| used.vpc == vpc);
     Address::all(cloud).values().any(is_here)
-        || cloud.living_instances().any(|one| one.place.vpc == vpc && one.public_address(cloud.now).is_some())
+        || cloud.live_instances().any(|one| one.place.vpc == vpc && one.public_address(cloud.now).is_some())
         || cloud.balancing.faces_internet(vpc)
 }

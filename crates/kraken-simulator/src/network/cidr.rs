@@ -48,8 +48,8 @@ impl Cidr {
         (self.first.saturating_add(4)..last).map(Ipv4Addr::from_bits)
     }
 
-    /// How many [`Cidr::hosts`] there are.
-    pub(super) fn room(self) -> usize {
+    /// The number of [`Cidr::hosts`].
+    pub(super) fn host_count(self) -> usize {
         let size = 1_usize << (32 - self.length);
         size.saturating_sub(5)
     }
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn five_addresses_of_a_range_are_reserved_for_aws() {
         let hosts: Vec<String> = cidr("10.0.0.0/28").hosts().map(|address| address.to_string()).collect();
-        assert_eq!((hosts.len(), cidr("10.0.0.0/28").room()), (11, 11));
+        assert_eq!((hosts.len(), cidr("10.0.0.0/28").host_count()), (11, 11));
         assert_eq!((&*hosts[0], &*hosts[10]), ("10.0.0.4", "10.0.0.14"));
     }
 }

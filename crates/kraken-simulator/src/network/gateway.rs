@@ -112,6 +112,6 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let message = format!("The internetGateway '{id}' has dependencies and cannot be deleted.");
         return Err(Refusal::dependency(message));
     }
-    cloud.unmake::<InternetGateway>(number);
+    cloud.remove_object::<InternetGateway>(number);
     Ok(done(vec![id.to_owned()]))
 }

@@ -20,7 +20,7 @@ use crate::registry::Visibility;
 #[derive(Debug, Clone)]
 pub(crate) struct KeyPair {
     id: String,
-    pub(super) name: String,
+    pub(crate) name: String,
     fingerprint: String,
     /// `rsa` or `ed25519`.
     of: &'static str,
@@ -168,7 +168,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         Some(id) => Some(cloud.number::<KeyPair>(id)?),
         None => named(cloud, form.required("KeyName")?),
     };
-    let gone = number.and_then(|number| cloud.unmake::<KeyPair>(number)).map(|pair| pair.id);
+    let gone = number.and_then(|number| cloud.remove_object::<KeyPair>(number)).map(|pair| pair.id);
     let mut body = Xml::default();
     body.text("return", true);
     body.optional("keyPairId", gone.as_ref());

@@ -21,7 +21,7 @@ pub(crate) struct Site {
     pub(crate) groups: Vec<String>,
     pub(crate) public: bool,
     /// The number of free addresses.
-    pub(crate) room: usize,
+    pub(crate) capacity: usize,
     address: Option<Ipv4Addr>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn site(cloud: &Cloud, network: &Form, count: usize) -> Result<Site, 
         }
     };
     if let Some(known) = known {
-        if known.room() < count {
+        if known.free_addresses() < count {
             return Err(known.full());
         }
         address.map_or(Ok(()), |address| known.offers(address))?;
@@ -65,8 +65,8 @@ pub(crate) fn site(cloud: &Cloud, network: &Form, count: usize) -> Result<Site, 
     }
     let by_default = known.is_none_or(|known| known.maps_public);
     let public = network.flag("AssociatePublicIpAddress")?.unwrap_or(by_default);
-    let room = known.map_or(usize::MAX, Subnet::room);
-    Ok(Site { subnet, groups, public, room, address })
+    let capacity = known.map_or(usize::MAX, Subnet::free_addresses);
+    Ok(Site { subnet, groups, public, capacity, address })
 }
 
 /// Rejects malformed security group ids, and in a strict network missing groups.
@@ -87,7 +87,7 @@ pub(crate) fn place(cloud: &mut Cloud, site: &Site, number: u64, owner: &str) ->
         None => (SOMEWHERE.2.to_owned(), first, made_up),
         Some(subnet) => {
             if let Some(address) = site.address {
-                subnet.take_this(address, owner);
+                subnet.take_address(address, owner);
             }
             let taken = site.address.map_or_else(|| subnet.take(owner), Ok);
             (subnet.vpc.clone(), subnet.zone().to_owned(), taken.unwrap_or(made_up))

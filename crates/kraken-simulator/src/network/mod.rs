@@ -6,6 +6,7 @@ mod associations;
 mod attachments;
 mod cidr;
 mod gateway;
+mod interfaces;
 mod key_pair;
 mod launch;
 mod nat;
@@ -32,6 +33,7 @@ use super::objects::{CloudObject, cloud_objects};
 pub(super) use address::Address;
 pub(super) use attachments::detached;
 pub(super) use gateway::{InternetGateway, has_gateway};
+pub(super) use interfaces::Interface;
 pub(super) use key_pair::{KeyPair, key_exists};
 pub(super) use launch::{Site, groups_exist, left, place, site};
 pub(super) use nat::{NatGateway, deleted as nat_deleted};
@@ -86,6 +88,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
         address::handler,
         address_uses::handler,
         nat::handler,
+        interfaces::handler,
         key_pair::handler,
         volume::handler,
         attachments::handler,

@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 use crate::state_transition::StateTransition;
 
 use super::address::{Address, Use};
-use super::{Subnet, address_uses, has_gateway};
+use super::{Interface, Subnet, address_uses, has_gateway};
 
 /// A NAT gateway.
 #[derive(Debug, Clone)]
@@ -52,6 +52,20 @@ impl NatGateway {
     /// Whether it is available or pending.
     pub(crate) fn is_live(&self, cloud: &Cloud) -> bool {
         ["pending", "available"].contains(&self.state(cloud))
+    }
+
+    /// Its network interface, which it has until it is deleted.
+    pub(super) fn interface(&self, cloud: &Cloud) -> Option<Interface> {
+        let exists = self.private_ip.is_some() && self.state(cloud) != "deleted";
+        exists.then(|| Interface {
+            id: self.id.replace("nat-", "eni-"),
+            subnet: self.subnet.clone(),
+            vpc: self.vpc.clone(),
+            groups: vec![],
+            instance: None,
+            public_ip: self.public_ip.clone(),
+            description: format!("Interface for NAT Gateway {}", self.id),
+        })
     }
 }
 
@@ -175,7 +189,7 @@ fn connect(cloud: &mut Cloud, number: u64) -> Result<(), Refusal> {
     let private = match taken {
         Ok(private) => private,
         Err(full) => {
-            cloud.unmake::<NatGateway>(number);
+            cloud.remove_object::<NatGateway>(number);
             return Err(full);
         }
     };

@@ -62,7 +62,7 @@ impl Peer {
 
 impl Rule {
     /// The default rule of every new group.
-    pub(super) fn all_out(cloud: &mut Cloud) -> Self {
+    pub(super) fn allow_all_egress(cloud: &mut Cloud) -> Self {
         let peer = Peer::V4("0.0.0.0/0".to_owned());
         let permission = Permission { egress: true, protocol: "-1".to_owned(), ports: None, peer };
         Self { id: cloud.network.part("sgr-"), permission, description: None }

@@ -151,6 +151,6 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let message = format!("The routeTable '{id}' has dependencies and cannot be deleted.");
         return Err(Refusal::dependency(message));
     }
-    cloud.unmake::<RouteTable>(number);
+    cloud.remove_object::<RouteTable>(number);
     Ok(done(vec![id.to_owned()]))
 }

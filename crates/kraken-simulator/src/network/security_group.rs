@@ -38,7 +38,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
 impl SecurityGroup {
     /// Creates the default one of a VPC: its members may communicate with each other, and outbound traffic is allowed.
     pub(super) fn make_default(cloud: &mut Cloud, vpc: &str) {
-        let (inner, outer) = (cloud.network.part("sgr-"), Rule::all_out(cloud));
+        let (inner, outer) = (cloud.network.part("sgr-"), Rule::allow_all_egress(cloud));
         cloud.make(Tags::new(), |id| {
             let among = Permission {
                 egress: false,
@@ -152,7 +152,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         return Err(Refusal::new("InvalidGroup.Duplicate", message));
     }
     let tags = given(form, Kind::SecurityGroup)?;
-    let rules = vec![Rule::all_out(cloud)];
+    let rules = vec![Rule::allow_all_egress(cloud)];
     let (name, description) = (name.to_owned(), description.to_owned());
     let number = cloud.make(tags.clone(), |id| SecurityGroup { id, name, description, vpc, rules });
     let ids = ids::<SecurityGroup>(cloud, [number]);
@@ -194,12 +194,12 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     };
     let is_needed = cloud.network.groups.values().any(names)
         || cloud.balancing.uses_group(id)
-        || cloud.living_instances().any(|instance| instance.settings.groups.iter().any(|group| group == id));
+        || cloud.live_instances().any(|instance| instance.settings.groups.iter().any(|group| group == id));
     if is_needed {
         return Err(Refusal::dependency(format!("resource {id} has a dependent object")));
     }
     let number = cloud.number::<SecurityGroup>(id)?;
-    cloud.unmake::<SecurityGroup>(number);
+    cloud.remove_object::<SecurityGroup>(number);
     Ok(Answer::about(id, |xml| {
         xml.text("return", true);
         xml.text("groupId", id);

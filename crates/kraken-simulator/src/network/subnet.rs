@@ -51,9 +51,9 @@ impl Subnet {
         self.v6.is_some()
     }
 
-    /// How many addresses are free.
-    pub(crate) fn room(&self) -> usize {
-        self.range.room().saturating_sub(self.taken.len())
+    /// The number of free addresses.
+    pub(crate) fn free_addresses(&self) -> usize {
+        self.range.host_count().saturating_sub(self.taken.len())
     }
 
     /// Allocates the lowest free address.
@@ -65,7 +65,7 @@ impl Subnet {
     }
 
     /// Allocates this address.
-    pub(super) fn take_this(&mut self, address: Ipv4Addr, owner: &str) {
+    pub(super) fn take_address(&mut self, address: Ipv4Addr, owner: &str) {
         self.taken.insert(address, owner.to_owned());
     }
 
@@ -141,7 +141,7 @@ impl Described for Subnet {
             xml.text("associationId", self.id.replace("subnet-", "subnet-cidr-assoc-"));
             xml.tag("ipv6CidrBlockState", |xml| xml.text("state", "associated"));
         });
-        xml.text("availableIpAddressCount", self.room());
+        xml.text("availableIpAddressCount", self.free_addresses());
         xml.text("availabilityZone", &self.zone.name);
         xml.text("availabilityZoneId", &self.zone.id);
         xml.text("defaultForAz", false);
@@ -193,7 +193,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
             table.forget_subnet(id);
         }
     }
-    cloud.unmake::<Subnet>(number);
+    cloud.remove_object::<Subnet>(number);
     Ok(done(vec![id.to_owned()]))
 }
 

@@ -208,7 +208,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let message = format!("The volume '{id}' is in the 'creating' state.");
         return Err(Refusal::new("IncorrectState", message));
     }
-    cloud.unmake::<Volume>(number);
+    cloud.remove_object::<Volume>(number);
     Ok(done(vec![id.to_owned()]))
 }
 
@@ -232,7 +232,7 @@ pub(super) fn left(cloud: &mut Cloud, volumes: &[String]) {
         let Some(number) = cloud.registry.object(id).map(|object| object.number) else { continue };
         let goes = cloud.network.volumes.get(&number).and_then(|volume| volume.attachment.as_ref());
         if goes.is_some_and(|attachment| attachment.goes_with_it) {
-            cloud.unmake::<Volume>(number);
+            cloud.remove_object::<Volume>(number);
         } else if let Some(volume) = cloud.network.volumes.get_mut(&number) {
             volume.attachment = None;
         }

@@ -138,12 +138,12 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let groups: Vec<u64> =
         network.groups.iter().filter(|(_, group)| of_vpc(&group.vpc)).map(|(n, _)| *n).collect();
     for number in tables {
-        cloud.unmake::<RouteTable>(number);
+        cloud.remove_object::<RouteTable>(number);
     }
     for number in groups {
-        cloud.unmake::<SecurityGroup>(number);
+        cloud.remove_object::<SecurityGroup>(number);
     }
-    cloud.unmake::<Vpc>(number);
+    cloud.remove_object::<Vpc>(number);
     Ok(done(vec![id.to_owned()]))
 }
 

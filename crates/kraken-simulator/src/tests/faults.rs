@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::served::{Cloud, IMAGE, launch};
-use crate::{How, When, http, xml};
-use crate::{Limit, Outcome, Phase, Verdict};
+use crate::{CallDecision, Limit, Outcome, Phase};
+use crate::{FailureMode, FailurePoint, http, xml};
 
 #[tokio::test]
 async fn the_load_balancing_api_has_its_own_throttling_and_error_responses() {
@@ -17,7 +17,11 @@ async fn the_load_balancing_api_has_its_own_throttling_and_error_responses() {
     };
     assert_eq!(send("DescribeTargetGroups").await, (200, String::new()));
     assert_eq!(send("DescribeTargetGroups").await, (400, "Throttling".to_owned()));
-    cloud.0.fail_next("DescribeLoadBalancers", When::After, How::error(500, "InternalFailure", "no"));
+    cloud.0.fail_next(
+        "DescribeLoadBalancers",
+        FailurePoint::After,
+        FailureMode::error(500, "InternalFailure", "no"),
+    );
     assert_eq!(send("DescribeLoadBalancers").await, (500, "InternalFailure".to_owned()));
     assert_eq!(send("CreateVpc").await, (400, "InvalidAction".to_owned()));
     assert_eq!(cloud.0.refusals("Throttling").len(), 1);
@@ -37,19 +41,19 @@ async fn calls_are_throttled_by_action() {
 async fn faults_occur_before_or_after_the_effect_of_the_selected_call() {
     let cloud = Cloud::new(|_| {});
     let alive = || cloud.0.instances().len();
-    cloud.0.fail_nth("RunInstances", 2, When::Before, How::Drop);
+    cloud.0.fail_nth("RunInstances", 2, FailurePoint::Before, FailureMode::Drop);
     cloud.one().await;
     assert!(cloud.send("RunInstances", &launch("1")).await.is_err());
     assert_eq!(alive(), 1);
-    cloud.0.fail_next("RunInstances", When::After, How::Drop);
+    cloud.0.fail_next("RunInstances", FailurePoint::After, FailureMode::Drop);
     assert!(cloud.send("RunInstances", &launch("1")).await.is_err());
     assert_eq!(alive(), 2);
-    cloud.0.fail_next("*", When::After, How::error(500, "InternalError", "no"));
+    cloud.0.fail_next("*", FailurePoint::After, FailureMode::error(500, "InternalError", "no"));
     assert_eq!(cloud.no("RunInstances", &launch("1")).await.0, "InternalError");
     assert_eq!(alive(), 3);
     cloud.0.expire_credentials();
     assert_eq!(cloud.no("DescribeInstances", &[]).await.0, "RequestExpired");
-    cloud.0.heal();
+    cloud.0.clear_failures();
     let outcomes: Vec<_> = cloud.0.journal().into_iter().map(|call| (call.outcome, call.lost)).collect();
     let expired = Outcome::Refused("RequestExpired".to_owned());
     let expected = [
@@ -73,7 +77,7 @@ async fn a_hook_is_called_before_and_after_each_call_and_may_use_the_simulator()
         // The second call is cut before its effect, the third after it.
         let cut =
             (call.number, phase) == (2, Phase::Before) || (call.number, phase) == (3, Phase::AfterEffect);
-        if cut { Verdict::Drop } else { Verdict::Continue }
+        if cut { CallDecision::Drop } else { CallDecision::Continue }
     });
     cloud.one().await;
     assert!(cloud.send("RunInstances", &launch("1")).await.is_err());
@@ -97,12 +101,12 @@ async fn a_hook_is_called_before_and_after_each_call_and_may_use_the_simulator()
 #[tokio::test]
 async fn out_of_band_changes_are_in_the_journal_and_not_subject_to_faults() {
     let cloud = Cloud::new(|_| {});
-    cloud.0.fail_always("*", When::Before, How::Drop);
-    let id = cloud.0.launch_outside(IMAGE, "t3.micro", &[("Name", "adopt me")]).unwrap();
-    cloud.0.tag_outside(&id, "Name", None).unwrap();
-    cloud.0.terminate_outside(&id).unwrap();
-    assert!(cloud.0.stop_outside("i-00000000000000001").is_err());
+    cloud.0.fail_always("*", FailurePoint::Before, FailureMode::Drop);
+    let id = cloud.0.launch_out_of_band(IMAGE, "t3.micro", &[("Name", "adopt me")]).unwrap();
+    cloud.0.tag_out_of_band(&id, "Name", None).unwrap();
+    cloud.0.terminate_out_of_band(&id).unwrap();
+    assert!(cloud.0.stop_out_of_band("i-00000000000000001").is_err());
     let record = &cloud.0.instances()[0];
     assert!(record.instance.tags.is_empty() && record.ended_by == Some(3));
-    assert!(cloud.0.journal().iter().all(|call| call.outside) && cloud.0.count("*") == 0);
+    assert!(cloud.0.journal().iter().all(|call| call.out_of_band) && cloud.0.count("*") == 0);
 }

@@ -84,12 +84,12 @@ async fn a_change_that_requires_a_stopped_instance_is_rejected_until_it_is_stopp
 async fn protected_and_missing_instances_are_rejected() {
     let cloud = Cloud::new(|options| options.images = Some([IMAGE.to_owned()].into()));
     let (kept, other) = (cloud.one().await, cloud.one().await);
-    cloud.0.protect_outside(&kept, true).unwrap();
+    cloud.0.protect_out_of_band(&kept, true).unwrap();
     let both = [("InstanceId.1", other.as_str()), ("InstanceId.2", kept.as_str())];
     let (code, message) = cloud.no("TerminateInstances", &both).await;
     assert!(code == "OperationNotPermitted" && message.contains(&kept), "{code} {message}");
     assert!(cloud.0.instances().iter().all(|record| record.instance.is_alive()), "all or none");
-    cloud.0.protect_outside(&kept, false).unwrap();
+    cloud.0.protect_out_of_band(&kept, false).unwrap();
     cloud.ok("TerminateInstances", &both).await;
 
     for (image, code) in [("ami-0badc0de", "InvalidAMIID.NotFound"), ("moon", "InvalidAMIID.Malformed")] {

@@ -2,6 +2,7 @@
 
 use super::account::Account;
 use crate::base64::encoded;
+use crate::{Kind, Simulator, SimulatorOptions};
 
 fn material() -> String {
     encoded(b"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8Nxx me@here\n")
@@ -26,6 +27,16 @@ fn a_key_is_imported_once_per_name() {
     assert_eq!(code, "InvalidKeyPair.NotFound");
     assert_eq!(message, "The key pair 'mine' does not exist");
     assert_eq!(account.code("DeleteKeyPair", &format!("KeyPairId={id}")), "InvalidKeyPair.NotFound");
+}
+
+#[test]
+fn a_key_pair_is_recorded_with_its_name_while_it_exists() {
+    let simulator = Simulator::in_process(SimulatorOptions::default());
+    let ids = simulator.out_of_band("CreateKeyPair", &[("KeyName", "mine")]).unwrap();
+    let name = || simulator.objects(Kind::KeyPair).into_iter().next().unwrap().name;
+    assert_eq!(name().as_deref(), Some("mine"));
+    simulator.delete_out_of_band(&ids[0]).unwrap();
+    assert_eq!(name(), None);
 }
 
 #[test]

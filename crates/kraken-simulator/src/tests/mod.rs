@@ -6,6 +6,7 @@ mod faults;
 mod gateways;
 mod groups;
 mod instances;
+mod interfaces;
 mod key_pairs;
 mod launches;
 mod listener_rules;

@@ -121,7 +121,8 @@ async fn a_hundred_thousand_instances_are_described_in_pages() {
     let cloud = Cloud::new(|_| {});
     let launch = [&launch("1000")[..], &tag("cluster", "c")].concat();
     let started = Instant::now();
-    let all: Vec<String> = (0..100).flat_map(|_| cloud.0.outside("RunInstances", &launch).unwrap()).collect();
+    let all: Vec<String> =
+        (0..100).flat_map(|_| cloud.0.out_of_band("RunInstances", &launch).unwrap()).collect();
     let launched = started.elapsed();
     assert_eq!(all.len(), 100_000);
     let numbered: Vec<String> = (1..=1000).map(|n| format!("InstanceId.{n}")).collect();

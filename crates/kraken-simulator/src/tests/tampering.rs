@@ -14,7 +14,7 @@ struct Network {
 }
 
 fn one(simulator: &Simulator, action: &str, parameters: &[(&str, &str)]) -> String {
-    simulator.outside(action, parameters).unwrap().remove(0)
+    simulator.out_of_band(action, parameters).unwrap().remove(0)
 }
 
 fn network() -> Network {
@@ -32,26 +32,26 @@ fn network() -> Network {
 
 fn described(simulator: &Simulator, action: &str, name: &str, value: &str) -> usize {
     let filter = [("Filter.1.Name", name), ("Filter.1.Value.1", value)];
-    simulator.outside(action, &filter).unwrap().len()
+    simulator.out_of_band(action, &filter).unwrap().len()
 }
 
 #[test]
 fn networks_can_be_changed_out_of_band() {
     let Network { simulator, vpc, gateway, table, group } = network();
     let routes = |state| described(&simulator, "DescribeRouteTables", "route.state", state);
-    simulator.detach_gateway_outside(&gateway).unwrap();
+    simulator.detach_gateway_out_of_band(&gateway).unwrap();
     assert_eq!(routes("blackhole"), 1);
-    simulator.remove_route_outside(&table, "0.0.0.0/0").unwrap();
+    simulator.remove_route_out_of_band(&table, "0.0.0.0/0").unwrap();
     assert_eq!(routes("blackhole"), 0);
-    simulator.add_rule_outside(&group, 22, "0.0.0.0/0").unwrap();
+    simulator.add_rule_out_of_band(&group, 22, "0.0.0.0/0").unwrap();
     let open = || described(&simulator, "DescribeSecurityGroups", "ip-permission.to-port", "22");
     assert_eq!(open(), 1);
-    simulator.remove_rule_outside(&group, 22, "0.0.0.0/0").unwrap();
+    simulator.remove_rule_out_of_band(&group, 22, "0.0.0.0/0").unwrap();
     assert_eq!(open(), 0);
-    simulator.tag_outside(&vpc, "Name", Some("a")).unwrap();
+    simulator.tag_out_of_band(&vpc, "Name", Some("a")).unwrap();
     assert_eq!(simulator.tagged(Kind::Vpc, "Name", "a"), [vpc.as_str()]);
-    assert!(simulator.detach_gateway_outside(&gateway).is_err());
-    assert!(simulator.journal().iter().all(|call| call.outside));
+    assert!(simulator.detach_gateway_out_of_band(&gateway).is_err());
+    assert!(simulator.journal().iter().all(|call| call.out_of_band));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn load_balancers_can_be_changed_out_of_band() {
         one(&simulator, "CreateSubnet", &fields)
     };
     let (a, b) = (subnet("10.0.1.0/24", "us-east-1a"), subnet("10.0.2.0/24", "us-east-1b"));
-    let elb = |action, fields: &[(&str, &str)]| simulator.outside_elb(action, fields).unwrap().remove(0);
+    let elb = |action, fields: &[(&str, &str)]| simulator.out_of_band_elb(action, fields).unwrap().remove(0);
     let fields = [("Name", "web"), ("Subnets.member.1", &*a), ("Subnets.member.2", &*b)];
     let balancer = elb("CreateLoadBalancer", &fields);
     let fixed = [
@@ -73,33 +73,33 @@ fn load_balancers_can_be_changed_out_of_band() {
         ("DefaultActions.member.1.FixedResponseConfig.StatusCode", "200"),
     ];
     let listener = elb("CreateListener", &fixed);
-    simulator.move_listener_outside(&listener, 81).unwrap();
+    simulator.change_port_out_of_band(&listener, 81).unwrap();
     assert_ne!(elb("CreateListener", &fixed), listener, "port 80 is free");
-    simulator.tag_outside(&balancer, "Name", Some("a")).unwrap();
+    simulator.tag_out_of_band(&balancer, "Name", Some("a")).unwrap();
     assert_eq!(simulator.tagged(Kind::LoadBalancer, "Name", "a"), [balancer.as_str()]);
-    simulator.tag_outside(&balancer, "Name", None).unwrap();
+    simulator.tag_out_of_band(&balancer, "Name", None).unwrap();
     assert!(simulator.tagged(Kind::LoadBalancer, "Name", "a").is_empty());
-    simulator.delete_outside(&balancer).unwrap();
-    let alive = simulator.alive();
+    simulator.delete_out_of_band(&balancer).unwrap();
+    let alive = simulator.live_counts();
     assert_eq!((alive.get(&Kind::LoadBalancer), alive.get(&Kind::Listener)), (None, None));
-    assert!(simulator.delete_outside(&balancer).is_err());
+    assert!(simulator.delete_out_of_band(&balancer).is_err());
 }
 
 #[test]
 fn a_test_can_read_live_objects_and_rejected_calls() {
     let Network { simulator, vpc, gateway, table, group } = network();
-    let counts: Vec<(Kind, usize)> = simulator.alive().into_iter().collect();
+    let counts: Vec<(Kind, usize)> = simulator.live_counts().into_iter().collect();
     let expected =
         [(Kind::Vpc, 1), (Kind::InternetGateway, 1), (Kind::RouteTable, 2), (Kind::SecurityGroup, 2)];
     assert_eq!(counts, expected);
-    assert!(simulator.delete_outside(&vpc).is_err());
+    assert!(simulator.delete_out_of_band(&vpc).is_err());
     let refused = simulator.dependency_violations();
     assert_eq!(refused.iter().map(|call| &*call.action).collect::<Vec<_>>(), ["DeleteVpc"]);
-    simulator.detach_gateway_outside(&gateway).unwrap();
+    simulator.detach_gateway_out_of_band(&gateway).unwrap();
     for id in [&gateway, &table, &group, &vpc] {
-        simulator.delete_outside(id).unwrap();
+        simulator.delete_out_of_band(id).unwrap();
     }
-    assert!(simulator.alive().is_empty());
+    assert!(simulator.live_counts().is_empty());
     let vpcs = simulator.objects(Kind::Vpc);
     assert!(vpcs.len() == 1 && !vpcs[0].alive && vpcs[0].made_by == 1, "{vpcs:?}");
 }
@@ -122,7 +122,7 @@ async fn both_apis_share_an_endpoint_and_have_their_own_responses() {
     let (status, root) = send("2016-11-15", "DescribeTags", &[]).await;
     assert_eq!((status, &*root.name), (200, "DescribeTagsResponse"));
     let services: Vec<Service> =
-        simulator.journal().into_iter().filter(|call| !call.outside).map(|call| call.service).collect();
+        simulator.journal().into_iter().filter(|call| !call.out_of_band).map(|call| call.service).collect();
     assert_eq!(services, [Service::Elb, Service::Elb, Service::Ec2]);
 }
 

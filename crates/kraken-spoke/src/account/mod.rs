@@ -12,7 +12,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps,
 };
 use kraken_api::{Adopt, Location};
-use kraken_options::{Governed, Problem, Taken};
+use kraken_options::{Governed, Problem, RestrictedValue};
 use kraken_runtime::{patch::ApiError, watch::ObjectKey};
 
 pub use recent::{KEPT, MAX_KEPT, Recent};
@@ -67,9 +67,9 @@ pub trait Rules: Debug + Send + Sync + 'static {
     /// A digest of what the account adds to a desired state: a changed digest is an edit and not drift. Empty if it adds nothing.
     fn digest(&self) -> &str;
     /// All violations of the account's rules, each with the field and the rule.
-    fn refused(&self, taken: &[Taken], adopt: Option<&Adopt>) -> Vec<Problem>;
+    fn refused(&self, taken: &[RestrictedValue], adopt: Option<&Adopt>) -> Vec<Problem>;
     /// Why the account must not be used at this location, if its credentials belong to another account than its spec allows.
-    fn misplaced(&self, here: &Location) -> Option<String>;
+    fn location_violation(&self, here: &Location) -> Option<String>;
     /// The name of the account, for messages.
     fn name(&self) -> &str;
 }

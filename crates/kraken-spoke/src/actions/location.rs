@@ -19,7 +19,7 @@ pub(crate) async fn here(
     let there = recorded(&*reconcile.object, intent);
     let here = context.external.location().await.map_err(Outcome::Failed)?;
     if let (Some(rules), Some(here)) = (&context.rules, &here)
-        && let Some(why) = rules.misplaced(here)
+        && let Some(why) = rules.location_violation(here)
     {
         return Err(Outcome::Account(Reason::AccountNotReady, why));
     }

@@ -84,9 +84,22 @@ pub(crate) async fn release_of(
     if expected == Expected::IfUnselected && !context.unselected.contains(&key) {
         return Ok(());
     }
+    drop_unwatched(context, &api, &key, |_| false).await
+}
+
+/// Deletes a request that the watch does not return, unless it is still needed.
+pub(crate) async fn drop_unwatched(
+    context: &Context,
+    api: &Api<DependencyRequest>,
+    key: &ObjectKey,
+    is_needed: impl Fn(&DependencyRequest) -> bool,
+) -> Result<(), ApiError> {
     if let Some(request) = within("read the DependencyRequest", api.get_opt(&key.name)).await? {
-        drop_request(&api, manager, &request).await?;
+        if is_needed(&request) {
+            return Ok(());
+        }
+        drop_request(api, context.manager.name, &request).await?;
     }
-    context.unselected.forget(&key);
+    context.unselected.forget(key);
     Ok(())
 }

@@ -9,7 +9,11 @@ use crate::{
     actions::record::record,
     context::Reconcile,
     dynamic::{Desired, Observed},
-    model::{ids::listed, intent::Intent, memory::Claimed},
+    model::{
+        ids::listed,
+        intent::{Clock, Intent},
+        memory::Claimed,
+    },
 };
 
 /// Objects whose owner tags are missing.
@@ -33,15 +37,34 @@ pub(crate) async fn retag(reconcile: &mut Reconcile<'_>, untagged: Untagged<'_>)
         return Ok(format!("waiting for the owner tags of {} to become visible", listed(&ids)));
     }
     let (bare, _) = context.kind.select(untagged.observed.clone(), &ids);
-    context.external.reclaim(identity, epoch, untagged.desired, &bare).await?;
+    let result = context.external.reclaim(identity, epoch, untagged.desired, &bare).await;
     let note = format!("restored the owner tags of {}", listed(&ids));
     let times = match &memory.claimed {
-        Some(before) if before.ids == ids => before.times + 1,
+        Some(before) if before.ids == ids => before.times + u32::from(before.is_confirmed),
         _ => 0,
     };
-    memory.claimed = Some(Claimed { ids, at: Instant::now(), times });
+    memory.claimed = Some(Claimed { ids, at: Instant::now(), times, is_confirmed: result.is_ok() });
+    result?;
     record(reconcile, Reason::DriftReverted, &note).await;
     Ok(note)
+}
+
+/// The objects to release without owner tags whose tags may have been set and are not visible yet: by this process, or by a former
+/// one. A release removes only tags that it observes, and an object that keeps them would count as an orphan. `clock` is from
+/// before the observation.
+pub(crate) fn awaiting_tags(reconcile: &Reconcile<'_>, kept: &Observed, clock: Clock) -> Vec<String> {
+    let Reconcile { context, memory, .. } = reconcile;
+    let is_claimed = |id: &String| {
+        memory.claimed.as_ref().is_some_and(|claimed| {
+            claimed.ids.contains(id) && clock.instant.saturating_duration_since(claimed.at) < clock.window
+        })
+    };
+    let mut ids = context.kind.untagged(kept);
+    ids.retain(|id| {
+        let is_recent = clock.is_within_window(clock.last_create) || is_claimed(id);
+        is_recent && !memory.released_ids.contains(id)
+    });
+    ids
 }
 
 /// The objects to tag with one call, and the epoch that assigns them to the correct side of a replacement: outgoing
@@ -65,5 +88,13 @@ mod tests {
         assert_eq!(batch(&ids, Some(&intent), 3), (vec!["i-old".to_owned()], 3));
         assert_eq!(batch(&ids[1..], Some(&intent), 3), (vec!["i-new".to_owned()], 4));
         assert_eq!(batch(&ids, None, 0).1, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_call_that_succeeded_delays_the_next_one() {
+        for is_confirmed in [true, false] {
+            let claimed = Claimed { ids: vec!["i-1".to_owned()], at: Instant::now(), times: 0, is_confirmed };
+            assert_eq!(claimed.is_recent(&["i-1".to_owned()]), is_confirmed);
+        }
     }
 }

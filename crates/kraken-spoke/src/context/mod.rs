@@ -160,6 +160,11 @@ impl Context {
         self.began.get().copied().unwrap_or(Timestamp::MAX)
     }
 
+    /// The latest time at which a former process can have made a call.
+    pub(crate) fn former_until(&self) -> Timestamp {
+        self.manager.former_until().unwrap_or_else(|| self.began())
+    }
+
     /// Whether the hub keeps references up to date.
     pub(crate) fn followed(&self) -> Followed {
         Followed::by(self.hub_lease.holder(), &hub_lease::namespace(&self.manager))

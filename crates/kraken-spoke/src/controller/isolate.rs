@@ -36,17 +36,14 @@ pub(crate) async fn guarded(
         return Box::pin(undecodable::run(&context, &key, &error, &mut slot)).await;
     }
     let Some(watched) = context.objects.get(&key) else {
-        context.memories.forget(&key);
-        context.vanished.forget(&key);
-        context.connections.forget(&key);
-        return released(&context, &key).await;
+        return forget(&context, &key).await;
     };
     let uid = watched.uid().unwrap_or_default();
     let mut memory = context.memories.take(&key, &uid);
-    memory.caught_up(&watched);
+    memory.drop_watched_copy(&watched);
     let object = memory.newest(watched);
     let mut reconcile = Reconcile::new(context.clone(), object.clone(), &mut memory, &mut slot);
-    let outcome = caught(&mut reconcile, kind).await;
+    let outcome = catch_panic(&mut reconcile, kind).await;
     // The latest copy may be the response to the patch of the intent.
     reconcile.object = reconcile.memory.newest(object);
     let requeue = reported(&mut reconcile, &outcome).await;
@@ -59,7 +56,7 @@ pub(crate) async fn guarded(
 }
 
 /// The outcome of the steps; a panic is one. It is counted in the metrics.
-async fn caught(reconcile: &mut Reconcile<'_>, kind: &'static str) -> Outcome {
+async fn catch_panic(reconcile: &mut Reconcile<'_>, kind: &'static str) -> Outcome {
     let started = Instant::now();
     let caught = AssertUnwindSafe(steps(reconcile)).catch_unwind().await;
     let metrics = &reconcile.context.manager.metrics;
@@ -92,7 +89,13 @@ async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
     }
     reconcile.memory.conflicts = 0;
     match written {
-        Ok(()) => outcome.requeue(resync_of(&reconcile.context, &reconcile.object), refusals),
+        Ok(()) => {
+            let requeue = outcome.requeue(resync_of(&reconcile.context, &reconcile.object), refusals);
+            match (requeue, reconcile.memory.search.left()) {
+                (Requeue::Never, Some(left)) => Requeue::After(left),
+                (requeue, _) => requeue,
+            }
+        }
         Err(error) => {
             let ObjectKey { namespace, name } = reconcile.key();
             warn!(namespace = &*namespace, name = &*name, %error, "failed to write the status; retrying");
@@ -101,10 +104,18 @@ async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
     }
 }
 
-/// Releases the DependencyRequest of a deleted resource: needed only if another client removed the finalizer, so that the
-/// resource was deleted before its request was released.
-async fn released(context: &Context, key: &ObjectKey) -> Requeue {
-    context.published.forget(&ObjectKey::new(&key.namespace, &context.owned_name(&key.name)));
+/// Forgets a deleted resource, and releases its DependencyRequest: needed only if the resource had no finalizer, or another
+/// client removed it, so that it was deleted before its request was released.
+pub(super) async fn forget(context: &Context, key: &ObjectKey) -> Requeue {
+    let owned = ObjectKey::new(&key.namespace, &context.owned_name(&key.name));
+    context.vanished.forget(key);
+    context.connections.forget(key);
+    context.published.forget(&owned);
+    // A reconcile that completes a deletion releases the request and leaves no memory. Otherwise, the request may exist, and may
+    // have lost its label before this process started to watch it.
+    if context.memories.forget(key) {
+        context.unselected.insert(owned);
+    }
     match references::release_of(context, key, references::Expected::IfUnselected).await {
         Ok(()) => Requeue::Never,
         Err(error) => {

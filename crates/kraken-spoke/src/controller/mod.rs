@@ -1,50 +1,81 @@
-//! The controller of one kind.
+//! The controllers of the kinds of one process.
 
 pub(crate) mod isolate;
 pub(crate) mod triggers;
 mod undecodable;
+mod unlabelled;
 mod watch;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kraken_runtime::{manager::Manager, watch::RawObject, work};
+use kraken_runtime::{manager::Manager, task, watch::RawObject, work};
 use serde::Deserialize;
+use tokio::task::JoinSet;
 
 use crate::{
     External,
+    account::KnownAccounts,
     args::LoopArgs,
-    context::Context,
+    context::{Context, Shared},
     dynamic::{DynExternal, DynKind, calls_of, kind_of},
     orphans::Sweeper,
     shared::{batch::Batchers, connections::Link, vanished::Vanished},
 };
 use isolate::guarded;
 use triggers::{dependents, enqueue_users};
+pub(crate) use unlabelled::Unlabelled;
 pub use watch::Common;
-pub(crate) use watch::watch;
+pub(crate) use watch::{Owned, watch};
 
 /// Runs the controller of one kind until shutdown.
 ///
 /// # Errors
-/// None at present; failures are reported as conditions of resources.
+/// If it panics outside of a reconcile; failures are reported as conditions of resources.
 pub async fn run<E: External>(manager: Manager, external: E, args: LoopArgs) -> anyhow::Result<()> {
-    run_among(manager, (kind_of::<E>(), calls_of(external)), args, Common::default()).await
+    run_all(manager, vec![(kind_of::<E>(), calls_of(external))], args, Common::default()).await
 }
 
-/// Runs the controller of one kind, among others of the same process, until shutdown.
+/// Runs the controllers of all kinds of a process until shutdown.
 ///
 /// # Errors
-/// None at present; failures are reported as conditions of resources.
-pub async fn run_among(
+/// If one of them panics outside of a reconcile; failures are reported as conditions of resources.
+pub async fn run_all(
     manager: Manager,
-    (of, external): (Arc<dyn DynKind>, Arc<dyn DynExternal>),
+    kinds: Vec<(Arc<dyn DynKind>, Arc<dyn DynExternal>)>,
     args: LoopArgs,
     common: Common,
 ) -> anyhow::Result<()> {
-    let kind = of.info().name;
-    let accounts = common.accounts.clone().filter(|_| of.info().accounts.is_some());
-    let shared = watch(&manager, of, &args, common);
+    let mut owned = Owned::default();
+    let (mut unlabelled, mut watched) = (Unlabelled::default(), Vec::new());
+    for (kind, external) in kinds {
+        let shared = watch(&manager, kind, &args, common.clone(), &mut owned);
+        unlabelled.add(&shared);
+        watched.push((shared, external));
+    }
+    // Before any controller waits for the stores, and after the selectors are known.
+    owned.watch(&manager.watches());
+    let mut controllers = JoinSet::new();
+    controllers.spawn(task::inherit(unlabelled.run(manager)));
+    for (shared, external) in watched {
+        let controller = run_watched(shared, external, args.clone(), common.accounts.clone());
+        controllers.spawn(task::inherit(controller));
+    }
+    while let Some(ended) = controllers.join_next().await {
+        ended?;
+    }
+    Ok(())
+}
+
+/// Runs the controller of one kind, whose watches were started, until shutdown.
+async fn run_watched(
+    shared: Shared,
+    external: Arc<dyn DynExternal>,
+    args: LoopArgs,
+    accounts: Option<Arc<dyn KnownAccounts>>,
+) {
+    let (manager, kind) = (shared.manager.clone(), shared.kind.info().name);
+    let accounts = accounts.filter(|_| shared.kind.info().accounts.is_some());
     let vanished = Arc::new(Vanished::new(args.vanished_share, args.vanished_minimum));
     let link = Link { batchers: Batchers::start(&external), external, vanished };
     let context = Arc::new(Context::of(shared, link));
@@ -52,7 +83,7 @@ pub async fn run_among(
     // With an incomplete store, a decision would treat objects that are not listed yet as missing.
     let synced = manager.shutdown.run_until_cancelled(manager.health.ready()).await.is_some();
     if !synced || !manager.leading().await {
-        return Ok(());
+        return;
     }
     let _ = context.began.set(kraken_runtime::clock::now());
     // Registered only now: of several replicas, only the leader reports the count.
@@ -62,7 +93,7 @@ pub async fn run_among(
         resources.visit_raw(|resource| tally.add(&conditions_of(resource)));
     });
     context.hub_lease.add(dependents(&context));
-    let reader = kraken_runtime::task::spawn(context.hub_lease.clone().read(manager.clone()));
+    let reader = task::spawn(context.hub_lease.clone().read(manager.clone()));
     let sweeper = Sweeper {
         manager: manager.clone(),
         args: args.orphans,
@@ -71,7 +102,7 @@ pub async fn run_among(
         accounts,
         before: BTreeMap::new(),
     };
-    let sweeper = kraken_runtime::task::spawn(sweeper.run());
+    let sweeper = task::spawn(sweeper.run());
     let (metrics, shutdown) = (manager.metrics.clone(), manager.shutdown.clone());
     work::run(context.queue.clone(), manager.args.concurrency, kind, metrics, shutdown, move |key, slot| {
         guarded(context.clone(), kind, key, slot)
@@ -79,7 +110,6 @@ pub async fn run_among(
     .await;
     sweeper.abort();
     reader.abort();
-    Ok(())
 }
 
 fn conditions_of(resource: &RawObject) -> Vec<Condition> {

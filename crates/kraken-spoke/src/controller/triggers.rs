@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kraken_api::{INTENT_ANNOTATION, OWNER_KIND_LABEL, conditions, names::owner_name};
+use kraken_api::{INTENT_ANNOTATION, conditions, names};
 use kraken_runtime::{
     queue::{Lane, Queue},
     watch::{Change, ObjectKey, version},
@@ -55,16 +55,16 @@ pub(super) fn dependents(context: &Arc<Context>) -> Dependents {
     Dependents { exist: Box::new(exist), enqueue: Box::new(enqueue) }
 }
 
-/// The resource that owns a DependencyRequest or a StateDeclaration.
+/// The resource that owns a DependencyRequest or a StateDeclaration, by its name: a client can remove or replace the owner
+/// reference, and the owner reverts that.
 fn owner_of(meta: &ObjectMeta) -> Option<ObjectKey> {
-    let owners = meta.owner_references.iter().flatten();
-    let controller = owners.into_iter().find(|reference| reference.controller == Some(true));
-    // After `kubectl delete --cascade=orphan` only the name identifies the owner.
-    let by_name = || {
-        let kind = meta.labels.as_ref()?.get(OWNER_KIND_LABEL)?;
-        owner_name(kind, meta.name.as_deref()?)
+    let by_name = meta.name.as_deref().and_then(names::owner).map(|(_, name)| name);
+    // A truncated name does not contain the one of the owner.
+    let by_reference = || {
+        let mut owners = meta.owner_references.iter().flatten();
+        owners.find(|reference| reference.controller == Some(true)).map(|reference| reference.name.as_str())
     };
-    let name = controller.map(|reference| reference.name.as_str()).or_else(by_name)?;
+    let name = by_name.or_else(by_reference)?;
     Some(ObjectKey::new(meta.namespace.as_deref().unwrap_or_default(), name))
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn is_trigger(change: &Change<Object>) -> bool {
     if (has_finalizer(&**before) && !has_finalizer(&**now)) || (has_intent(before) && !has_intent(now)) {
         return true;
     }
-    if (is_unreported(now) && !is_unreported(before)) || is_set_back(now, before) {
+    if (is_unreported(now) && !is_unreported(before)) || is_rolled_back(now, before) {
         return true;
     }
     let (now, before) = (now.meta(), before.meta());
@@ -110,7 +110,7 @@ pub(crate) fn is_trigger(change: &Change<Object>) -> bool {
 
 /// Whether an object is older than the one before it, or its status is about an older generation. Without a resync,
 /// nothing else would lead to a status of the current generation.
-fn is_set_back(now: &Object, before: &Object) -> bool {
+fn is_rolled_back(now: &Object, before: &Object) -> bool {
     let reported = |object: &Object| object.status().and_then(|status| status.observed_generation);
     is_older(now, before) || reported(now) < reported(before)
 }
@@ -132,4 +132,33 @@ fn is_unreported(object: &Object) -> bool {
     conditions::get(&status.conditions, conditions::READY).is_none()
         || status.observed_generation.is_none()
         || status.observed_generation > object.meta().generation
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+    use super::*;
+
+    #[test]
+    fn owner_is_identified_by_the_name_unless_it_is_truncated() {
+        let owned_by = |name: &str, owner: &str| {
+            let owner = OwnerReference {
+                controller: Some(true),
+                name: owner.to_owned(),
+                ..OwnerReference::default()
+            };
+            owner_of(&ObjectMeta {
+                name: Some(name.to_owned()),
+                namespace: Some("ns".to_owned()),
+                owner_references: Some(vec![owner]),
+                ..ObjectMeta::default()
+            })
+        };
+        let edited = owned_by("vpc.aws.main", "edited");
+        assert_eq!(edited, Some(ObjectKey::new("ns", "main")));
+        let long = "a".repeat(253);
+        let truncated = owned_by(&names::owned_name("vpc.aws", &long), &long);
+        assert_eq!(truncated, Some(ObjectKey::new("ns", &long)));
+    }
 }

@@ -17,8 +17,8 @@ use serde_json::{Value, json, value::RawValue};
 use tracing::warn;
 
 use crate::{
-    actions::references::{self, Expected},
     context::{Context, Reconcile},
+    controller::isolate,
     dynamic::{Object, Spec, account_of},
     model::{
         memory::Memory,
@@ -102,11 +102,7 @@ pub(crate) async fn run(context: &Arc<Context>, key: &ObjectKey, error: &str, sl
         Ok(Some(object)) => object,
         Ok(None) => {
             context.undecodable.lock().remove(key);
-            context.memories.forget(key);
-            return match references::release_of(context, key, Expected::IfUnselected).await {
-                Ok(()) => Requeue::Never,
-                Err(_) => Requeue::Backoff,
-            };
+            return isolate::forget(context, key).await;
         }
         Err(error) => {
             warn!(namespace = &*key.namespace, name = &*key.name, %error, "failed to read an object that does not decode");

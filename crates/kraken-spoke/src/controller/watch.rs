@@ -1,14 +1,14 @@
-//! The watches of one kind, and what its reconciles share.
+//! The watches of the kinds of one process, and what the reconciles of each kind share.
 
 use std::sync::{Arc, OnceLock};
 
-use kraken_api::{DependencyRequest, OWNER_KIND_LABEL, StateDeclaration};
+use kraken_api::{DependencyRequest, OWNER_KIND_LABEL, StateDeclaration, names::owned_name};
 use kraken_runtime::{
     manager::Manager,
     queue::{Lane, Queue},
-    watch::{Change, ObjectKey, RawObject},
+    watch::{Change, ObjectKey, RawObject, Routes, Watches},
 };
-use kube::runtime::watcher;
+use kube::core::PartialObjectMeta;
 
 use crate::{
     account::KnownAccounts,
@@ -41,29 +41,57 @@ pub struct Common {
 
 impl Common {
     /// What the kinds of a provider with these accounts share.
-    pub(crate) fn among(accounts: Option<Arc<dyn KnownAccounts>>) -> Self {
+    pub(crate) fn with_accounts(accounts: Option<Arc<dyn KnownAccounts>>) -> Self {
         Self { accounts, ..Self::default() }
     }
 }
 
-/// Starts the watches of a kind.
-pub(crate) fn watch(manager: &Manager, kind: Arc<dyn DynKind>, args: &LoopArgs, common: Common) -> Shared {
-    let (queue, watches) = (Queue::new(IN_FLIGHT), manager.watches());
-    let owned = watcher::Config::default().labels(&format!("{OWNER_KIND_LABEL}={}", kind.info().key));
+/// The objects that the process writes for resources, by the kind of the resource. All kinds share one watch of each.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    requests: Routes<DependencyRequest>,
+    states: Routes<PartialObjectMeta<StateDeclaration>>,
+}
+
+impl Default for Owned {
+    fn default() -> Self {
+        Self { requests: Routes::by(OWNER_KIND_LABEL), states: Routes::by(OWNER_KIND_LABEL) }
+    }
+}
+
+impl Owned {
+    /// Starts the watches, after [`watch`] has added every kind: their selectors name the kinds.
+    pub(crate) fn watch(self, watches: &Watches) {
+        watches.routed_objects("DependencyRequest", &self.requests);
+        watches.routed_metadata("StateDeclaration", &self.states);
+    }
+}
+
+/// Starts the watch of a kind, and adds the kind to the watches of owned objects.
+pub(crate) fn watch(
+    manager: &Manager,
+    kind: Arc<dyn DynKind>,
+    args: &LoopArgs,
+    common: Common,
+    owned: &mut Owned,
+) -> Shared {
+    let queue = Queue::new(IN_FLIGHT);
     let (hub, unselected) = (Arc::new(Hub::default()), Unselected::default());
-    let requests = watches.objects::<DependencyRequest>("DependencyRequest", &owned, {
+    let requests = owned.requests.add(&kind.info().key, {
         let (hub, unselected, enqueue) = (hub.clone(), unselected.clone(), enqueue_owner(queue.clone()));
-        move |change| {
+        move |change: Change<DependencyRequest>| {
             hub.note(&change);
             unselected.note(&change);
-            enqueue(change);
+            if !matches!(change, Change::Listed(_)) {
+                enqueue(change);
+            }
         }
     });
     let published = Published::default();
-    let states = watches.metadata::<StateDeclaration>("StateDeclaration", &owned, {
+    let states = owned.states.add(&kind.info().key, {
         let (enqueue, published) = (enqueue_owner(queue.clone()), published.clone());
         // The controller's own writes trigger no reconcile; an edit of a state by another client is reverted at once.
-        move |change| {
+        move |change: Change<PartialObjectMeta<StateDeclaration>>| {
             if published.needs_reconcile(&change) {
                 enqueue(change);
             }
@@ -71,12 +99,18 @@ pub(crate) fn watch(manager: &Manager, kind: Arc<dyn DynKind>, args: &LoopArgs, 
     });
     let undecodable = Undecodable::default();
     let memories = Arc::<Memories>::default();
-    let on_change = on_change(queue.clone(), undecodable.clone(), memories.clone());
+    let on_change = on_change(
+        kind.info().key.clone(),
+        queue.clone(),
+        undecodable.clone(),
+        memories.clone(),
+        published.clone(),
+    );
     let decode = {
         let kind = kind.clone();
         move |object: &RawObject| kind.decode(object)
     };
-    let objects = watches.decoded(kind.info().name, &kind.info().resource, on_change, decode);
+    let objects = manager.watches().decoded(kind.info().name, &kind.info().resource, on_change, decode);
     Shared {
         fields: Fields::of(kind.info()),
         kind,
@@ -103,18 +137,28 @@ pub(crate) fn watch(manager: &Manager, kind: Arc<dyn DynKind>, args: &LoopArgs, 
     }
 }
 
-/// Enqueues a resource when it changes.
+/// Enqueues a resource when it changes, or when a restored backup lost what was written of it.
 fn on_change(
+    owner_kind: String,
     queue: Queue<ObjectKey>,
     undecodable: Undecodable,
     memories: Arc<Memories>,
+    published: Published,
 ) -> impl Fn(Change<Object>) + Send + Sync + Clone + 'static {
     move |change: Change<Object>| {
         let key = ObjectKey::of(change.meta());
-        if is_restored(&change) {
+        let is_restored = match &change {
+            Change::Listed(listed) => memories.is_lost(&key, &**listed),
+            change => is_restored(change),
+        };
+        if is_restored {
             memories.restored(key.clone());
+            // Its state may be lost too, without an event if the watch had not returned it yet.
+            published.forget(&ObjectKey::new(&key.namespace, &owned_name(&owner_kind, &key.name)));
         }
         let is_due = match &change {
+            // Or a restored backup set it back to the last version that decoded.
+            Change::Listed(_) => undecodable.lock().remove(&key).is_some() || is_restored,
             Change::Invalid(_, error) => {
                 undecodable.lock().insert(key.clone(), error.clone());
                 true

@@ -82,7 +82,7 @@ pub trait DynKind: Send + Sync + 'static {
     fn at_creation(&self, desired: &Desired) -> Vec<(&'static str, String)>;
     fn max_objects(&self, desired: &Desired) -> usize;
     fn needs_deep_observation(&self, desired: &Desired) -> bool;
-    fn what_is_done(&self, change: &Change) -> Option<String>;
+    fn describe_change(&self, change: &Change) -> Option<String>;
 
     fn ids(&self, observed: &Observed) -> Vec<String>;
     fn shown(&self, observed: &Observed) -> Vec<String>;
@@ -123,9 +123,9 @@ pub trait DynExternal: Send + Sync + 'static {
         observed: &Observed,
     ) -> Result<(), Failure>;
     async fn resume(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
-    async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
+    async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<Vec<String>, Failure>;
     async fn unprotect(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
-    async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Observed)>, Failure>;
+    async fn list_owned(&self, cluster: &str) -> Result<Vec<(Identity, Observed)>, Failure>;
     async fn find(&self, wanted: &Adopt) -> Result<Vec<Candidate<Observed>>, Failure>;
     async fn claim(&self, identity: &Identity, epoch: i64, found: &Observed) -> Result<(), Failure>;
     async fn reclaim(

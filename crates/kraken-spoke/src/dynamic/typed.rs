@@ -153,8 +153,8 @@ impl<E: External> DynKind for Pure<E> {
         E::needs_deep_observation(desired.get())
     }
 
-    fn what_is_done(&self, change: &Change) -> Option<String> {
-        E::what_is_done(change.get())
+    fn describe_change(&self, change: &Change) -> Option<String> {
+        E::describe_change(change.get())
     }
 
     fn ids(&self, observed: &Observed) -> Vec<String> {
@@ -241,7 +241,7 @@ impl<E: External> DynExternal for Calls<E> {
         self.0.resume(identity, observed.get()).await
     }
 
-    async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
+    async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<Vec<String>, Failure> {
         self.0.delete(identity, observed.get()).await
     }
 
@@ -249,8 +249,8 @@ impl<E: External> DynExternal for Calls<E> {
         self.0.unprotect(identity, observed.get()).await
     }
 
-    async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Observed)>, Failure> {
-        let found = self.0.survey(cluster).await?;
+    async fn list_owned(&self, cluster: &str) -> Result<Vec<(Identity, Observed)>, Failure> {
+        let found = self.0.list_owned(cluster).await?;
         Ok(found.into_iter().map(|(identity, observed)| (identity, Observed::new(observed))).collect())
     }
 

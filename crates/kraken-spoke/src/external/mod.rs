@@ -49,8 +49,9 @@ pub trait External: Send + Sync + 'static {
     /// has no such tokens, a launch whose result is unknown is waited for instead.
     const IS_IDEMPOTENT: bool = true;
 
-    /// Whether that holds only for a repeated call with the same parameters, because a unique name or number of the
-    /// spec replaces the token: with another name, a second object would be created.
+    /// Whether that holds only for a repeated call with the same parameters, because a unique name of the spec replaces
+    /// the token: with another name, a second object would be created. The name must be immutable: a value that another
+    /// client can change before the object is visible, such as the port of a listener, does not prevent a second object.
     const IDEMPOTENT_BY_NAME: bool = false;
 
     /// Paths in [`Difference`]s that are not fields of the spec, such as `state`: a user may name them in
@@ -115,7 +116,7 @@ pub trait External: Send + Sync + 'static {
 
     /// Pure. Describes a change for the event and the condition, if its difference does not: "stopped i-1 for a
     /// change".
-    fn what_is_done(_: &Self::Change) -> Option<String> {
+    fn describe_change(_: &Self::Change) -> Option<String> {
         None
     }
 
@@ -233,12 +234,13 @@ pub trait External: Send + Sync + 'static {
         ready(Ok(()))
     }
 
-    /// Requests the deletion of all remaining objects; the loop observes until they are deleted.
+    /// Requests the deletion of all remaining objects, and returns the ids that the provider did not find: their deletion was not
+    /// requested, because the call may have reached a stale replica. The loop observes until all of them are deleted.
     fn delete(
         &self,
         identity: &Identity,
         observed: &Self::Observed,
-    ) -> impl Future<Output = Result<(), Failure>> + Send;
+    ) -> impl Future<Output = Result<Vec<String>, Failure>> + Send;
 
     /// Pure. The field of the spec that states, as a literal, that the provider's own deletion protection is off. A
     /// deletion resolves no values, so a reference does not count, and neither does an absent field.
@@ -258,7 +260,7 @@ pub trait External: Send + Sync + 'static {
     }
 
     /// All objects of this kind that carry the cluster's tags, with their owners: for the orphan sweep.
-    fn survey(
+    fn list_owned(
         &self,
         cluster: &str,
     ) -> impl Future<Output = Result<Vec<(Identity, Self::Observed)>, Failure>> + Send;

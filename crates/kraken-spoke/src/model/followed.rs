@@ -28,12 +28,10 @@ impl Followed {
 }
 
 fn message(since: Option<Timestamp>, namespace: &str) -> String {
-    let since = match since {
-        Some(since) => format!("since {}", since.strftime("%Y-%m-%dT%H:%M:%SZ")),
-        None => "for a while".to_owned(),
-    };
+    let since =
+        since.map(|since| format!(" since {}", since.strftime("%Y-%m-%dT%H:%M:%SZ"))).unwrap_or_default();
     format!(
-        "{HUB_NAME} has not renewed its lease {since}: it is not running, and changes of the referenced objects have no effect. \
+        "{HUB_NAME} has not renewed its lease{since}: it is not running, and changes of the referenced objects have no effect. \
          The last resolved values stay in use. Check the Deployment {HUB_NAME} in namespace {namespace}"
     )
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kraken_api::{
-    DependencyRequest, OWNER_KIND_LABEL,
-    names::{owner_kind, owner_name, referenced_kind},
+    DependencyRequest,
+    names::{self, owner_kind, referenced_kind},
 };
 use kube::ResourceExt;
 
@@ -24,15 +24,16 @@ pub(crate) fn graph_of(requests: &[DependencyRequest]) -> Graph {
     graph
 }
 
-/// The resource whose references a request contains. After `kubectl delete --cascade=orphan` only the request's name
-/// and label identify it.
+/// The resource whose references a request contains, by the name of the request: during the deletion of the resource, its
+/// spoke does not restore an owner reference that `kubectl delete --cascade=orphan` removed or a client replaced, or a label.
 fn owner_of(request: &DependencyRequest) -> Option<Node> {
-    if let Some(owner) = request.owner_references().iter().find(|owner| owner.controller == Some(true)) {
-        let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
-        return Some((owner_kind(&owner.kind, group), owner.name.clone()));
+    if let Some((kind, name)) = names::owner(&request.name_any()) {
+        return Some((kind.to_owned(), name.to_owned()));
     }
-    let kind = request.labels().get(OWNER_KIND_LABEL)?;
-    Some((kind.clone(), owner_name(kind, &request.name_any())?.to_owned()))
+    // A truncated name does not contain the one of the owner.
+    let owner = request.owner_references().iter().find(|owner| owner.controller == Some(true))?;
+    let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+    Some((owner_kind(&owner.kind, group), owner.name.clone()))
 }
 
 /// The dependents of `of`, except those that `of` depends on in turn: a cycle would block itself forever.
@@ -45,13 +46,13 @@ pub(crate) fn blockers(graph: &Graph, of: &Node) -> Vec<Node> {
         }
     }
     let refers = |(from, to): &(&Node, &BTreeSet<Node>)| {
-        !reached.contains(*from) && to.iter().any(|to| may_mean(to, of))
+        !reached.contains(*from) && to.iter().any(|to| may_refer_to(to, of))
     };
     graph.iter().filter(refers).map(|(from, _)| from.clone()).collect()
 }
 
 /// Whether a reference may refer to this resource. Without a group it may refer to one of any group.
-fn may_mean(reference: &Node, resource: &Node) -> bool {
+fn may_refer_to(reference: &Node, resource: &Node) -> bool {
     let kind = &resource.0;
     let is_kind = *kind == reference.0
         || kind.strip_prefix(reference.0.as_str()).is_some_and(|group| group.starts_with('.'));
@@ -63,7 +64,7 @@ fn matches_of<'a>(graph: &'a Graph, reference: &'a Node) -> impl Iterator<Item =
     // All kinds that begin with this name: the next character of the kind is a dot, and a slash follows the dot in
     // ASCII.
     let of_kind = (reference.0.clone(), String::new())..(format!("{}/", reference.0), String::new());
-    graph.range(of_kind).map(|(node, _)| node).filter(|node| may_mean(reference, node))
+    graph.range(of_kind).map(|(node, _)| node).filter(|node| may_refer_to(reference, node))
 }
 
 #[cfg(test)]
@@ -91,14 +92,34 @@ mod tests {
     }
 
     #[test]
-    fn request_without_owner_reference_belongs_to_the_resource_in_its_name() {
+    fn request_belongs_to_the_resource_in_its_name() {
+        let at = |kind: &str, name: &str| (kind.to_owned(), name.to_owned());
+        let other = serde_json::json!([
+            {"apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "VPC", "name": "main", "uid": "u", "controller": true},
+        ]);
+        // A client can remove or replace the owner reference and the label.
+        for owners in [serde_json::json!([]), other] {
+            let request = serde_json::json!({
+                "metadata": {"name": "subnet.aws.a", "ownerReferences": owners},
+                "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "main", "type": "any"}]},
+            });
+            let graph = graph_of(&[serde_json::from_value(request).unwrap()]);
+            assert_eq!(blockers(&graph, &at("vpc.aws", "main")), [at("subnet.aws", "a")]);
+        }
+    }
+
+    #[test]
+    fn request_with_a_truncated_name_belongs_to_its_owner() {
+        let at = |kind: &str, name: &str| (kind.to_owned(), name.to_owned());
+        let long = "a".repeat(253);
         let request = serde_json::json!({
-            "metadata": {"name": "subnet.aws.a", "labels": {OWNER_KIND_LABEL: "subnet.aws"}},
+            "metadata": {"name": names::owned_name("subnet.aws", &long), "ownerReferences": [
+                {"apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Subnet", "name": long, "uid": "u",
+                    "controller": true}]},
             "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "main", "type": "any"}]},
         });
         let graph = graph_of(&[serde_json::from_value(request).unwrap()]);
-        let at = |kind: &str, name: &str| (kind.to_owned(), name.to_owned());
-        assert_eq!(blockers(&graph, &at("vpc.aws", "main")), [at("subnet.aws", "a")]);
+        assert_eq!(blockers(&graph, &at("vpc.aws", "main")), [at("subnet.aws", &long)]);
     }
 
     #[test]

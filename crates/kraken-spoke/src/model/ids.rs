@@ -8,6 +8,11 @@ pub(crate) fn listed(ids: &[String]) -> String {
     if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
+/// The first ids that are not among the others.
+pub(crate) fn without(ids: &[String], others: &[String]) -> Vec<String> {
+    ids.iter().filter(|id| !others.contains(id)).cloned().collect()
+}
+
 /// The first ids, followed by the others that are not among them.
 pub(crate) fn union(mut ids: Vec<String>, others: &[String]) -> Vec<String> {
     for id in others {

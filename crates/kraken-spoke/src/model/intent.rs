@@ -11,6 +11,7 @@ use kraken_runtime::mutants::{self, Mutant};
 use kube::Resource;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
 use crate::model::breaker::History;
 
@@ -24,7 +25,7 @@ pub(crate) struct Intent {
     pub at: Timestamp,
     /// A digest of the public parameters: the same token must not be sent with other parameters.
     pub hash: String,
-    /// The maximum number of objects that the call requests, if it is known: as many are visible when all are.
+    /// The maximum number of objects that a call under this epoch requests, if it is known: as many are visible when all are.
     // `asks` is the name that earlier versions wrote.
     #[serde(default, alias = "asks", skip_serializing_if = "Option::is_none")]
     pub requested: Option<usize>,
@@ -77,10 +78,13 @@ impl Intent {
     }
 }
 
-/// The reference for the age of a launch.
+/// The reference for the age of a launch, and of an observation: it is read before the observation begins, because the reconcile
+/// may continue long after the response, when it gets a slot again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     pub now: Timestamp,
+    /// The same time on the monotonic clock.
+    pub instant: Instant,
     /// When this process, as far as it knows, last made a create call; initially when this process started, because an
     /// earlier process may have made one until then.
     pub last_create: Timestamp,
@@ -180,7 +184,8 @@ mod tests {
     }
 
     fn now() -> Clock {
-        Clock { now: at(1_000_000), last_create: at(0), window: Duration::from_secs(90) }
+        let window = Duration::from_secs(90);
+        Clock { now: at(1_000_000), instant: Instant::now(), last_create: at(0), window }
     }
 
     fn intent(epoch: i64, age: i64) -> Intent {

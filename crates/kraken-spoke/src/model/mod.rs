@@ -22,3 +22,4 @@ pub mod state;
 pub(crate) mod status;
 pub(crate) mod summary;
 pub(crate) mod unchanged;
+pub(crate) mod unrecorded;

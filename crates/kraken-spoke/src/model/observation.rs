@@ -6,7 +6,7 @@ use crate::{
     Comparison, Ignored,
     dynamic::{Change, Desired, DynKind, Observed},
     model::{
-        intent::Intent,
+        intent::{Clock, Intent},
         recorded::{RecordedState, Shown},
         release_policy::ReleasePolicy,
         secrecy::{Secrecy, SecretFields},
@@ -70,6 +70,8 @@ pub(crate) struct Observation<'t> {
     pub shown: Shown,
     /// The recorded ids of which one more observation must confirm that they are deleted.
     pub vanishing: Vec<String>,
+    /// The objects of the last launch that may exist and are not visible yet, see [`awaited`](super::recorded::awaited).
+    pub awaited: Option<String>,
     /// The current objects: all of them, or only the new ones during a replacement.
     pub current: Observed,
     /// The objects to delete, while a replacement is in progress.
@@ -80,6 +82,8 @@ pub(crate) struct Observation<'t> {
     pub comparison: Comparison<Change>,
     /// The ids that existed before the resource.
     pub adopted: Vec<String>,
+    /// The time before the observation.
+    pub clock: Clock,
     /// Whether the objects were also searched for by tag, or cannot exist.
     pub is_searched: bool,
     /// Whether attributes that need one call per object were read.

@@ -9,7 +9,7 @@ use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, ResourceExt, core::object::HasStatus};
 use sha2::{Digest, Sha256};
 
-use crate::model::{decide::Decision, outcome::Outcome};
+use crate::model::{decide::Decision, ids::listed, outcome::Outcome};
 
 /// The proposed actions, not yet a plan of a particular resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) struct Proposal {
 
 /// Whether a proposal is approved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Verdict {
+enum PlanApproval {
     /// Approved and recorded: continue.
     Granted,
     /// Approved, and to be recorded first, so that its further steps are known to be part of it.
@@ -52,6 +52,13 @@ impl Proposal {
         Some(Self { action, what, changes, target: target.to_owned() })
     }
 
+    /// The next step of a replacement in progress, which ends with the deletion of these objects. It includes a decision that has a
+    /// remote action: one approval is valid for the whole replacement.
+    pub(crate) fn of_replacement<C>(outgoing: &[String], decision: &Decision<C>, target: &str) -> Self {
+        let changes = Self::of(decision, target).map(|proposal| proposal.changes).unwrap_or_default();
+        Self { action: PlanAction::Replace, what: listed(outgoing), changes, target: target.to_owned() }
+    }
+
     /// Whether the actions may be carried out on this object now; otherwise the outcome of the reconcile.
     pub(crate) fn approved<K>(self, object: &K) -> Result<(), Outcome>
     where
@@ -59,13 +66,13 @@ impl Proposal {
     {
         let approved = object.annotations().get(APPROVED_PLAN_ANNOTATION).map(String::as_str);
         match self.evaluate(object.status(), approved) {
-            Verdict::Granted => Ok(()),
-            Verdict::ToRecord(plan) => Err(Outcome::Approved(plan.into())),
-            Verdict::Awaited(plan) => Err(Outcome::AwaitingApproval(plan.into())),
+            PlanApproval::Granted => Ok(()),
+            PlanApproval::ToRecord(plan) => Err(Outcome::Approved(plan.into())),
+            PlanApproval::Awaited(plan) => Err(Outcome::AwaitingApproval(plan.into())),
         }
     }
 
-    fn evaluate(self, status: Option<&ResourceStatus>, approved: Option<&str>) -> Verdict {
+    fn evaluate(self, status: Option<&ResourceStatus>, approved: Option<&str>) -> PlanApproval {
         let completed = status.and_then(|status| status.completed_plan.as_deref());
         // Permission to write a status must not imply permission to approve: a plan counts only if its hash matches its
         // content.
@@ -76,16 +83,16 @@ impl Proposal {
         let stored = status.and_then(|status| status.plan.as_ref()).filter(is_genuine);
         let mut plan = self.into_plan(completed);
         match (stored, approved) {
-            (_, Some(_)) if mutants::active(Mutant::ApprovalForAll) => Verdict::Granted,
+            (_, Some(_)) if mutants::active(Mutant::ApprovalForAll) => PlanApproval::Granted,
             (Some(stored), Some(hash)) if stored.hash == hash && is_remainder_of(&plan, stored) => {
-                Verdict::Granted
+                PlanApproval::Granted
             }
-            (_, Some(hash)) if plan.hash == hash => Verdict::ToRecord(plan),
+            (_, Some(hash)) if plan.hash == hash => PlanApproval::ToRecord(plan),
             (stored, Some(hash)) if Some(hash) != completed => {
                 plan.stale = Some(stale(&plan, stored, hash));
-                Verdict::Awaited(plan)
+                PlanApproval::Awaited(plan)
             }
-            _ => Verdict::Awaited(plan),
+            _ => PlanApproval::Awaited(plan),
         }
     }
 
@@ -162,12 +169,15 @@ pub(crate) fn description(plan: &Plan) -> String {
     let changes: Vec<_> =
         plan.changes.iter().map(|c| format!("spec.{} from {} to {}", c.path, c.have, c.want)).collect();
     let changes = changes.join("; ");
+    let also = if changes.is_empty() { String::new() } else { format!("; would change {changes}") };
     match plan.action {
         PlanAction::Create => format!("would create {}", plan.what),
         PlanAction::Change => format!("would change {changes}"),
-        PlanAction::Replace => format!("would replace the remote objects to change {changes}"),
-        PlanAction::Adopt if changes.is_empty() => format!("would adopt {}", plan.what),
-        PlanAction::Adopt => format!("would adopt {}; would change {changes}", plan.what),
+        PlanAction::Replace if plan.what.is_empty() => {
+            format!("would replace the remote objects to change {changes}")
+        }
+        PlanAction::Replace => format!("would complete a replacement and delete {}{also}", plan.what),
+        PlanAction::Adopt => format!("would adopt {}{also}", plan.what),
         PlanAction::Delete => format!("would delete {}", plan.what),
     }
 }
@@ -176,7 +186,7 @@ pub(crate) fn description(plan: &Plan) -> String {
 pub(crate) fn awaited(plan: &Plan) -> String {
     let stale = plan.stale.as_ref().map(|stale| format!("; {stale}")).unwrap_or_default();
     format!(
-        "{}{stale}; to approve, annotate it with {APPROVED_PLAN_ANNOTATION}={}",
+        "{}{stale}; to approve, annotate the resource with {APPROVED_PLAN_ANNOTATION}={}",
         description(plan),
         plan.hash
     )
@@ -206,33 +216,35 @@ mod tests {
         (ResourceStatus { plan: Some(plan), completed_plan, ..ResourceStatus::default() }, hash)
     }
 
-    fn stale_reason(verdict: Verdict) -> String {
-        let Verdict::Awaited(plan) = verdict else { panic!("{verdict:?}") };
+    fn stale_reason(verdict: PlanApproval) -> String {
+        let PlanApproval::Awaited(plan) = verdict else { panic!("{verdict:?}") };
         plan.stale.unwrap_or_default()
     }
 
     #[test]
     fn plan_requires_approval() {
-        assert!(matches!(resize().evaluate(None, None), Verdict::Awaited(plan) if plan.stale.is_none()));
+        assert!(matches!(resize().evaluate(None, None), PlanApproval::Awaited(plan) if plan.stale.is_none()));
         let (status, hash) = shown(resize(), None);
-        assert_eq!(resize().evaluate(Some(&status), Some(&hash)), Verdict::Granted);
+        assert_eq!(resize().evaluate(Some(&status), Some(&hash)), PlanApproval::Granted);
     }
 
     #[test]
     fn approval_given_before_the_plan_was_shown_is_recorded_first() {
         let (_, hash) = shown(resize(), None);
-        assert!(matches!(resize().evaluate(None, Some(&hash)), Verdict::ToRecord(plan) if plan.hash == hash));
+        assert!(
+            matches!(resize().evaluate(None, Some(&hash)), PlanApproval::ToRecord(plan) if plan.hash == hash)
+        );
     }
 
     #[test]
     fn further_steps_of_an_approved_plan_need_no_approval() {
         let (status, hash) = shown(resize(), None);
         let rest = proposal(PlanAction::Change, vec![change("colour", "red", "blue")], "t");
-        assert_eq!(rest.evaluate(Some(&status), Some(&hash)), Verdict::Granted);
+        assert_eq!(rest.evaluate(Some(&status), Some(&hash)), PlanApproval::Granted);
         let (status, hash) =
             shown(proposal(PlanAction::Replace, vec![change("colour", "a", "b")], "t"), None);
         let create = proposal(PlanAction::Create, vec![], "t");
-        assert_eq!(create.evaluate(Some(&status), Some(&hash)), Verdict::Granted);
+        assert_eq!(create.evaluate(Some(&status), Some(&hash)), PlanApproval::Granted);
     }
 
     #[test]
@@ -246,16 +258,16 @@ mod tests {
         let other_end = proposal(PlanAction::Change, vec![change("size", "3", "5")], "other");
         assert!(stale_reason(other_end.evaluate(Some(&status), Some(&hash))).contains("stale"));
         let replace = proposal(PlanAction::Replace, vec![change("size", "3", "5")], "t");
-        assert!(matches!(replace.evaluate(Some(&status), Some(&hash)), Verdict::Awaited(_)));
+        assert!(matches!(replace.evaluate(Some(&status), Some(&hash)), PlanApproval::Awaited(_)));
     }
 
     #[test]
     fn message_of_a_stale_approval_is_stable() {
         let (mut status, hash) = shown(resize(), None);
         let edited = || proposal(PlanAction::Change, vec![change("size", "3", "7")], "other");
-        let Verdict::Awaited(plan) = edited().evaluate(Some(&status), Some(&hash)) else { panic!() };
+        let PlanApproval::Awaited(plan) = edited().evaluate(Some(&status), Some(&hash)) else { panic!() };
         status.plan = Some(plan.clone());
-        assert_eq!(edited().evaluate(Some(&status), Some(&hash)), Verdict::Awaited(plan));
+        assert_eq!(edited().evaluate(Some(&status), Some(&hash)), PlanApproval::Awaited(plan));
     }
 
     #[test]
@@ -264,12 +276,12 @@ mod tests {
         // A client with permission to write the status stores another plan under the hash that a person approved.
         let forged = || proposal(PlanAction::Delete, vec![], "t");
         status.plan = Some(Plan { hash: hash.clone(), ..forged().into_plan(None) });
-        assert!(matches!(forged().evaluate(Some(&status), Some(&hash)), Verdict::Awaited(_)));
+        assert!(matches!(forged().evaluate(Some(&status), Some(&hash)), PlanApproval::Awaited(_)));
         // Or the client extends the approved plan.
         let (mut status, hash) = shown(resize(), None);
         let wider = || proposal(PlanAction::Change, vec![change("size", "3", "99")], "t");
         status.plan.as_mut().unwrap().changes.push(change("size", "3", "99"));
-        assert!(matches!(wider().evaluate(Some(&status), Some(&hash)), Verdict::Awaited(_)));
+        assert!(matches!(wider().evaluate(Some(&status), Some(&hash)), PlanApproval::Awaited(_)));
     }
 
     #[test]
@@ -277,6 +289,6 @@ mod tests {
         let (_, hash) = shown(resize(), None);
         let later = ResourceStatus { completed_plan: Some(hash.clone()), ..ResourceStatus::default() };
         let verdict = resize().evaluate(Some(&later), Some(&hash));
-        assert!(matches!(verdict, Verdict::Awaited(plan) if plan.hash != hash && plan.stale.is_none()));
+        assert!(matches!(verdict, PlanApproval::Awaited(plan) if plan.hash != hash && plan.stale.is_none()));
     }
 }

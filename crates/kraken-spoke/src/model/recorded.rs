@@ -9,7 +9,7 @@ use crate::{
     Identity, ObserveRequest,
     dynamic::{DynKind, Observed},
     model::{
-        ids::union,
+        ids::{listed, union},
         intent::{Clock, Intent},
         memory::Memory,
     },
@@ -20,6 +20,9 @@ use crate::{
 pub(crate) struct RecordedState {
     /// The ids that were recorded, in the status or by this process.
     pub ids: Vec<String>,
+    /// Those of them that are in memory only, and that no call returned: only a search by tag found them. Without its owner tags,
+    /// nothing proves whose such an object is.
+    pub unproven: Vec<String>,
     /// The highest epoch that is known to have taken effect.
     pub epoch: i64,
     /// Whether a launch may have been made whose result is not recorded.
@@ -46,6 +49,7 @@ impl RecordedState {
             epoch = epoch.max(*created);
             ids = union(ids, new);
         }
+        ids = union(ids, &memory.found_by_tag);
         // A crash before the first status write loses the ids of the objects that were found by tag and then replaced. The
         // intent still names them, until the status records a launch of the replacement.
         let is_replacing =
@@ -55,11 +59,17 @@ impl RecordedState {
             ids.retain(|id| !memory.retired_ids.contains(id));
         }
         ids.retain(|id| !memory.released_ids.contains(id));
+        let is_on_record = |id: &String| {
+            status.is_some_and(|status| status.external_ids.contains(id))
+                || intent.is_some_and(|intent| intent.outgoing.contains(id) || intent.adopted.contains(id))
+        };
+        let mut unproven = memory.found_by_tag.clone();
+        unproven.retain(|id| ids.contains(id) && !is_on_record(id));
         let outstanding = is_outstanding(intent, epoch, memory, clock);
         let is_new = mutants::active(Mutant::NewWhateverAge)
             || object.creation_timestamp().is_some_and(|created| created.0 >= began);
         let may_exist = has_finalizer(object) || outstanding || !ids.is_empty() || !is_new;
-        Self { ids, epoch, outstanding, may_exist }
+        Self { ids, unproven, epoch, outstanding, may_exist }
     }
 
     /// Records a launch of which all objects are visible.
@@ -98,6 +108,33 @@ pub(crate) fn is_outstanding<K>(
     })
 }
 
+/// The objects of a launch whose ids are not known, in messages.
+pub(crate) const EARLIER_LAUNCH: &str = "the objects of an earlier launch";
+
+/// What of the last launch may exist and is not visible yet, `epoch` being the highest recorded one. If the spec accounts for
+/// fewer objects since the launch, no object is missing, and the invisible ones are surplus: the resource is not at rest before
+/// they are visible, because its next observation may be long after the visibility window and by id only.
+///
+/// A replacement waits for every [outstanding](is_outstanding) launch instead, after a restart also for an old one: its call may
+/// have been repeated just before, and the replacement would not name the objects.
+pub(crate) fn awaited<K>(
+    shown: &Shown,
+    epoch: i64,
+    intent: Option<&Intent>,
+    memory: &Memory<K>,
+    clock: Clock,
+) -> Option<String> {
+    if !shown.unseen.is_empty() {
+        return Some(listed(&shown.unseen));
+    }
+    let intent = intent.filter(|_| is_outstanding(intent, epoch, memory, clock))?;
+    // After a restart, every launch without a result counts as outstanding for the window, however old it is. An old one of
+    // which nothing is visible is not waited for, so that a resource at rest stays at rest. An intent that was rebuilt names
+    // no number, and its launch may never have been made.
+    let is_recent = intent.requested.is_some() && clock.is_within_window(intent.at);
+    (shown.epoch >= intent.epoch || is_recent).then(|| EARLIER_LAUNCH.to_owned())
+}
+
 /// Whether a resource has Kraken's finalizer.
 pub(crate) fn has_finalizer(object: &impl Resource) -> bool {
     object.finalizers().iter().any(|finalizer| finalizer == FINALIZER)
@@ -126,6 +163,11 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
+    /// The ids of existing objects, and of those that may not be visible yet.
+    pub(crate) fn present(&self) -> Vec<String> {
+        union(self.live.clone(), &self.unseen)
+    }
+
     pub(crate) fn of(
         kind: &dyn DynKind,
         observed: &Observed,

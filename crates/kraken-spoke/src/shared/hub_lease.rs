@@ -90,7 +90,7 @@ impl HubLease {
             }
             is_failing = found.is_err();
             let (holder, next) = match found {
-                Ok(lease) => reader.see(lease.as_ref(), clock::Instant::now()),
+                Ok(lease) => reader.record(lease.as_ref(), clock::Instant::now()),
                 Err(_) => reader.failed(),
             };
             pause = next;

@@ -2,8 +2,9 @@
 
 use kraken_runtime::{
     hash::{HashMap, HashSet},
-    watch::ObjectKey,
+    watch::{ObjectKey, version},
 };
+use kube::Resource;
 use parking_lot::Mutex;
 
 use crate::{dynamic::Object, model::memory::Memory};
@@ -14,11 +15,17 @@ pub(crate) struct Memories<K = Object> {
     of: Mutex<HashMap<ObjectKey, (String, Memory<K>)>>,
     /// The resources that a restored backup has set back since their last reconcile.
     restored: Mutex<HashSet<ObjectKey>>,
+    /// The resources in a reconcile, which has their record.
+    taken: Mutex<HashSet<ObjectKey>>,
 }
 
 impl<K> Default for Memories<K> {
     fn default() -> Self {
-        Self { of: Mutex::new(HashMap::default()), restored: Mutex::new(HashSet::default()) }
+        Self {
+            of: Mutex::new(HashMap::default()),
+            restored: Mutex::new(HashSet::default()),
+            taken: Mutex::new(HashSet::default()),
+        }
     }
 }
 
@@ -26,6 +33,7 @@ impl<K> Memories<K> {
     /// Takes the record of this resource. If a reconcile does not put it back, it is lost, which is safe. The record of
     /// an earlier object of the same name (another UID) is dropped.
     pub(crate) fn take(&self, key: &ObjectKey, uid: &str) -> Memory<K> {
+        self.taken.lock().insert(key.clone());
         let mut memory = match self.of.lock().remove(key) {
             Some((of, memory)) if of == uid => memory,
             _ => Memory::default(),
@@ -36,21 +44,34 @@ impl<K> Memories<K> {
         memory
     }
 
-    /// Records that the watch returned an older version of a resource: a backup was restored, and the copy of the last
-    /// write may be newer than every version of the watch. It is recorded here, because the resource may be in a reconcile.
+    /// Records that a backup was restored: the watch returned an older version of a resource, or a list without its
+    /// last write. The copy of that write may be newer than every version of the watch. It is recorded here, because the
+    /// resource may be in a reconcile.
     pub(crate) fn restored(&self, key: ObjectKey) {
         self.restored.lock().insert(key);
     }
 
     /// Keeps it for the next reconcile.
     pub(crate) fn put(&self, key: ObjectKey, uid: String, memory: Memory<K>) {
+        self.taken.lock().remove(&key);
         self.of.lock().insert(key, (uid, memory));
     }
 
-    /// Forgets a deleted resource.
-    pub(crate) fn forget(&self, key: &ObjectKey) {
-        self.of.lock().remove(key);
+    /// Forgets a deleted resource, and returns whether there was a record of it.
+    pub(crate) fn forget(&self, key: &ObjectKey) -> bool {
         self.restored.lock().remove(key);
+        self.taken.lock().remove(key);
+        self.of.lock().remove(key).is_some()
+    }
+}
+
+impl<K: Resource> Memories<K> {
+    /// Whether a write of the resource is missing in a new list with this version: the copy of the last write is newer,
+    /// or may be, because the resource is in a reconcile.
+    pub(crate) fn is_lost(&self, key: &ObjectKey, listed: &impl Resource) -> bool {
+        let is_newer = |copy: &K| version(listed.meta()) < version(copy.meta());
+        let copy = self.of.lock().get(key).map(|(_, memory)| memory.latest.as_deref().is_some_and(is_newer));
+        copy.unwrap_or_else(|| self.taken.lock().contains(key))
     }
 }
 
@@ -84,5 +105,23 @@ mod tests {
         assert!(memories.take(&key, "u").latest.is_none());
         put();
         assert!(memories.take(&key, "u").latest.is_some(), "a later write");
+    }
+
+    #[test]
+    fn copy_that_a_later_list_does_not_have_is_lost() {
+        let memories = Memories::default();
+        let key = ObjectKey::new("ns", "a");
+        let put = || {
+            let memory = Memory { latest: Some(object("u", "9")), ..Memory::default() };
+            memories.put(key.clone(), "u".into(), memory);
+        };
+        assert!(!memories.is_lost(&key, &*object("u", "7")), "never reconciled");
+        put();
+        assert!(!memories.is_lost(&key, &*object("u", "9")), "the list has the write");
+        assert!(memories.is_lost(&key, &*object("u", "7")));
+        assert!(memories.take(&key, "u").latest.is_some());
+        assert!(memories.is_lost(&key, &*object("u", "9")), "it is in a reconcile, which may write");
+        memories.forget(&key);
+        assert!(!memories.is_lost(&key, &*object("u", "7")));
     }
 }

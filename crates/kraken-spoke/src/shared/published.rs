@@ -55,7 +55,24 @@ impl Published {
                 let same_content = before.as_ref().is_some_and(|before| {
                     before.meta().generation == now.meta().generation && hash(before) != hash(now)
                 });
-                same_content || !is_as_published(now.meta())
+                let is_due = same_content || !is_as_published(now.meta());
+                // After a restored backup, an older state may be as it was once published.
+                let is_restored =
+                    before.as_ref().is_some_and(|before| version(now.meta()) < version(before.meta()));
+                if is_restored {
+                    self.forget(&ObjectKey::of(now.meta()));
+                }
+                is_due || is_restored
+            }
+            Change::Listed(state) => {
+                let key = ObjectKey::of(state.meta());
+                let mut written = self.written.lock();
+                let is_lost =
+                    written.get(&key).is_some_and(|written| version(state.meta()) < written.version);
+                if is_lost {
+                    written.remove(&key);
+                }
+                is_lost
             }
             Change::Deleted(state) => {
                 let key = ObjectKey::of(state.meta());
@@ -92,6 +109,8 @@ pub(crate) fn is_current(
 
 #[cfg(test)]
 mod tests {
+    use std::marker::PhantomData;
+
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
     use kraken_api::PUBLISHED_GENERATION_ANNOTATION;
@@ -154,6 +173,31 @@ mod tests {
         assert!(!is_current(Some(&orphaned), None, "h", "o"));
         assert!(!is_current(Some(&orphaned), Some(&written(10, 1, "h")), "h", "o"));
         assert!(!is_current(Some(&shown("11", 1, "1", "h")), None, "h", "of an earlier resource"));
+    }
+
+    #[test]
+    fn state_that_a_restored_backup_set_back_is_published_again() {
+        type State = PartialObjectMeta<StateDeclaration>;
+        let key = ObjectKey::new("", "");
+        let state = |version: &str, generation: i64, hash: &str| {
+            let published = generation.to_string();
+            let metadata = shown(version, generation, &published, hash);
+            Arc::new(State { types: None, metadata, _phantom: PhantomData })
+        };
+        let published = Published::default();
+        let now_and_before = Change::Applied(state("9", 1, "old"), Some(state("10", 2, "h")));
+        published.note(key.clone(), written(10, 2, "h"));
+        assert!(published.needs_reconcile(&now_and_before));
+        assert_eq!(published.get(&key, "o"), None);
+        published.note(key.clone(), written(10, 2, "h"));
+        assert!(!published.needs_reconcile(&Change::Listed(state("10", 2, "h"))), "the list has the write");
+        assert!(published.get(&key, "o").is_some());
+        assert!(
+            published.needs_reconcile(&Change::Listed(state("9", 1, "old"))),
+            "the watch never returned the write"
+        );
+        assert_eq!(published.get(&key, "o"), None);
+        assert!(!published.needs_reconcile(&Change::Listed(state("9", 1, "old"))));
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl Releases {
         let mut events = select_all(apis.into_iter().map(|api| watcher(api, config.clone()).boxed()));
         while let Some(Some(event)) = stop.run_until_cancelled(events.next()).await {
             match event {
-                Ok(event) => self.see(&event),
+                Ok(event) => self.handle_event(&event),
                 Err(error) => {
                     debug!(%error, "failed to watch DependencyRequests");
                     if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
@@ -110,7 +110,7 @@ impl Releases {
         }
     }
 
-    fn see(&self, event: &watcher::Event<Watched>) {
+    fn handle_event(&self, event: &watcher::Event<Watched>) {
         match event {
             watcher::Event::Delete(request) => self.released(&request.namespace().unwrap_or_default()),
             watcher::Event::Apply(request) if !has_finalizer(&request.metadata) => {
@@ -177,21 +177,21 @@ mod tests {
     async fn waiting_deletion_is_enqueued_only_by_releases_in_its_namespace() {
         let (releases, [a, b]) = waiting();
         let enqueued = || (a.load(Ordering::SeqCst), b.load(Ordering::SeqCst));
-        releases.see(&watcher::Event::InitApply(request("a", true)));
-        releases.see(&watcher::Event::Apply(request("a", true)));
+        releases.handle_event(&watcher::Event::InitApply(request("a", true)));
+        releases.handle_event(&watcher::Event::Apply(request("a", true)));
         assert_eq!((enqueued(), releases.last("a")), ((0, 0), None));
-        releases.see(&watcher::Event::Delete(request("a", true)));
+        releases.handle_event(&watcher::Event::Delete(request("a", true)));
         assert_eq!((enqueued(), releases.last("a")), ((1, 0), Some(Instant::now())));
-        releases.see(&watcher::Event::Delete(request("a", true)));
+        releases.handle_event(&watcher::Event::Delete(request("a", true)));
         assert_eq!(enqueued(), (1, 0), "it must register again");
-        releases.see(&watcher::Event::Apply(request("b", false)));
+        releases.handle_event(&watcher::Event::Apply(request("b", false)));
         assert_eq!(enqueued(), (1, 1));
     }
 
     #[tokio::test(start_paused = true)]
     async fn restarted_watch_enqueues_every_waiting_deletion() {
         let (releases, enqueued) = waiting();
-        releases.see(&watcher::Event::InitDone);
+        releases.handle_event(&watcher::Event::InitDone);
         assert_eq!(enqueued.map(|enqueued| enqueued.load(Ordering::SeqCst)), [1, 1]);
     }
 

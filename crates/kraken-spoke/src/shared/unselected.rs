@@ -12,8 +12,9 @@ use parking_lot::Mutex;
 
 use crate::model::request::has_finalizer;
 
-/// The requests that left the watch with their finalizer: a client may have removed the label that the watch selects
-/// by. Such a request still exists, and only its spoke removes the finalizer.
+/// The requests that left the watch with their finalizer, those that had no label when the process started, and those of
+/// resources that were deleted otherwise than by a reconcile: a client may have removed the label that the watch selects by.
+/// Such a request still exists, and only its spoke removes the finalizer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unselected(Arc<Mutex<HashSet<ObjectKey>>>);
 
@@ -25,6 +26,11 @@ impl Unselected {
             Change::Deleted(request) if has_finalizer(request.meta()) => drop(self.0.lock().insert(key)),
             _ => self.forget(&key),
         }
+    }
+
+    /// Records a request that may exist.
+    pub(crate) fn insert(&self, key: ObjectKey) {
+        self.0.lock().insert(key);
     }
 
     pub(crate) fn contains(&self, key: &ObjectKey) -> bool {

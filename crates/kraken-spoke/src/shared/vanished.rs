@@ -41,21 +41,21 @@ struct Loss {
 
 /// Whether the lost objects of a resource may be recreated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Recreation {
     /// They may be recreated.
-    Go,
+    Allowed,
     /// Other resources may have a loss too: observe again.
     Wait,
     /// This many of this many resources have a loss: a person must confirm.
-    Hold(usize, usize),
+    Held(usize, usize),
 }
 
 /// The message of a hold.
 pub(crate) fn message(ids: &[String], lost: usize, all: usize) -> String {
     format!(
-        "{} vanished together with remote objects of {} of {all} resources of this kind: nothing is recreated until a person \
-         confirms the loss. Check that the controller has the right credentials, region and endpoint; then annotate \
-         each with {CREATION_CONFIRMED_ANNOTATION}=<the current time, such as 2026-01-31T12:00:00Z>",
+        "{} vanished together with remote objects of {} other resources of this kind, of {all} in total: nothing is recreated \
+         until a person confirms the loss. Check that the controller has the right credentials, region and endpoint; then annotate \
+         each of these resources with {CREATION_CONFIRMED_ANNOTATION}=<the current time, such as 2026-01-31T12:00:00Z>",
         listed(ids),
         lost.saturating_sub(1)
     )
@@ -86,24 +86,24 @@ impl Vanished {
     }
 
     /// Records a loss of this resource. `was_held` means that an earlier process held it.
-    pub(crate) fn lost(&self, key: &ObjectKey, was_held: bool) -> Verdict {
+    pub(crate) fn lost(&self, key: &ObjectKey, was_held: bool) -> Recreation {
         if mutants::active(Mutant::VanishedIgnored) {
-            return Verdict::Go;
+            return Recreation::Allowed;
         }
         let mut resources = self.resources.lock();
         let begin = Loss { since: Instant::now(), held: was_held };
         let loss = *resources.entry(key.clone()).or_default().get_or_insert(begin);
         let (all, lost) = (resources.len(), resources.values().flatten().count());
         if loss.held {
-            return Verdict::Hold(lost, all);
+            return Recreation::Held(lost, all);
         }
         if lost >= self.at_least && lost * 100 > self.share * all {
             // All of them, so that confirming some one by one does not release the others.
             resources.values_mut().flatten().for_each(|loss| loss.held = true);
-            return Verdict::Hold(lost, all);
+            return Recreation::Held(lost, all);
         }
         let can_be_many = self.share < 100 && all >= self.at_least;
-        if can_be_many && loss.since.elapsed() < GATHER { Verdict::Wait } else { Verdict::Go }
+        if can_be_many && loss.since.elapsed() < GATHER { Recreation::Wait } else { Recreation::Allowed }
     }
 }
 
@@ -125,11 +125,11 @@ mod tests {
     async fn small_loss_is_recreated_after_a_delay() {
         let vanished = watching(100);
         for number in 0..20 {
-            assert_eq!(vanished.lost(&key(number), false), Verdict::Wait);
+            assert_eq!(vanished.lost(&key(number), false), Recreation::Wait);
         }
         tokio::time::advance(GATHER).await;
         for number in 0..20 {
-            assert_eq!(vanished.lost(&key(number), false), Verdict::Go);
+            assert_eq!(vanished.lost(&key(number), false), Recreation::Allowed);
         }
     }
 
@@ -137,30 +137,30 @@ mod tests {
     async fn large_loss_is_held_until_confirmed() {
         let vanished = watching(20);
         for number in 0..4 {
-            assert_eq!(vanished.lost(&key(number), false), Verdict::Wait);
+            assert_eq!(vanished.lost(&key(number), false), Recreation::Wait);
         }
-        assert_eq!(vanished.lost(&key(4), false), Verdict::Hold(5, 20));
+        assert_eq!(vanished.lost(&key(4), false), Recreation::Held(5, 20));
         tokio::time::advance(GATHER).await;
-        assert_eq!(vanished.lost(&key(0), false), Verdict::Hold(5, 20));
+        assert_eq!(vanished.lost(&key(0), false), Recreation::Held(5, 20));
         // One is confirmed: the others stay held although they are few now.
         vanished.forget(&key(0));
         vanished.present(&key(0));
-        assert_eq!(vanished.lost(&key(1), false), Verdict::Hold(4, 20));
+        assert_eq!(vanished.lost(&key(1), false), Recreation::Held(4, 20));
         // An object that is visible again needs no confirmation.
         vanished.present(&key(2));
-        assert_eq!(vanished.lost(&key(1), false), Verdict::Hold(3, 20));
+        assert_eq!(vanished.lost(&key(1), false), Recreation::Held(3, 20));
     }
 
     #[test]
     fn loss_below_the_minimum_is_not_delayed() {
-        assert_eq!(watching(4).lost(&key(0), false), Verdict::Go);
+        assert_eq!(watching(4).lost(&key(0), false), Recreation::Allowed);
         let off = Vanished::new(100, 5);
         (0..9).for_each(|number| off.present(&key(number)));
-        assert!((0..9).all(|number| off.lost(&key(number), false) == Verdict::Go));
+        assert!((0..9).all(|number| off.lost(&key(number), false) == Recreation::Allowed));
     }
 
     #[test]
     fn hold_survives_a_restart() {
-        assert_eq!(watching(4).lost(&key(9), true), Verdict::Hold(1, 5));
+        assert_eq!(watching(4).lost(&key(9), true), Recreation::Held(1, 5));
     }
 }

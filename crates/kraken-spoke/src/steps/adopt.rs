@@ -93,7 +93,10 @@ async fn claim(
         context.claims.release(&id, &reconcile.identity.uid);
         return Outcome::Kubernetes(error);
     }
-    if let Err(failure) = context.external.claim(&reconcile.identity, epoch, &candidate.observed).await {
+    let result = context.external.claim(&reconcile.identity, epoch, &candidate.observed).await;
+    let (ids, is_confirmed) = (vec![id.clone()], result.is_ok());
+    reconcile.memory.claimed = Some(Claimed { ids, at: Instant::now(), times: 0, is_confirmed });
+    if let Err(failure) = result {
         if failure.class == FailureClass::Terminal {
             context.claims.release(&id, &reconcile.identity.uid);
         }
@@ -101,7 +104,6 @@ async fn claim(
     }
     // From now on the object is observed by its id and not adopted again, also while its tags are not visible yet.
     reconcile.memory.created = Some((epoch, vec![id.clone()]));
-    reconcile.memory.claimed = Some(Claimed { ids: vec![id.clone()], at: Instant::now(), times: 0 });
     let note = format!("adopted {id}");
     record(reconcile, Reason::Adopted, &note).await;
     Outcome::Changed(note)

@@ -15,7 +15,7 @@ use crate::{
         observation::Observation,
         outcome::Outcome,
     },
-    shared::vanished::{CONFIRMED_FOR, Verdict, message},
+    shared::vanished::{CONFIRMED_FOR, Recreation, message},
 };
 
 /// The next action.
@@ -37,7 +37,7 @@ pub(crate) fn decide(
         return Err(Outcome::InProgress(Reason::Updating, message));
     }
     reconcile.memory.forget_ids(&observation.shown.gone);
-    reconcile.facts.of(&observation.shown.live, observation.adopted.clone());
+    reconcile.facts.of(&observation.shown.present(), observation.adopted.clone());
     Ok(decision)
 }
 
@@ -60,11 +60,11 @@ fn withheld(reconcile: &Reconcile<'_>, observation: &Observation<'_>, is_missing
     let ready = object.status().and_then(|status| conditions::get(&status.conditions, conditions::READY));
     let was_held = ready.is_some_and(|ready| ready.reason == Reason::RecreationHeld.as_str());
     match context.vanished.lost(&key, was_held) {
-        Verdict::Go => None,
-        Verdict::Wait => {
+        Recreation::Allowed => None,
+        Recreation::Wait => {
             let message = format!("{} vanished; checking for losses of other resources", listed(&shown.lost));
             Some(Outcome::InProgress(Reason::Creating, message))
         }
-        Verdict::Hold(lost, all) => Some(Outcome::Held(message(&shown.lost, lost, all))),
+        Recreation::Held(lost, all) => Some(Outcome::Held(message(&shown.lost, lost, all))),
     }
 }

@@ -128,8 +128,7 @@ fn explained(error: ApiError, size: usize) -> ApiError {
     if size < TOO_LARGE || error.is_conflict() || error.is_namespace_terminating() {
         return error;
     }
-    let verb =
-        "publish the state, which exceeds the object size limit (reduce it by spec.lifecycle.share.include)";
+    let verb = "publish the state, which exceeds the object size limit (publish fewer fields: spec.lifecycle.share.include)";
     ApiError { verb, ..error }
 }
 

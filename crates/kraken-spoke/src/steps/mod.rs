@@ -36,5 +36,8 @@ pub(crate) mod act;
 // 12. Client required.
 pub(crate) mod resume;
 
+// 13. Client required.
+pub(crate) mod search;
+
 // After the steps, on every path. Client required.
 pub(crate) mod report;

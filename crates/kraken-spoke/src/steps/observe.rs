@@ -1,7 +1,7 @@
 //! Step 7: observes the remote objects, through the batched reader, by id and, if that is not enough, by tag. Client
 //! required, but not always used.
 
-use kraken_api::{Drift, FieldDiff, Location, ResourceStatus, conditions, reasons::Reason};
+use kraken_api::{Drift, FieldDiff, Location, ResourceStatus, reasons::Reason};
 use kraken_runtime::mutants::{self, Mutant};
 use kube::core::object::HasStatus;
 
@@ -15,13 +15,14 @@ use crate::{
     dynamic::{Change, Desired, Observed},
     model::{
         decide::remove_ignored,
-        ids::{listed, union},
+        ids::{listed, union, without},
         in_place,
         intent::Clock,
         observation::{Observation, Parts, Target},
         outcome::Outcome,
-        recorded::{RecordedState, Shown, has_finalizer},
+        recorded::{RecordedState, Shown, awaited, has_finalizer},
         release_policy::adopted,
+        status::is_ready,
     },
     steps::restore,
 };
@@ -57,8 +58,9 @@ pub(crate) async fn observe<'t>(
     let scope = Scope { target, recorded, clock, deep };
     let attempt = observe_until_certain(reconcile, &scope).await?;
     if deep {
-        reconcile.memory.observed_deeply(reconcile.context.deep_interval);
+        reconcile.memory.deep.observed(reconcile.context.deep_interval);
     }
+    reconcile.memory.deep.compared(&attempt.comparison, deep);
     let observation = confirm(reconcile, scope, attempt, location);
     if !has_finalizer(&*reconcile.object) && !observation.shown.live.is_empty() {
         let (epoch, secret_fields) = (observation.shown.epoch, &target.secret_fields);
@@ -85,24 +87,21 @@ fn note_target(reconcile: &mut Reconcile<'_>, target: &Target) {
     };
 }
 
-/// Whether attributes that need one call per object are read: after an edit, while a difference in them is open, and
+/// Whether attributes that need one call per object are read: after an edit, while a difference in them may be open, and
 /// periodically to find drift in them.
 fn is_deep(reconcile: &mut Reconcile<'_>, target: &Target) -> bool {
     let Reconcile { context, object, identity, memory, .. } = reconcile;
     context.kind.needs_deep_observation(&target.desired)
         && (target.is_edited
             || memory.changed.is_some()
-            || has_open_differences(object.status())
-            || memory.is_deep_due(context.deep_interval, &identity.uid))
+            || memory.deep.is_open().unwrap_or_else(|| has_open_differences(object.status()))
+            || memory.deep.is_due(context.deep_interval, &identity.uid))
 }
 
-/// Whether the status reports a difference that is not removed: it must not disappear from the status because it was
-/// not read.
+/// Whether an earlier process reported a difference, or a failure, which a difference may have caused: it must not
+/// disappear from the status because it was not read.
 fn has_open_differences(status: Option<&ResourceStatus>) -> bool {
-    status.is_some_and(|status| {
-        let ready = conditions::get(&status.conditions, conditions::READY);
-        !status.drift.is_empty() || ready.is_some_and(|ready| ready.reason == Reason::ImmutableField.as_str())
-    })
+    !is_ready(status) || status.is_some_and(|status| !status.drift.is_empty())
 }
 
 /// Before an object is created, and before a recorded one is treated as deleted, objects are observed by id and by tag.
@@ -123,8 +122,13 @@ async fn observe_until_certain(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>)
         if search && recorded.may_exist {
             reconcile.memory.searched();
         }
-        if search || is_certain || is_known_missing || mutants::active(Mutant::NoSearchByTag) {
+        if search || is_certain || is_known_missing {
             return Ok(attempt);
+        }
+        if mutants::active(Mutant::NoSearchByTag) {
+            // Neither is the next reconcile to search, nor a launch to wait for that.
+            reconcile.memory.searching = false;
+            return Ok(Attempt { is_searched: true, ..attempt });
         }
         search = true;
     }
@@ -135,6 +139,8 @@ async fn attempt(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool)
     let request = scope.recorded.request(&reconcile.identity, search, scope.deep);
     let observed = reconcile.context.observe(reconcile.slot.lane(), request);
     let observed = reconcile.slot.release_while(observed).await.map_err(Outcome::Failed)?;
+    remember(reconcile, &scope.recorded, &observed);
+    await_tags(reconcile, scope, &observed)?;
     restore_tags(reconcile, scope, &observed).await?;
     let (target, intent) = (scope.target, scope.target.intent.as_ref());
     let kind = &*reconcile.context.kind;
@@ -148,6 +154,31 @@ async fn attempt(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool)
     };
     let comparison = compare(reconcile, target, kept.as_ref(), &parts.current);
     Ok(Attempt { shown, parts, kept, comparison, is_searched: search || !scope.recorded.may_exist })
+}
+
+/// Remembers the objects that only the search found. An action that fails can delay the status that names them beyond the
+/// visibility window, and then one response that lags must not count as proof that they do not exist.
+fn remember(reconcile: &mut Reconcile<'_>, recorded: &RecordedState, observed: &Observed) {
+    let Reconcile { context, memory, .. } = reconcile;
+    let found = without(&context.kind.ids(observed), &recorded.ids);
+    memory.found_by_tag = union(std::mem::take(&mut memory.found_by_tag), &found);
+}
+
+/// Ends the reconcile if objects without owner tags are not on record: only a search by tag found them, so nothing proves any more
+/// whose they are. One response may lag, so they are forgotten after some time, and neither tagged nor deleted.
+fn await_tags(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, observed: &Observed) -> Result<(), Outcome> {
+    let mut others = reconcile.context.kind.untagged(observed);
+    others.retain(|id| scope.recorded.unproven.contains(id));
+    if others.is_empty() {
+        return Ok(());
+    }
+    let message = if reconcile.memory.is_vanishing(&others, scope.clock) {
+        format!("waiting for the owner tags of {} to become visible", listed(&others))
+    } else {
+        reconcile.memory.forget_ids(&others);
+        format!("{} is left: it lost its owner tags and is not on record", listed(&others))
+    };
+    Err(Outcome::InProgress(Reason::Updating, message))
 }
 
 /// Restores owner tags that were removed, unless the resource only reports drift.
@@ -197,16 +228,18 @@ fn confirm<'t>(
     let Attempt { shown, parts: Parts { outgoing, current }, kept, comparison, is_searched } = attempt;
     let (intent, is_missing) = (target.intent.as_ref(), comparison.missing.is_some());
     recorded.confirm(&shown, intent);
-    // The epoch of a launch is recorded when all its objects are: not while some of them may be invisible.
-    let is_settled = !is_missing || intent.is_none_or(|intent| !intent.may_be_invisible(clock));
+    // The epoch of a launch is recorded when all its objects are: not while some of them may be invisible. That no object
+    // is missing proves nothing, because the spec may account for fewer objects since the launch.
+    let is_settled = intent.is_none_or(|intent| !intent.may_be_invisible(clock));
     let epoch = if is_settled { shown.epoch.max(recorded.epoch) } else { recorded.epoch };
     let Reconcile { object, memory, facts, .. } = reconcile;
+    let awaited = awaited(&shown, recorded.epoch, intent, memory, clock);
     facts.epoch = (epoch > 0).then_some(epoch);
     facts.location.clone_from(&location);
     facts.replaced_before = intent.and_then(|intent| intent.replaced_before);
     // A read that lags must not remove an existing object from the record, even if that delays the removal of a deleted
     // one.
-    let vanishing = if memory.is_vanishing(&shown.vanished) { shown.vanished.clone() } else { vec![] };
+    let vanishing = if memory.is_vanishing(&shown.vanished, clock) { shown.vanished.clone() } else { vec![] };
     let adopted = adopted(object.status(), intent);
     facts.of(&ids_on_record(&shown, is_missing, &vanishing), adopted.clone());
     Observation {
@@ -214,20 +247,22 @@ fn confirm<'t>(
         recorded,
         shown,
         vanishing,
+        awaited,
         current,
         outgoing,
         kept,
         comparison,
         adopted,
+        clock,
         is_searched,
         is_deep: deep,
         location,
     }
 }
 
-/// The ids to record: existing objects, and, while objects are missing, those that may not be visible yet, and lost ones,
-/// which stay recorded until their recreation is decided.
+/// The ids to record: existing objects, those that may not be visible yet, and, while objects are missing, lost ones, which
+/// stay recorded until their recreation is decided.
 fn ids_on_record(shown: &Shown, is_missing: bool, vanishing: &[String]) -> Vec<String> {
-    let (unseen, lost) = if is_missing { (&shown.unseen[..], &shown.lost[..]) } else { (&[][..], &[][..]) };
-    union(union(shown.live.clone(), unseen), &union(lost.to_vec(), vanishing))
+    let lost: &[String] = if is_missing { &shown.lost } else { &[] };
+    union(shown.present(), &union(lost.to_vec(), vanishing))
 }

@@ -18,13 +18,13 @@ use crate::{
         location,
         record::record,
         references::{self, Expected},
-        retag::{Untagged, retag},
+        retag::{Untagged, awaiting_tags, retag},
         unprotect::unprotect,
     },
     context::{Reconcile, place},
-    dynamic::Observed,
+    dynamic::{DynKind, Observed},
     model::{
-        ids::{listed, union},
+        ids::{listed, union, without},
         intent::{Clock, Intent},
         outcome::{Outcome, refused},
         plan::Proposal,
@@ -41,7 +41,7 @@ pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Outcome {
 }
 
 /// What a deletion knows of the remote objects.
-struct Remains<'a> {
+struct DeletionState<'a> {
     intent: Option<&'a Intent>,
     policy: ReleasePolicy<'a>,
     recorded: RecordedState,
@@ -68,13 +68,11 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     if expects_deletion {
         permitted(reconcile).await?;
     }
-    let mut remains = Remains { intent: intent.as_ref(), policy, recorded, clock };
-    let observed = observe(reconcile, &mut remains.recorded).await.map_err(Outcome::Failed)?;
-    restore_tags(reconcile, &remains, &observed).await?;
-    let is_unseen = is_unseen(reconcile, &mut remains, &observed);
-    let kept: Vec<String> =
-        reconcile.context.kind.shown(&observed).into_iter().filter(|id| policy.keeps(id)).collect();
-    let (kept, doomed) = reconcile.context.kind.select(observed, &kept);
+    let mut state = DeletionState { intent: intent.as_ref(), policy, recorded, clock };
+    let observed = observe(reconcile, &mut state.recorded, policy).await.map_err(Outcome::Failed)?;
+    restore_tags(reconcile, &state, &observed).await?;
+    let is_unseen = is_unseen(reconcile, &mut state, &observed);
+    let (kept, doomed) = kept_and_doomed(&*reconcile.context.kind, observed, policy);
     let is_requested = reconcile.memory.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
     if !reconcile.context.kind.is_gone(&doomed) && !is_requested {
         if !expects_deletion {
@@ -84,41 +82,48 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     }
     if is_unseen && !mutants::active(Mutant::EmptyAnswerBelieved) {
         // An object that is not visible would be left behind, or keep its tags.
-        let message = "waiting to confirm that no object remains that is not visible yet".to_owned();
+        let message =
+            "waiting to confirm that no remote object remains; the provider may not return a new one yet"
+                .to_owned();
         return Ok(Outcome::InProgress(Reason::Deleting, message));
     }
-    release(reconcile, &kept).await
+    release(reconcile, &kept, state.clock).await
 }
 
 /// Restores owner tags that were removed from objects to delete: an object without owner tags is not deleted.
 async fn restore_tags(
     reconcile: &mut Reconcile<'_>,
-    remains: &Remains<'_>,
+    state: &DeletionState<'_>,
     observed: &Observed,
 ) -> Result<(), Outcome> {
     let untagged = reconcile.context.kind.untagged(observed);
-    let ids: Vec<String> = untagged.into_iter().filter(|id| !remains.policy.keeps(id)).collect();
+    let ids: Vec<String> = untagged.into_iter().filter(|id| !state.policy.keeps(id)).collect();
     if ids.is_empty() {
         return Ok(());
     }
-    let untagged = Untagged { observed, ids: &ids, epoch: remains.recorded.epoch, desired: None };
+    let untagged = Untagged { observed, ids: &ids, epoch: state.recorded.epoch, desired: None };
     let note = retag(reconcile, untagged).await.map_err(Outcome::Failed)?;
     Err(Outcome::InProgress(Reason::Deleting, note))
 }
 
 /// Whether an object may exist that was not observed. A response that lags is no proof: a launch may not be visible yet,
 /// or only in part. Recorded objects were visible before, or are known by id.
-fn is_unseen(reconcile: &mut Reconcile<'_>, remains: &mut Remains<'_>, observed: &Observed) -> bool {
-    let Remains { intent, recorded, clock, .. } = remains;
+fn is_unseen(reconcile: &mut Reconcile<'_>, state: &mut DeletionState<'_>, observed: &Observed) -> bool {
+    let DeletionState { intent, recorded, clock, .. } = state;
     let Reconcile { context, memory, .. } = reconcile;
     let shown = Shown::of(&*context.kind, observed, recorded, memory, *intent, *clock);
     recorded.confirm(&shown, *intent);
     // The finalizer is written with the intent of the first launch. Without any record, a client removed the intent, and
     // this process does not know when the launch was.
     let is_unrecorded = intent.is_none() && recorded.ids.is_empty() && recorded.epoch == 0;
-    memory.is_vanishing(&shown.vanished)
+    // A launch that took effect has ids on record, unless its objects were deleted, or a client removed the ids.
+    let is_without_ids = recorded.ids.is_empty()
+        && memory.created.is_none()
+        && intent.is_some_and(|intent| recorded.epoch >= intent.epoch && intent.may_be_invisible(*clock));
+    memory.is_vanishing(&shown.vanished, *clock)
         || !shown.unseen.is_empty()
         || (is_unrecorded && clock.is_within_window(clock.last_create))
+        || is_without_ids
         || is_outstanding(*intent, recorded.epoch, memory, *clock)
 }
 
@@ -166,11 +171,14 @@ async fn delete(reconcile: &mut Reconcile<'_>, doomed: &Observed) -> Result<Outc
     let Reconcile { context, memory, identity, .. } = reconcile;
     let is_first = memory.deleted.is_none();
     match context.external.delete(identity, doomed).await {
-        Ok(()) => {
-            memory.deleted = memory.deleted.max(Some(context.kind.epoch(doomed)));
-            memory.deleting(&ids);
-            if is_first {
-                let note = format!("requested the deletion of {}", listed(&ids));
+        Ok(unknown) => {
+            let requested = without(&ids, &unknown);
+            if !requested.is_empty() {
+                memory.deleted = memory.deleted.max(Some(context.kind.epoch(doomed)));
+                memory.deleting(&requested);
+            }
+            if is_first && !requested.is_empty() {
+                let note = format!("requested the deletion of {}", listed(&requested));
                 record(reconcile, Reason::Deleted, &note).await;
             }
             Ok(Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids))))
@@ -184,26 +192,67 @@ async fn delete(reconcile: &mut Reconcile<'_>, doomed: &Observed) -> Result<Outc
 }
 
 /// Observes all objects of all launches of this resource: by tag when the deletion starts and again before it
-/// completes, and by id in between.
-async fn observe(reconcile: &mut Reconcile<'_>, recorded: &mut RecordedState) -> Result<Observed, Failure> {
+/// completes, and by id in between. A kept object remains, so only the objects to delete decide when it completes. An object
+/// that only a search found is the resource's as long as it has its owner tags; without them, it counts as missing.
+async fn observe(
+    reconcile: &mut Reconcile<'_>,
+    recorded: &mut RecordedState,
+    policy: ReleasePolicy<'_>,
+) -> Result<Observed, Failure> {
     let Reconcile { context, identity, memory, slot, .. } = reconcile;
+    let on_record = union(without(&recorded.ids, &recorded.unproven), policy.adopted);
     let observed = async {
         if let Some(found) = &memory.found {
             recorded.ids = union(std::mem::take(&mut recorded.ids), found);
             let observed = context.observe(Lane::Edit, recorded.request(identity, false, false)).await?;
-            if !context.kind.is_gone(&observed) {
+            let observed = owned(&*context.kind, observed, policy, &on_record, &memory.deleted_ids);
+            let (_, doomed) = kept_and_doomed(&*context.kind, observed.clone(), policy);
+            if !context.kind.is_gone(&doomed) {
                 return Ok(observed);
             }
         }
         let observed = context.observe(Lane::Edit, recorded.request(identity, true, false)).await?;
-        memory.found = Some(context.kind.ids(&observed));
-        Ok(observed)
+        // Also what earlier searches found: an id that is not on record, and that this search does not show, must be missing
+        // for some time, as a recorded one.
+        memory.found = Some(union(memory.found.take().unwrap_or_default(), &context.kind.ids(&observed)));
+        Ok(owned(&*context.kind, observed, policy, &on_record, &memory.deleted_ids))
     };
     slot.release_while(observed).await
 }
 
+/// The observed objects without those that lost their owner tags and are not on record: nothing else proves whose they are. While
+/// the requested deletion of one is in progress, it remains. So does a kept one: it is neither tagged nor deleted, and an attempt
+/// that failed afterwards may have removed its tags.
+fn owned(
+    kind: &dyn DynKind,
+    observed: Observed,
+    policy: ReleasePolicy<'_>,
+    on_record: &[String],
+    deleted: &[String],
+) -> Observed {
+    let mut others = kind.untagged(&observed);
+    others.retain(|id| !on_record.contains(id) && !deleted.contains(id) && !policy.keeps(id));
+    if others.is_empty() { observed } else { kind.select(observed, &others).1 }
+}
+
+/// The objects that are kept, and those to delete.
+fn kept_and_doomed(
+    kind: &dyn DynKind,
+    observed: Observed,
+    policy: ReleasePolicy<'_>,
+) -> (Observed, Observed) {
+    let kept: Vec<String> = kind.shown(&observed).into_iter().filter(|id| policy.keeps(id)).collect();
+    kind.select(observed, &kept)
+}
+
 /// Releases the objects that are kept, and removes the finalizer.
-async fn release(reconcile: &mut Reconcile<'_>, kept: &Observed) -> Result<Outcome, Outcome> {
+async fn release(reconcile: &mut Reconcile<'_>, kept: &Observed, clock: Clock) -> Result<Outcome, Outcome> {
+    let awaited = awaiting_tags(reconcile, kept, clock);
+    if !awaited.is_empty() {
+        let message =
+            format!("waiting for the owner tags of {} to become visible, to remove them", listed(&awaited));
+        return Ok(Outcome::InProgress(Reason::Deleting, message));
+    }
     let Reconcile { context, memory, identity, .. } = reconcile;
     let ids = context.kind.ids(kept);
     if ids.is_empty() {

@@ -17,7 +17,7 @@ use crate::{
     model::{
         memory::Progress,
         outcome::{HUB_GRACE, Outcome, PROGRESS},
-        status::{UNFOLLOWED, is_ready, status_of},
+        status::{Launched, UNFOLLOWED, is_ready, status_of},
     },
 };
 
@@ -32,6 +32,9 @@ pub(crate) async fn report(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> 
     let object = reconcile.object.clone();
     let (before, generation) = (object.status(), object.meta().generation);
     let now = kraken_runtime::clock::now();
+    if object.meta().deletion_timestamp.is_none() {
+        reconcile.facts.launched = Launched::of(reconcile.memory);
+    }
     let status = status_of(outcome, &reconcile.facts, before, generation, now);
     let is_written = before != Some(&status);
     if is_written {

@@ -33,14 +33,16 @@ pub(crate) fn resolve(
     let Reconcile { context, object, identity, memory, .. } = reconcile;
     let (desired, resolution) =
         desired(&*context.kind, object.spec(), values, &context.fields, context.rules.as_deref())?;
-    memory.learn_secrets(resolution.secrets);
+    memory.add_secrets(resolution.secrets);
     let at_creation = context.kind.at_creation(&desired);
     let ignored = Ignored::new(&object.lifecycle().ignore_changes);
     let intent = Intent::of(&**object);
     let recorded = secrecy::recorded(object.status(), intent.as_ref());
     let former = recorded.into_iter().chain(std::mem::take(&mut memory.secret_fields));
     let is_compared = |field: &str| {
-        !ignored.covers(field) && !at_creation.iter().any(|(path, _)| secrecy::top(path) == field)
+        !ignored.covers(field)
+            && !at_creation.iter().any(|(path, _)| secrecy::top(path) == field)
+            && secrecy::is_compared_as_whole(field, &object.spec().json())
     };
     let secret_fields = SecretFields::of(&resolution.secret_fields, former, is_compared);
     memory.secret_fields.clone_from(&secret_fields.all);
@@ -74,6 +76,14 @@ pub(crate) fn dependencies(kind: &dyn DynKind, spec: &dyn Spec) -> Dependencies 
     depends_on(spec.lifecycle(), &mut resolver);
     let _ = kind.desired(spec, &mut resolver);
     resolver.finish().dependencies
+}
+
+/// The fields of a spec that refer to Secrets, whether or not these exist.
+pub(crate) fn secret_fields(kind: &dyn DynKind, spec: &dyn Spec) -> SecretFields {
+    let nothing = Values::default();
+    let mut resolver = Resolver::new(&nothing);
+    let _ = kind.desired(spec, &mut resolver);
+    SecretFields::of(&resolver.finish().secret_fields, [], |_| false)
 }
 
 /// The problems that no value of a reference can solve, if there are any: they are reported without waiting for a

@@ -29,6 +29,7 @@ use crate::{
 fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
     object: &K,
     memory: &Memory<K>,
+    adopts: bool,
     now: Timestamp,
 ) -> Option<Intent> {
     if mutants::active(Mutant::NotRestored) {
@@ -41,8 +42,10 @@ fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
     let status = object.status();
     let recorded = status.is_some_and(|s| !s.external_ids.is_empty() || s.epoch.is_some());
     // An intent is never written without the finalizer: an intent without a finalizer means that another client removed
-    // the finalizer.
-    if present.is_none() && memory.intent.is_none() && memory.created.is_none() && !recorded {
+    // the finalizer. The finalizer is written with the first intent: without an intent, another client removed that, and
+    // an earlier process may have made a launch. An adoption without a record is repeated.
+    let is_launched = has_finalizer(object) && !adopts;
+    if present.is_none() && memory.intent.is_none() && memory.created.is_none() && !recorded && !is_launched {
         return None;
     }
     present.or_else(|| memory.intent.clone()).or_else(|| {
@@ -75,8 +78,9 @@ pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
         reconcile.memory.intent = Some(intent);
     }
     let now = kraken_runtime::clock::now();
-    let Some(intent) = due(&*reconcile.object, reconcile.memory, now) else { return Ok(()) };
-    put_back(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
+    let adopts = reconcile.lifecycle().adopt.is_some();
+    let Some(intent) = due(&*reconcile.object, reconcile.memory, adopts, now) else { return Ok(()) };
+    restore_record(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
     if let Some(restored) = &reconcile.memory.latest {
         reconcile.object = restored.clone();
     }
@@ -92,11 +96,13 @@ pub(crate) async fn restore_from_tags(
 ) -> Result<(), ApiError> {
     let secret_fields = secret_fields.launched(reconcile.object.meta().generation);
     let rebuilt = rebuilt(reconcile.object.status(), epoch, kraken_runtime::clock::now());
-    let intent = Intent { secret_fields, ..rebuilt };
-    put_back(reconcile, &intent).await
+    // They were found where this controller works.
+    let location = rebuilt.location.or_else(|| reconcile.facts.location.clone());
+    let intent = Intent { location, secret_fields, ..rebuilt };
+    restore_record(reconcile, &intent).await
 }
 
-async fn put_back(reconcile: &mut Reconcile<'_>, intent: &Intent) -> Result<(), ApiError> {
+async fn restore_record(reconcile: &mut Reconcile<'_>, intent: &Intent) -> Result<(), ApiError> {
     write(reconcile, intent).await?;
     let Reconcile { context, object, memory, .. } = reconcile;
     let (namespace, name) = place(&**object);

@@ -60,7 +60,7 @@ async fn start(reconcile: &mut Reconcile<'_>, observed: &Observed, outcome: Outc
     let ids = listed(&ids);
     if matches!(outcome, Outcome::Paused) {
         reconcile.facts.note = Some(format!(
-            "; {ids} was stopped for a change and will be started when the resource is not paused"
+            "; {ids} was stopped for a change and will be started when the resource is no longer paused"
         ));
         return outcome;
     }

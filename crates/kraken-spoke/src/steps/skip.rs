@@ -79,7 +79,7 @@ fn is_resync(reconcile: &mut Reconcile<'_>, before: &Unchanged) -> Option<bool> 
     let Reconcile { context, object, identity, memory, slot, .. } = reconcile;
     let status = object.status()?;
     let is_resync = slot.lane() == Lane::Resync && !memory.is_busy();
-    let is_deep = !before.is_shallow && memory.is_deep_due(context.deep_interval, &identity.uid);
+    let is_deep = !before.is_shallow && memory.deep.is_due(context.deep_interval, &identity.uid);
     let is_as_reported = object.meta().generation == before.generation
         && status.in_place.as_ref().is_some_and(|in_place| in_place.inputs == before.inputs);
     Some(is_resync && !is_deep && is_as_reported)

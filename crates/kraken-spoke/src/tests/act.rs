@@ -93,6 +93,18 @@ async fn create_records_its_intent_before_the_call() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn create_is_recorded_by_the_status_that_reports_it() {
+    let waiting = json!({"type": "Ready", "status": "False", "reason": "DependenciesNotReady", "message": "before",
+        "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let disk = disk().status("conditions", json!([waiting])).status("observedGeneration", json!(1));
+    let scene = Scene::of(disk).await;
+    let created = call("create epoch 1").returns(json!([remote("disk-1")]));
+    let report = scene.reconcile([call(INTENT), created, call(EVENT), call(STATUS)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "Creating"));
+    assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1"]));
+}
+
+#[tokio::test(start_paused = true)]
 async fn create_is_not_called_if_the_intent_is_not_stored() {
     let scene = Scene::of(disk()).await;
     let report = scene.reconcile([call(INTENT).rejected(409)]).await;
@@ -202,6 +214,19 @@ async fn replacement_awaits_an_object_that_only_the_intent_names() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn replaced_object_that_the_deletion_does_not_find_is_not_forgotten() {
+    let scene = replacing("DeleteFirst").start().await;
+    scene.reconcile([observe(&[old()]), call(STATE), call(INTENT)]).await;
+    let not_found = call("delete disk-1").returns(json!(["disk-1"]));
+    let report = scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), not_found]).await;
+    assert_eq!((report.metric.as_str(), report.events()), ("Replacing", vec![]));
+    // Nothing is created in its place while a lagging read does not show it.
+    assert_eq!(scene.reconcile([observe_by_tag(&[])]).await.metric, "Updating");
+    let report = scene.reconcile([observe_by_tag(&[old()]), call("delete disk-1"), call(EVENT)]).await;
+    assert_eq!(report.events(), [("Normal", "Replaced")]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn replacement_keeps_a_protected_object() {
     let disk =
         disk().launched().edited().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
@@ -210,6 +235,17 @@ async fn replacement_keeps_a_protected_object() {
     let report =
         scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("False", "DeletionProtected"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn reverted_replacement_keeps_both_objects_while_they_are_protected() {
+    let disk =
+        disk().launched().edited().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
+    let disk = disk.lifecycle("replace", json!("CreateFirst")).lifecycle("protect", json!(true));
+    let scene = Scene::of(disk.spec("image", json!({"value": "a"}))).await;
+    let report = scene.reconcile([observe(&[old(), new()]), call(STATE), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "ImmutableField"));
+    assert!(report.message().contains("spec.lifecycle.protect is true"), "{}", report.message());
 }
 
 // 12. resume

@@ -7,7 +7,7 @@ use std::sync::{
 
 use async_trait::async_trait;
 use kraken_api::{Adopt, Location};
-use kraken_options::{Governed, Problem, Taken};
+use kraken_options::{Governed, Problem, RestrictedValue};
 use kraken_runtime::watch::ObjectKey;
 use serde_json::{Value, json};
 
@@ -49,22 +49,22 @@ pub(super) struct Other {
     pub script: Script,
     pub location: Location,
     /// Why the account must not be used there, if so.
-    pub misplaced: Option<String>,
+    pub location_violation: Option<String>,
 }
 
 impl Other {
     /// One of an account and a region.
     pub(super) fn at(key: &'static str, account: &str) -> Self {
         let location = Location { account: account.to_owned(), region: "r".to_owned() };
-        Self { key, script: Script::default(), location, misplaced: None }
+        Self { key, script: Script::default(), location, location_violation: None }
     }
 
     fn connect(self) -> Connection<Arc<dyn DynExternal>> {
-        let Self { key, script, location, misplaced } = self;
+        let Self { key, script, location, location_violation } = self;
         let external = Cloud { location: Some(location), ..Cloud::of(script) };
         let connected =
             Some(Connected { external: Arc::new(external) as Arc<dyn DynExternal>, key: key.into() });
-        Connection { connected, rules: Arc::new(Place { governed: Governed::default(), misplaced }) }
+        Connection { connected, rules: Arc::new(Place { governed: Governed::default(), location_violation }) }
     }
 }
 
@@ -72,7 +72,7 @@ impl Other {
 #[derive(Debug)]
 struct Place {
     governed: Governed,
-    misplaced: Option<String>,
+    location_violation: Option<String>,
 }
 
 impl Rules for Place {
@@ -84,12 +84,12 @@ impl Rules for Place {
         ""
     }
 
-    fn refused(&self, _: &[Taken], _: Option<&Adopt>) -> Vec<Problem> {
+    fn refused(&self, _: &[RestrictedValue], _: Option<&Adopt>) -> Vec<Problem> {
         vec![]
     }
 
-    fn misplaced(&self, _: &Location) -> Option<String> {
-        self.misplaced.clone()
+    fn location_violation(&self, _: &Location) -> Option<String> {
+        self.location_violation.clone()
     }
 
     fn name(&self) -> &'static str {
@@ -142,11 +142,11 @@ impl Rules for Forbidden {
         ""
     }
 
-    fn refused(&self, _: &[Taken], _: Option<&Adopt>) -> Vec<Problem> {
+    fn refused(&self, _: &[RestrictedValue], _: Option<&Adopt>) -> Vec<Problem> {
         vec![Problem::invalid("size", self.why.clone())]
     }
 
-    fn misplaced(&self, _: &Location) -> Option<String> {
+    fn location_violation(&self, _: &Location) -> Option<String> {
         None
     }
 
@@ -202,7 +202,8 @@ impl DynExternal for Cloud {
         let one = |request: &ObserveRequest| {
             let by_tag = if request.search { ["by tag".to_owned()].to_vec() } else { vec![] };
             let by = [request.ids.clone(), by_tag].concat().join(",");
-            self.call(&format!("observe {by}")).map(Observed::new)
+            let deeply = if request.deep { " deeply" } else { "" };
+            self.call(&format!("observe {by}{deeply}")).map(Observed::new)
         };
         self.batches.fetch_add(1, Ordering::Relaxed);
         requests.iter().map(one).collect()
@@ -226,16 +227,19 @@ impl DynExternal for Cloud {
         self.act("resume", observed)
     }
 
-    async fn delete(&self, _: &Identity, observed: &Observed) -> Result<(), Failure> {
-        self.act("delete", observed)
+    /// The response is the list of the ids that are not found.
+    async fn delete(&self, _: &Identity, observed: &Observed) -> Result<Vec<String>, Failure> {
+        let ids: Vec<String> = objects(observed).iter().map(id).collect();
+        let unknown = self.call(&format!("delete {}", ids.join(",")))?;
+        Ok(unknown.as_array().into_iter().flatten().filter_map(|id| id.as_str().map(str::to_owned)).collect())
     }
 
     async fn unprotect(&self, _: &Identity, observed: &Observed) -> Result<(), Failure> {
         self.act("unprotect", observed)
     }
 
-    async fn survey(&self, _: &str) -> Result<Vec<(Identity, Observed)>, Failure> {
-        let found = self.call("survey")?;
+    async fn list_owned(&self, _: &str) -> Result<Vec<(Identity, Observed)>, Failure> {
+        let found = self.call("list_owned")?;
         let owned = |object: &Value| {
             let uid = object["owner"].as_str().unwrap_or_default();
             let identity =

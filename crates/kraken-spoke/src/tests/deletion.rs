@@ -2,16 +2,23 @@
 
 use std::time::Duration;
 
-use kraken_runtime::queue::Requeue;
+use jiff::Timestamp;
+use kraken_runtime::{
+    queue::{Lane, Requeue},
+    watch::ObjectKey,
+};
 use serde_json::{Value, json};
-use tokio::time::advance;
+use tokio::time::{Instant, advance};
 
 use super::{
-    fixtures::{Disk, disk, remote, with},
+    fixtures::{Disk, disk, remote, request, stored, unlabelled, with},
     scene::{Scene, Setup},
-    script::{Call, EVENT, INTENT, STATUS, call, observe_by_tag},
+    script::{Call, EVENT, INTENT, REQUEST, STATUS, call, observe, observe_by_tag},
 };
-use crate::FailureClass;
+use crate::{
+    FailureClass,
+    model::memory::{Claimed, Memory},
+};
 
 /// The read of the DependencyRequest, which is released with the resource.
 const READ_REQUEST: &str = "GET dependencyrequests/disk.testing.a";
@@ -65,6 +72,19 @@ async fn finalizer_without_a_record_of_the_launch_is_kept_for_the_visibility_win
 }
 
 #[tokio::test(start_paused = true)]
+async fn finalizer_is_kept_for_the_visibility_window_if_a_client_removed_the_ids() {
+    let without_ids = deleted().status("externalIds", json!([]));
+    let calls = || [no_dependents(), call("observe by tag").returns(json!([]))];
+    let window = Duration::from_hours(24);
+    let scene = Setup { visibility_window: window, ..Setup::of(without_ids.clone()) }.start().await;
+    let report = scene.reconcile(calls().into_iter().chain([call(STATUS)])).await;
+    assert_eq!(report.condition("Ready"), ("False", "Deleting"));
+    let scene = Scene::of(without_ids).await;
+    let ends = [call(READ_REQUEST), call(INTENT), call(EVENT)];
+    assert_eq!(scene.reconcile(calls().into_iter().chain(ends)).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
 async fn empty_response_is_confirmed_before_the_finalizer_is_removed() {
     let scene = Scene::of(deleted()).await;
     let report = scene.reconcile([no_dependents(), observe_by_tag(&[]), call(STATUS)]).await;
@@ -73,6 +93,75 @@ async fn empty_response_is_confirmed_before_the_finalizer_is_removed() {
     let by_id = call("observe disk-1").returns(json!([]));
     let calls = [no_dependents(), by_id, observe_by_tag(&[]), call(READ_REQUEST), call(INTENT), call(EVENT)];
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn deletion_that_does_not_find_the_object_is_no_request() {
+    let scene = Scene::of(deleted()).await;
+    let object = observe_by_tag(&[remote("disk-1")]);
+    let not_found = call("delete disk-1").returns(json!(["disk-1"]));
+    let report = scene.reconcile([no_dependents(), object, not_found, call(STATUS)]).await;
+    assert_eq!((report.condition("Ready"), report.events()), (("False", "Deleting"), vec![]));
+    // The next read reaches a stale replica, too: the object still exists.
+    let unseen = call("observe disk-1").returns(json!([]));
+    assert_eq!(scene.reconcile([unseen, observe_by_tag(&[])]).await.metric, "Deleting");
+    advance(Duration::from_secs(2)).await;
+    let seen = || call("observe disk-1").returns(json!([remote("disk-1")]));
+    let calls = [no_dependents(), seen(), call("delete disk-1"), call(EVENT)];
+    assert_eq!(scene.reconcile(calls).await.events(), [("Normal", "Deleted")]);
+    // A repeated request that does not find it confirms the first one.
+    let not_found = call("delete disk-1").returns(json!(["disk-1"]));
+    assert_eq!(scene.reconcile([seen(), not_found]).await.metric, "Deleting");
+    let unseen = call("observe disk-1").returns(json!([]));
+    let calls = [unseen, observe_by_tag(&[]), call(READ_REQUEST), call(INTENT), call(EVENT)];
+    assert_eq!(scene.reconcile(calls).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn object_that_the_deletion_never_found_counts_as_deleted_after_ten_seconds() {
+    let scene = Scene::of(deleted()).await;
+    let object = observe_by_tag(&[remote("disk-1")]);
+    let not_found = call("delete disk-1").returns(json!(["disk-1"]));
+    scene.reconcile([no_dependents(), object, not_found, call(STATUS)]).await;
+    let gone = || [call("observe disk-1").returns(json!([])), observe_by_tag(&[])];
+    assert_eq!(scene.reconcile(gone()).await.metric, "Deleting");
+    advance(Duration::from_secs(10)).await;
+    let [by_id, by_tag] = gone();
+    let calls = [no_dependents(), by_id, by_tag, call(READ_REQUEST), call(INTENT), call(EVENT)];
+    assert_eq!(scene.reconcile(calls).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn object_that_only_a_search_found_must_be_missing_for_ten_seconds() {
+    let scene = Scene::of(deleted().status("externalIds", json!([]))).await;
+    let by_tag = call("observe by tag").returns(json!([remote("disk-1")]));
+    let not_found = call("delete disk-1").returns(json!(["disk-1"]));
+    scene.reconcile([no_dependents(), by_tag, not_found, call(STATUS)]).await;
+    let unseen = || [call("observe disk-1").returns(json!([])), observe_by_tag(&[])];
+    assert_eq!(scene.reconcile(unseen()).await.metric, "Deleting");
+    for (seconds, ends, metric) in
+        [(2, vec![], "Deleting"), (8, vec![call(READ_REQUEST), call(INTENT), call(EVENT)], "Removed")]
+    {
+        advance(Duration::from_secs(seconds)).await;
+        let calls = [no_dependents()].into_iter().chain(unseen()).chain(ends);
+        assert_eq!(scene.reconcile(calls).await.metric, metric);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn deletion_of_one_of_several_objects_that_is_not_found_is_no_request() {
+    let scene = Scene::of(deleted().status("externalIds", json!(["disk-1", "disk-2"]))).await;
+    let by_id = |objects: &[Value]| call("observe disk-1,disk-2").returns(json!(objects));
+    let by_tag = |objects: &[Value]| call("observe disk-1,disk-2,by tag").returns(json!(objects));
+    let not_found = call("delete disk-1,disk-2").returns(json!(["disk-2"]));
+    let both = by_tag(&[remote("disk-1"), remote("disk-2")]);
+    scene.reconcile([no_dependents(), both, not_found, call(EVENT), call(STATUS)]).await;
+    let report = scene.reconcile([by_id(&[]), by_tag(&[])]).await;
+    assert_eq!(report.metric, "Deleting");
+    let calls = [by_id(&[remote("disk-2")]), call("delete disk-2")];
+    assert_eq!(scene.reconcile(calls).await.metric, "Deleting");
+    let ends = [by_id(&[]), by_tag(&[]), call(READ_REQUEST), call(INTENT), call(EVENT)];
+    assert_eq!(scene.reconcile(ends).await.metric, "Removed");
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,12 +174,83 @@ async fn retained_object_is_released_and_not_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn retained_object_is_released_again_if_the_finalizer_could_not_be_removed() {
+    let scene = Scene::of(deleted().lifecycle("deletion", json!("Retain"))).await;
+    let (object, release) = (observe_by_tag(&[remote("disk-1")]), || call("release disk-1"));
+    let rejected = call(INTENT).rejected(500);
+    scene.reconcile([object, release(), call(READ_REQUEST), rejected, call(STATUS), call(EVENT)]).await;
+    // It has no owner tags any more.
+    let bare = || json!([with(remote("disk-1"), "tagged", json!(false))]);
+    let [by_id, by_tag] = ["observe disk-1", "observe disk-1,by tag"].map(|name| call(name).returns(bare()));
+    let calls = [by_id, by_tag, release(), call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let report = scene.reconcile(calls).await;
+    assert_eq!((report.metric.as_str(), report.events()), ("Removed", vec![("Normal", "Released")]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn retained_object_is_released_when_its_owner_tags_are_visible() {
+    let known = |is_confirmed| {
+        let ids = vec!["disk-1".to_owned()];
+        let claimed = Some(Claimed { ids, at: Instant::now(), times: 0, is_confirmed });
+        Memory { claimed, last_create: Timestamp::UNIX_EPOCH, ..Memory::default() }
+    };
+    // This process set the tags, or its call or a former process may have done so.
+    for memory in [known(true), known(false), Memory::default()] {
+        let retained = deleted().lifecycle("deletion", json!("Retain"));
+        let visibility_window = Duration::from_mins(10);
+        let scene = Setup { visibility_window, ..Setup::of(retained) }.start().await;
+        scene.context.memories.put(ObjectKey::new("ns", "a"), "u-1".to_owned(), memory);
+        let bare = observe_by_tag(&[with(remote("disk-1"), "tagged", json!(false))]);
+        let report = scene.reconcile([bare, call(STATUS)]).await;
+        assert!(report.message().contains("waiting for the owner tags of disk-1"), "{}", report.message());
+        let by_id = call("observe disk-1").returns(json!([remote("disk-1")]));
+        let visible = [by_id, observe_by_tag(&[remote("disk-1")])];
+        let ends = [call("release disk-1"), call(READ_REQUEST), call(INTENT), call(EVENT)];
+        assert_eq!(scene.reconcile(visible.into_iter().chain(ends)).await.metric, "Removed");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn retained_object_does_not_prevent_the_search_before_the_finalizer_is_removed() {
+    let retained = deleted().lifecycle("deletion", json!("Retain"));
+    let scene = Scene::of(retained.status("externalIds", json!(["disk-1", "disk-2"]))).await;
+    let by_tag = |objects: &[Value]| call("observe disk-1,disk-2,by tag").returns(json!(objects));
+    let report = scene.reconcile([by_tag(&[remote("disk-1")]), call(STATUS)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "Deleting"));
+    advance(Duration::from_secs(10)).await;
+    let by_id = call("observe disk-1,disk-2").returns(json!([remote("disk-1")]));
+    let late = by_tag(&[remote("disk-1"), remote("disk-3")]);
+    let release = call("release disk-1,disk-3");
+    let calls = [by_id, late, release, call(READ_REQUEST), call(INTENT), call(EVENT)];
+    assert_eq!(scene.reconcile(calls).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
 async fn object_without_owner_tags_is_not_deleted() {
     let scene = Scene::of(deleted()).await;
     let bare = observe_by_tag(&[with(remote("disk-1"), "tagged", json!(false))]);
     let report =
         scene.reconcile([no_dependents(), bare, call("reclaim disk-1"), call(EVENT), call(STATUS)]).await;
     assert_eq!(report.condition("Ready"), ("False", "Deleting"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn object_that_is_not_on_record_is_left_without_its_owner_tags() {
+    let scene = Scene::of(deleted()).await;
+    let found = observe_by_tag(&[gone(), remote("disk-2")]);
+    let rejected = call("delete disk-1,disk-2").fails(FailureClass::NotYet);
+    scene.reconcile([no_dependents(), found, rejected, call(STATUS), call(EVENT)]).await;
+    // One response may lag.
+    let bare = || json!([gone(), with(remote("disk-2"), "tagged", json!(false))]);
+    let calls = || {
+        let by_tag = call("observe disk-1,disk-2,by tag").returns(bare());
+        [call("observe disk-1,disk-2").returns(bare()), by_tag]
+    };
+    assert_eq!(scene.reconcile(calls()).await.metric, "Deleting");
+    advance(Duration::from_secs(10)).await;
+    let ends = [call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let calls = [no_dependents()].into_iter().chain(calls()).chain(ends);
+    assert_eq!(scene.reconcile(calls).await.metric, "Removed");
 }
 
 #[tokio::test(start_paused = true)]
@@ -145,6 +305,35 @@ async fn rejected_removal_of_the_finalizer_is_retried() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn request_is_released_after_its_resource_was_deleted_without_a_finalizer() {
+    // The watch returns another Disk only, and no request: a client has removed the label.
+    let mut other = disk().json();
+    other["metadata"]["name"] = json!("b");
+    let scene = Scene::of(stored(other)).await;
+    scene.context.memories.put(ObjectKey::new("ns", "a"), "u-1".to_owned(), Memory::default());
+    let rejected = call(READ_REQUEST).rejected(500);
+    assert_eq!(scene.reconcile([rejected]).await.requeue, Requeue::Backoff);
+    let found = call(READ_REQUEST).returns(request(&Value::Null));
+    let calls = [found, call(REQUEST), call("DELETE dependencyrequests/disk.testing.a")];
+    assert_eq!(scene.reconcile(calls).await.requeue, Requeue::Never);
+    assert_eq!(scene.reconcile([]).await.requeue, Requeue::Never);
+}
+
+#[tokio::test(start_paused = true)]
+async fn request_is_released_that_lost_its_label_and_its_resource_before_the_start() {
+    let mut other = disk().json();
+    other["metadata"]["name"] = json!("b");
+    let setup = Setup { unlabelled: vec![unlabelled()], ..Setup::of(stored(other)) };
+    let scene = setup.start().await;
+    // The Disk that exists, and the one that owned the request.
+    assert_eq!(scene.context.queue.depth(Lane::Edit), 2);
+    let found = call(READ_REQUEST).returns(unlabelled());
+    let calls = [found, call(REQUEST), call("DELETE dependencyrequests/disk.testing.a")];
+    assert_eq!(scene.reconcile(calls).await.requeue, Requeue::Never);
+    assert_eq!(scene.reconcile([]).await.requeue, Requeue::Never);
+}
+
+#[tokio::test(start_paused = true)]
 async fn finalizer_is_kept_until_the_request_is_released() {
     let scene = Scene::of(deleted()).await;
     let rejected = call(READ_REQUEST).rejected(500);
@@ -153,4 +342,22 @@ async fn finalizer_is_kept_until_the_request_is_released() {
         .await;
     assert_eq!((report.condition("Ready"), report.requeue), (("False", "KubernetesError"), Requeue::Backoff));
     assert_eq!(report.disk["metadata"]["finalizers"], json!([kraken_api::FINALIZER]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn deletion_after_a_restored_backup_checks_its_dependents_again() {
+    // A backup from before the deletion was restored.
+    let scene = Scene::of(disk().launched().lifecycle("paused", json!(true))).await;
+    let memory = Memory { deleted: Some(1), found: Some(vec!["disk-1".to_owned()]), ..Memory::default() };
+    scene.context.memories.put(ObjectKey::new("ns", "a"), "u-1".to_owned(), memory);
+    let mut again = deleted().json();
+    again["metadata"]["resourceVersion"] = json!("11");
+    scene.reconcile([observe(&[remote("disk-1")]), call(STATUS).returns(again), call(EVENT)]).await;
+    let dependent = json!({
+        "metadata": {"name": "subnet.aws.b", "namespace": "ns"},
+        "spec": {"krakenResourceDependencies": [{"kind": "disk.testing", "name": "a", "type": "any"}]},
+    });
+    let dependents = json!({"metadata": {}, "items": [dependent]});
+    let report = scene.reconcile([call("GET dependencyrequests").returns(dependents), call(STATUS)]).await;
+    assert_eq!(report.metric, "DeletionBlocked");
 }

@@ -66,6 +66,12 @@ impl Disks {
         };
         Self { info, has_tags }
     }
+
+    /// Of a provider whose create call may accept no token.
+    pub(super) fn with_tokens(mut self, has_tokens: bool) -> Self {
+        self.info.is_idempotent = has_tokens;
+        self
+    }
 }
 
 /// An option of the spec, if it is set.
@@ -122,7 +128,10 @@ impl DynKind for Disks {
         let count = spec["count"].as_u64().unwrap_or(1);
         let max = spec["max"].as_u64().unwrap_or(count);
         let [image, note] = [image, note].map(|value| value.map(|value| value.expose().clone()));
-        Some(Desired::new(json!({"size": size, "image": image, "note": note, "count": count, "max": max})))
+        let deep = spec["deep"] == true;
+        let desired =
+            json!({"size": size, "image": image, "note": note, "count": count, "max": max, "deep": deep});
+        Some(Desired::new(desired))
     }
 
     fn own_secret(&self, spec: &dyn Spec) -> Option<OwnSecret> {
@@ -191,11 +200,11 @@ impl DynKind for Disks {
         usize::try_from(desired.get::<Value>()["max"].as_u64().unwrap_or_default()).unwrap()
     }
 
-    fn needs_deep_observation(&self, _: &Desired) -> bool {
-        false
+    fn needs_deep_observation(&self, desired: &Desired) -> bool {
+        desired.get::<Value>()["deep"] == true
     }
 
-    fn what_is_done(&self, _: &Change) -> Option<String> {
+    fn describe_change(&self, _: &Change) -> Option<String> {
         None
     }
 

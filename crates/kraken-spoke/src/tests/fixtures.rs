@@ -22,7 +22,7 @@ pub(super) fn disk() -> Disk {
     }))
 }
 
-/// A Disk that is stored already, as a controller finds it that starts anew.
+/// A Disk that is stored already, as a restarted controller finds it.
 pub(super) fn stored(disk: Value) -> Disk {
     Disk(disk)
 }
@@ -136,6 +136,13 @@ pub(super) fn request(status: &Value) -> Value {
         "spec": {"configMapDependencies": [{"name": "sizes", "key": "small"}]},
         "status": status,
     })
+}
+
+/// The same request, whose label a client removed.
+pub(super) fn unlabelled() -> Value {
+    let mut request = request(&Value::Null);
+    request["metadata"].as_object_mut().unwrap().remove("labels");
+    request
 }
 
 /// An option that refers to ConfigMap `sizes`.

@@ -3,17 +3,21 @@
 
 mod accounts;
 mod act;
+mod approval;
 mod cloud;
 mod deletion;
 mod disk;
 mod dynamic;
 mod fixtures;
+mod found_by_tag;
+mod lag;
 mod observe;
 mod orphans;
 mod outcomes;
 mod prepare;
 mod scene;
 mod script;
+mod search;
 mod secrecy;
 mod server;
 mod triggers;

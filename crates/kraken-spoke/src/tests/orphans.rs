@@ -67,18 +67,18 @@ fn owned(id: &str, uid: &str) -> Value {
     with(remote(id), "owner", json!(uid))
 }
 
-fn survey(objects: &[Value]) -> Call {
-    call("survey").returns(json!(objects))
+fn list_owned(objects: &[Value]) -> Call {
+    call("list_owned").returns(json!(objects))
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_orphan_in_the_account_of_an_account_is_deleted_by_the_second_sweep() {
     let mut sweeps = sweeps(Some(Other::at("key", "shop")), false);
     let objects = [owned("disk-1", "u-1"), owned("disk-9", "u-9")];
-    sweeps.sweep(vec![survey(&[])], vec![survey(&objects)]).await;
+    sweeps.sweep(vec![list_owned(&[])], vec![list_owned(&objects)]).await;
     assert_eq!(sweeps.count(), "1");
-    sweeps.sweep(vec![survey(&[])], vec![survey(&objects), call("delete disk-9")]).await;
-    sweeps.sweep(vec![survey(&[])], vec![survey(&objects[..1])]).await;
+    sweeps.sweep(vec![list_owned(&[])], vec![list_owned(&objects), call("delete disk-9")]).await;
+    sweeps.sweep(vec![list_owned(&[])], vec![list_owned(&objects[..1])]).await;
     assert_eq!(sweeps.count(), "0");
 }
 
@@ -86,44 +86,44 @@ async fn an_orphan_in_the_account_of_an_account_is_deleted_by_the_second_sweep()
 async fn a_failure_with_the_credentials_of_an_account_does_not_stop_the_others() {
     let mut sweeps = sweeps(Some(Other::at("key", "shop")), false);
     let (own, other) = ([owned("disk-8", "u-8")], [owned("disk-9", "u-9")]);
-    sweeps.sweep(vec![survey(&own)], vec![survey(&other)]).await;
-    let throttled = call("survey").fails(FailureClass::Throttled);
-    sweeps.sweep(vec![survey(&own), call("delete disk-8")], vec![throttled]).await;
+    sweeps.sweep(vec![list_owned(&own)], vec![list_owned(&other)]).await;
+    let throttled = call("list_owned").fails(FailureClass::Throttled);
+    sweeps.sweep(vec![list_owned(&own), call("delete disk-8")], vec![throttled]).await;
     assert_eq!(sweeps.count(), "2", "what was found before the failure still counts");
-    sweeps.sweep(vec![survey(&[])], vec![survey(&other), call("delete disk-9")]).await;
+    sweeps.sweep(vec![list_owned(&[])], vec![list_owned(&other), call("delete disk-9")]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_surveyed_in_an_account_that_must_not_be_used() {
-    let misplaced = Some("not in allowedAccountIDs".to_owned());
-    let mut sweeps = sweeps(Some(Other { misplaced, ..Other::at("key", "shop") }), false);
-    sweeps.sweep(vec![survey(&[])], vec![]).await;
+async fn nothing_is_listed_in_an_account_that_must_not_be_used() {
+    let location_violation = Some("not in allowedAccountIDs".to_owned());
+    let mut sweeps = sweeps(Some(Other { location_violation, ..Other::at("key", "shop") }), false);
+    sweeps.sweep(vec![list_owned(&[])], vec![]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_an_account_is_required_nothing_is_surveyed_with_the_controllers_credentials() {
+async fn where_an_account_is_required_nothing_is_listed_with_the_controllers_credentials() {
     let mut with_one = sweeps(Some(Other::at("key", "shop")), true);
-    with_one.sweep(vec![], vec![survey(&[])]).await;
+    with_one.sweep(vec![], vec![list_owned(&[])]).await;
     let mut without = sweeps(None, true);
     without.sweep(vec![], vec![]).await;
     let mut optional = sweeps(None, false);
-    optional.sweep(vec![survey(&[])], vec![]).await;
+    optional.sweep(vec![list_owned(&[])], vec![]).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_orphan_that_two_credentials_can_see_is_deleted_once() {
     let mut sweeps = sweeps(Some(Other::at("key", "own")), false);
     let objects = [owned("disk-9", "u-9")];
-    sweeps.sweep(vec![survey(&objects)], vec![survey(&objects)]).await;
+    sweeps.sweep(vec![list_owned(&objects)], vec![list_owned(&objects)]).await;
     assert_eq!(sweeps.count(), "1");
-    sweeps.sweep(vec![survey(&objects), call("delete disk-9")], vec![survey(&objects)]).await;
+    sweeps.sweep(vec![list_owned(&objects), call("delete disk-9")], vec![list_owned(&objects)]).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn objects_of_one_owner_in_two_accounts_are_deleted_in_both() {
     let mut sweeps = sweeps(Some(Other::at("key", "shop")), false);
     let (own, other) = ([owned("disk-8", "u-9")], [owned("disk-9", "u-9")]);
-    sweeps.sweep(vec![survey(&own)], vec![survey(&other)]).await;
-    let own = vec![survey(&own), call("delete disk-8")];
-    sweeps.sweep(own, vec![survey(&other), call("delete disk-9")]).await;
+    sweeps.sweep(vec![list_owned(&own)], vec![list_owned(&other)]).await;
+    let own = vec![list_owned(&own), call("delete disk-8")];
+    sweeps.sweep(own, vec![list_owned(&other), call("delete disk-9")]).await;
 }

@@ -9,7 +9,7 @@ use tokio::time::advance;
 
 use super::{
     cloud::Account,
-    fixtures::{disk, from_config_map, remote, request, with},
+    fixtures::{disk, from_config_map, remote, request, unlabelled, with},
     scene::{Scene, Setup},
     script::{Call, EVENT, INTENT, REQUEST, STATE, STATUS, call},
     secrecy::{read_secret, with_secret},
@@ -39,6 +39,21 @@ async fn restore_includes_a_paused_resource() {
     let report = Scene::of(disk).await.reconcile(calls).await;
     assert_eq!(report.disk["metadata"]["finalizers"], json!([FINALIZER]));
     assert_eq!(report.condition("Ready"), ("False", "Paused"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn restore_assumes_a_launch_if_only_the_finalizer_is_left() {
+    let unrecorded = disk().finalizer_only().creation("2020-01-01T00:00:00Z");
+    let by_tag = || call("observe by tag").returns(json!([]));
+    let created = call("create epoch 1").returns(json!([remote("disk-1")]));
+    let calls = [call(INTENT), call(EVENT), by_tag(), created, call(EVENT)];
+    let report = Scene::of(unrecorded.clone()).await.reconcile(calls).await;
+    assert_eq!(report.events(), [("Warning", "RecordRestored"), ("Normal", "Created")]);
+    // An adoption is repeated instead.
+    let scene = Scene::of(unrecorded.lifecycle("adopt", json!({"id": "disk-9"}))).await;
+    let found = call("find").returns(json!([with(remote("disk-9"), "epoch", json!(null))]));
+    let report = scene.reconcile([by_tag(), found, call(INTENT), call("claim disk-9"), call(EVENT)]).await;
+    assert_eq!(report.events(), [("Normal", "Adopted")]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -175,6 +190,54 @@ async fn gather_drops_the_request_of_an_earlier_resource_of_the_name() {
     let scene = Setup { requests: vec![stale], ..Setup::of(disk) }.start().await;
     let drop = call("DELETE dependencyrequests/disk.testing.a");
     scene.reconcile([call("PATCH dependencyrequests/disk.testing.a"), drop]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn gather_labels_a_request_again_that_lost_its_label() {
+    let disk = disk().ready().spec("size", from_config_map());
+    let scene = Setup { unlabelled: vec![unlabelled()], ..Setup::of(disk) }.start().await;
+    let found = call("GET dependencyrequests/disk.testing.a").returns(unlabelled());
+    let report = scene.reconcile([found, call(REQUEST), call(STATUS)]).await;
+    assert_eq!(report.body(REQUEST)["metadata"]["labels"], request(&Value::Null)["metadata"]["labels"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn gather_drops_an_unneeded_request_that_lost_its_label() {
+    let mut earlier = unlabelled();
+    earlier["metadata"]["ownerReferences"][0]["uid"] = json!("u-0");
+    let drop = || call("DELETE dependencyrequests/disk.testing.a");
+    let found = |request: &Value| call("GET dependencyrequests/disk.testing.a").returns(request.clone());
+
+    let disk_with_reference = disk().ready().spec("size", from_config_map());
+    let setup = Setup { unlabelled: vec![earlier.clone()], ..Setup::of(disk_with_reference) };
+    let scene = setup.start().await;
+    let calls = [found(&earlier), call(REQUEST), drop(), call(REQUEST), call(STATUS)];
+    let report = scene.reconcile(calls).await;
+    assert_eq!(report.condition("Ready"), ("False", "WaitingForHub"));
+
+    let scene = Setup { unlabelled: vec![unlabelled()], ..Setup::of(disk().launched()) }.start().await;
+    let object = observe(&[remote("disk-1")]);
+    let calls = [found(&unlabelled()), call(REQUEST), drop(), object, call(STATE), call(STATUS)];
+    assert_eq!(scene.reconcile(calls).await.condition("Ready"), ("True", "Available"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn gather_replaces_a_request_that_a_client_deleted_unless_its_resource_is_being_deleted() {
+    // The watch does not show yet that the Disk is being deleted.
+    let current = || disk().ready().spec("size", from_config_map());
+    let mut deleted = request(&Value::Null);
+    deleted["metadata"]["deletionTimestamp"] = json!("2026-01-02T00:00:00Z");
+    let mut other = current().json();
+    other["metadata"]["uid"] = json!("u-2");
+    for (found, is_released) in
+        [(current().json(), true), (current().deleted().json(), false), (other, false)]
+    {
+        let scene = Setup { requests: vec![deleted.clone()], ..Setup::of(current()) }.start().await;
+        let calls = [call("POST dependencyrequests"), call("GET disks/a").returns(found)];
+        let released = is_released.then(|| call(REQUEST));
+        let report = scene.reconcile(calls.into_iter().chain(released).chain([call(STATUS)])).await;
+        assert_eq!(report.condition("Ready"), ("False", "WaitingForHub"));
+    }
 }
 
 #[tokio::test(start_paused = true)]

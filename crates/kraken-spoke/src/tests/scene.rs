@@ -23,7 +23,7 @@ use super::{
 use crate::{
     LoopArgs,
     context::Context,
-    controller::{Common, isolate::guarded, watch},
+    controller::{Common, Owned, Unlabelled, isolate::guarded, watch},
     dynamic::{DynExternal, DynKind},
     shared::{batch::Batchers, connections::Link, vanished::Vanished},
 };
@@ -32,10 +32,14 @@ use crate::{
 pub(super) struct Setup {
     pub disk: Disk,
     pub requests: Vec<Value>,
+    /// The requests without a label.
+    pub unlabelled: Vec<Value>,
     pub location: Option<Location>,
     /// The account; the kind has accounts only then.
     pub account: Option<Account>,
     pub has_tags: bool,
+    /// Whether the create call accepts a token.
+    pub has_tokens: bool,
     pub visibility_window: Duration,
     pub launch_limit: usize,
     /// In percent of the resources of the kind.
@@ -47,9 +51,11 @@ impl Setup {
         Self {
             disk,
             requests: vec![],
+            unlabelled: vec![],
             location: None,
             account: None,
             has_tags: true,
+            has_tokens: true,
             visibility_window: Duration::ZERO,
             launch_limit: 10,
             vanished_share: 100,
@@ -58,23 +64,33 @@ impl Setup {
 
     /// Starts the controller: its stores are filled by watches.
     pub(super) async fn start(self) -> Scene {
-        let lists = vec![("disks", vec![self.disk.clone().json()]), ("dependencyrequests", self.requests)];
+        let lists = vec![
+            ("disks", vec![self.disk.clone().json()]),
+            ("dependencyrequests", self.requests),
+            (server::UNLABELLED, self.unlabelled),
+        ];
         let (script, stored) = (Script::default(), Stored::new(self.disk.json()));
         let client = server::client(&script, &stored, lists);
         let manager = Manager::detached("kraken-test", client, run_args(), "cluster".to_owned());
-        let kind: Arc<dyn DynKind> = Arc::new(Disks::new(self.has_tags, self.account.is_some()));
+        let kind = Disks::new(self.has_tags, self.account.is_some()).with_tokens(self.has_tokens);
+        let kind: Arc<dyn DynKind> = Arc::new(kind);
         let args = LoopArgs {
             visibility_window: self.visibility_window,
             launch_limit: self.launch_limit,
             ..LoopArgs::default()
         };
-        let shared = watch(&manager, kind, &args, Common::default());
+        let mut owned = Owned::default();
+        let shared = watch(&manager, kind, &args, Common::default(), &mut owned);
+        owned.watch(&manager.watches());
+        let mut unlabelled = Unlabelled::default();
+        unlabelled.add(&shared);
         let _ = shared.began.set(kraken_runtime::clock::now());
         let cloud = Cloud { location: self.location, account: self.account, ..Cloud::of(script.clone()) };
         let external: Arc<dyn DynExternal> = Arc::new(cloud);
         let vanished = Arc::new(Vanished::new(self.vanished_share, 1));
         let link = Link { batchers: Batchers::start(&external), external, vanished };
         manager.health.ready().await;
+        unlabelled.find(&manager).await.unwrap();
         Scene { context: Arc::new(Context::of(shared, link)), script, stored }
     }
 }

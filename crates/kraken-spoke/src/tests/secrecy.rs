@@ -77,6 +77,16 @@ async fn field_of_a_launch_is_shown_after_an_edit_to_a_literal_once_the_status_r
 }
 
 #[tokio::test(start_paused = true)]
+async fn field_stays_secret_after_its_removal_because_its_value_remains() {
+    let removed = disk().launched().edited().status("secretFields", json!(["image"]));
+    let scene = Scene::of(removed).await;
+    let report = scene.reconcile([observe(&[secret_image()]), call(STATE), call(STATUS)]).await;
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
+    assert_eq!(report.disk["status"]["secretFields"], json!(["image"]));
+    assert_eq!(report.body(STATE)["spec"]["data"], json!({}));
+}
+
+#[tokio::test(start_paused = true)]
 async fn repeated_create_records_a_field_that_was_edited_to_a_reference_meanwhile() {
     let interrupted = disk().intent(&json!({}));
     let scene = with_secret(interrupted, "image").start().await;

@@ -64,6 +64,9 @@ impl Stored {
     }
 }
 
+/// The list of the DependencyRequests without a label.
+pub(super) const UNLABELLED: &str = "!dependencyrequests";
+
 /// The objects that the watches of all namespaces list, by plural. They never change.
 pub(super) type Lists = Vec<(&'static str, Vec<Value>)>;
 
@@ -89,13 +92,14 @@ pub(super) fn client(script: &Script, stored: &Stored, lists: Lists) -> Client {
     Client::new(service, "ns")
 }
 
-/// The response to the list request of a watch; no reconcile lists all namespaces.
+/// The response to a list request of all namespaces, which no reconcile makes.
 fn listed(request: &Request<Body>, lists: &Lists) -> Option<Value> {
     let path = request.uri().path();
     if path.contains("/namespaces/") {
         return None;
     }
-    let plural = path.rsplit('/').next().unwrap_or_default();
+    let is_unlabelled = request.uri().query().is_some_and(|query| query.contains("labelSelector=%21"));
+    let plural = if is_unlabelled { UNLABELLED } else { path.rsplit('/').next().unwrap_or_default() };
     let items = lists.iter().find(|(of, _)| *of == plural).map(|(_, items)| items.clone());
     Some(json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "1"},
         "items": items.unwrap_or_default()}))

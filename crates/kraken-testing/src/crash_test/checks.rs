@@ -132,7 +132,7 @@ mod tests {
     }
 
     fn launch(recorder: &Recorder, tags: &[(&str, &str)]) -> String {
-        recorder.cloud.simulator.launch_outside("ami-12c6146b", "t2.nano", tags).unwrap()
+        recorder.cloud.simulator.launch_out_of_band("ami-12c6146b", "t2.nano", tags).unwrap()
     }
 
     fn violation(recorder: &Recorder) -> String {
@@ -168,7 +168,7 @@ mod tests {
         let recorder = recorder();
         recorder.bound(vec![Bound { kind: Kind::Instance, least: 1, most: 1 }]);
         let id = launch(&recorder, &[(UID, "u")]);
-        recorder.cloud.simulator.terminate_outside(&id).unwrap();
+        recorder.cloud.simulator.terminate_out_of_band(&id).unwrap();
         launch(&recorder, &[]);
         recorder.check_counts();
         let seen = violation(&recorder);
@@ -181,8 +181,8 @@ mod tests {
         for number in ["1", "2"] {
             let block = [("CidrBlock", format!("10.{number}.0.0/16"))];
             let fields: Vec<(&str, &str)> = block.iter().map(|(key, value)| (*key, value.as_str())).collect();
-            let id = recorder.cloud.simulator.outside("CreateVpc", &fields).unwrap().remove(0);
-            recorder.cloud.simulator.tag_outside(&id, UID, Some("u")).unwrap();
+            let id = recorder.cloud.simulator.out_of_band("CreateVpc", &fields).unwrap().remove(0);
+            recorder.cloud.simulator.tag_out_of_band(&id, UID, Some("u")).unwrap();
         }
         recorder.check_counts();
         assert_eq!(violation(&recorder), "2 live Vpcs of u, expected at most 1");
@@ -214,7 +214,7 @@ mod tests {
             format!("ModifyLoadBalancerAttributes names {theirs}, which is not owned by Kraken")
         );
         assert_eq!(recorder.cloud.changed_foreign_object(), None);
-        recorder.cloud.simulator.tag_outside(&theirs, "Team", Some("other")).unwrap();
+        recorder.cloud.simulator.tag_out_of_band(&theirs, "Team", Some("other")).unwrap();
         assert!(recorder.cloud.changed_foreign_object().unwrap().contains("has tags"));
     }
 

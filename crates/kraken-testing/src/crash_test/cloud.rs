@@ -45,7 +45,7 @@ impl Cloud {
         let mut cloud =
             Self { simulator, foreign: BTreeMap::new(), decoys: BTreeSet::new(), site: BTreeMap::new() };
         if kinds.contains(&Kind::Instance) {
-            let id = cloud.simulator.launch_outside(IMAGE, "t2.nano", &[TEAM])?;
+            let id = cloud.simulator.launch_out_of_band(IMAGE, "t2.nano", &[TEAM])?;
             cloud.decoys.insert(id);
         }
         if kinds.contains(&Kind::Vpc) {
@@ -66,13 +66,13 @@ impl Cloud {
     fn vpc(&self, tags: &[(&str, &str)]) -> Result<String> {
         let id = self.made("CreateVpc", &[("CidrBlock", BLOCK)])?;
         for (key, value) in tags {
-            self.simulator.tag_outside(&id, key, Some(value))?;
+            self.simulator.tag_out_of_band(&id, key, Some(value))?;
         }
         Ok(id)
     }
 
     fn made(&self, action: &str, fields: &[(&str, &str)]) -> Result<String> {
-        self.simulator.outside(action, fields)?.into_iter().next().context("nothing was created")
+        self.simulator.out_of_band(action, fields)?.into_iter().next().context("nothing was created")
     }
 
     /// A VPC with two subnets, and a foreign load balancer in them.
@@ -84,7 +84,7 @@ impl Cloud {
         };
         let [a, b] = [subnet("10.30.1.0/24", "us-east-1a")?, subnet("10.30.2.0/24", "us-east-1b")?];
         let elb = |action: &str, fields: &[(&str, &str)]| {
-            self.simulator.outside_elb(action, fields)?.into_iter().next().context("nothing was created")
+            self.simulator.out_of_band_elb(action, fields)?.into_iter().next().context("nothing was created")
         };
         let internal = [("Name", "theirs"), ("Scheme", "internal")];
         let subnets = [&internal[..], &[("Subnets.member.1", &a), ("Subnets.member.2", &b)]].concat();
@@ -110,9 +110,9 @@ impl Cloud {
         if kinds.contains(&Kind::Vpc) {
             return self.vpc(&tags).map(drop);
         }
-        let id = self.simulator.launch_outside(IMAGE, "t2.nano", &tags)?;
+        let id = self.simulator.launch_out_of_band(IMAGE, "t2.nano", &tags)?;
         let imds = [("InstanceId", id.as_str()), ("HttpTokens", "required")];
-        self.simulator.outside("ModifyInstanceMetadataOptions", &imds).map(drop)
+        self.simulator.out_of_band("ModifyInstanceMetadataOptions", &imds).map(drop)
     }
 
     pub(super) fn endpoint(&self) -> &str {

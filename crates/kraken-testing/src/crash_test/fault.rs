@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kraken_simulator::When;
+use kraken_simulator::FailurePoint;
 
 /// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,11 +62,11 @@ impl Fault {
     }
 
     /// The applicable moments of this call.
-    pub(super) fn moments(self, call: &Numbered) -> &'static [When] {
-        const BEFORE: &[When] = &[When::Before];
-        const AFTER: &[When] = &[When::After];
+    pub(super) fn moments(self, call: &Numbered) -> &'static [FailurePoint] {
+        const BEFORE: &[FailurePoint] = &[FailurePoint::Before];
+        const AFTER: &[FailurePoint] = &[FailurePoint::After];
         match self {
-            Self::Kill => &[When::Before, When::After],
+            Self::Kill => &[FailurePoint::Before, FailurePoint::After],
             // A lost read is repeated, so only writes are relevant.
             Self::Stop | Self::Both | Self::Lose | Self::Cut | Self::Reset | Self::Restart
                 if !call.writes =>
@@ -75,7 +75,7 @@ impl Fault {
             }
             // For a resumed leader or two starting replicas, only calls that create or delete are relevant.
             Self::Stop | Self::Both if !call.is_critical() => &[],
-            Self::Stop => &[When::Before, When::After],
+            Self::Stop => &[FailurePoint::Before, FailurePoint::After],
             // For the cloud, a request that never arrived equals a kill before the call.
             Self::Lose | Self::Reset | Self::Both => AFTER,
             Self::Conflict if call.is_kubernetes() && call.writes => BEFORE,
@@ -124,14 +124,14 @@ pub struct Point {
     /// The call.
     pub call: Numbered,
     /// Before or after its effect.
-    pub when: When,
+    pub when: FailurePoint,
     /// The fault.
     pub fault: Fault,
 }
 
 impl fmt::Display for Point {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let when = if self.when == When::Before { "before" } else { "after" };
+        let when = if self.when == FailurePoint::Before { "before" } else { "after" };
         let Numbered { number, name, occurrence, .. } = &self.call;
         write!(formatter, "{} {} {when} #{number} {name} ({occurrence})", self.scenario, self.fault.name())
     }

@@ -35,7 +35,7 @@ use crate::cluster::ControlPlane;
 use crate::{paths, suite};
 
 pub use fault::{Fault, Numbered, Point};
-use outage::{ApiServer, Dead};
+use outage::{ApiServer, KilledProgram};
 pub use recorder::Entry;
 use scenario::Stress;
 pub use scenario::{Scenario, scenarios};
@@ -73,7 +73,7 @@ impl Default for Options {
 
 /// The result of one run.
 #[derive(Debug, Clone)]
-pub struct Verdict {
+pub struct RunResult {
     /// The scenario.
     pub scenario: &'static str,
     /// The fault; none in the baseline run that counts the calls.
@@ -95,7 +95,7 @@ pub struct Verdict {
 }
 
 /// The resources that all runs share.
-struct Stage {
+struct SharedEnvironment {
     client: Client,
     /// With all permissions: two replicas have their own lease in a separate namespace.
     admin: PathBuf,
@@ -105,7 +105,7 @@ struct Stage {
     folder: PathBuf,
     api: Arc<ApiServer>,
     /// Programs of the control plane that were killed and started again; they must keep running.
-    dead: Vec<Dead>,
+    killed: Vec<KilledProgram>,
 }
 
 /// A controller's binary and permissions.
@@ -114,7 +114,7 @@ struct Account {
     kubeconfig: PathBuf,
 }
 
-impl Stage {
+impl SharedEnvironment {
     async fn set(control_plane: &ControlPlane, scenarios: &[Scenario]) -> Result<Self> {
         suite::install(control_plane).await?;
         let hub = scenarios.iter().any(|scenario| scenario.references).then_some(scenario::HUB);
@@ -132,7 +132,7 @@ impl Stage {
         }
         let (client, folder) = (control_plane.client().await?, control_plane.folder().to_owned());
         let (admin, api) = (control_plane.admin_kubeconfig(), Arc::new(ApiServer::of(&folder)));
-        Ok(Self { client, admin, accounts, folder, api, dead: vec![] })
+        Ok(Self { client, admin, accounts, folder, api, killed: vec![] })
     }
 
     fn account(&self, name: &str) -> Result<&Account> {
@@ -140,15 +140,15 @@ impl Stage {
     }
 }
 
-/// Runs the crash test, and reports every verdict immediately; returns all of them.
+/// Runs the crash test, and reports every result immediately; returns all of them.
 ///
 /// # Errors
-/// If the environment cannot be started. Violations are in the verdicts.
+/// If the environment cannot be started. Violations are in the results.
 pub async fn run_crash_test(
     control_plane: &ControlPlane,
     options: &Options,
-    report: impl Fn(&Verdict),
-) -> Result<Vec<Verdict>> {
+    report: impl Fn(&RunResult),
+) -> Result<Vec<RunResult>> {
     let all = scenarios();
     if let Some(unknown) = options.scenarios.iter().find(|name| all.iter().all(|one| one.name != **name)) {
         let names: Vec<&str> = all.iter().map(|one| one.name).collect();
@@ -160,11 +160,12 @@ pub async fn run_crash_test(
         .collect();
     let (stress_tests, chosen): (Vec<Scenario>, Vec<Scenario>) =
         chosen.into_iter().partition(|one| one.stress.is_some());
-    let mut stage = Arc::new(Stage::set(control_plane, &[&chosen[..], &stress_tests].concat()).await?);
+    let mut stage =
+        Arc::new(SharedEnvironment::set(control_plane, &[&chosen[..], &stress_tests].concat()).await?);
     let baselines = chosen.iter().map(|scenario| (scenario.clone(), None)).collect();
-    let mut verdicts = run_all(&stage, baselines, options.parallel, &report).await?;
+    let mut results = run_all(&stage, baselines, options.parallel, &report).await?;
     let points = chosen.iter().flat_map(|scenario| {
-        let baseline = verdicts.iter().find(|verdict| verdict.scenario == scenario.name);
+        let baseline = results.iter().find(|run_result| run_result.scenario == scenario.name);
         let calls = baseline.map(|baseline| &*baseline.calls).unwrap_or_default();
         sample::points(scenario.name, calls, &options.faults)
     });
@@ -181,40 +182,40 @@ pub async fn run_crash_test(
             scenario.map(|scenario| (scenario.clone(), Some(point.clone())))
         };
         let jobs = points.iter().filter_map(job).collect();
-        verdicts.extend(run_all(&stage, jobs, options.parallel, &report).await?);
+        results.extend(run_all(&stage, jobs, options.parallel, &report).await?);
     }
     if options.sample.is_some() {
-        return Ok(verdicts);
+        return Ok(results);
     }
     let stage = Arc::get_mut(&mut stage).context("a run of the crash test has not ended")?;
     for scenario in &stress_tests {
-        let verdict = match &scenario.stress {
+        let run_result = match &scenario.stress {
             Some(Stress::Throttle(resources)) => stress::throttle(stage, scenario, *resources).await?,
             Some(Stress::Outage) => stress::outage(stage, scenario).await?,
             None => continue,
         };
-        report(&verdict);
-        verdicts.push(verdict);
+        report(&run_result);
+        results.push(run_result);
     }
-    Ok(verdicts)
+    Ok(results)
 }
 
 async fn run_all(
-    stage: &Arc<Stage>,
+    stage: &Arc<SharedEnvironment>,
     jobs: Vec<(Scenario, Option<Point>)>,
     parallel: usize,
-    report: impl Fn(&Verdict),
-) -> Result<Vec<Verdict>> {
-    let (mut running, mut jobs, mut verdicts) = (JoinSet::new(), jobs.into_iter(), Vec::new());
+    report: impl Fn(&RunResult),
+) -> Result<Vec<RunResult>> {
+    let (mut running, mut jobs, mut results) = (JoinSet::new(), jobs.into_iter(), Vec::new());
     loop {
         while running.len() < parallel.max(1) {
             let Some((scenario, point)) = jobs.next() else { break };
             let stage = Arc::clone(stage);
             running.spawn(async move { run::run(&stage, &scenario, point).await });
         }
-        let Some(ended) = running.join_next().await else { return Ok(verdicts) };
-        let verdict = ended.context("a run of the crash test ended early")??;
-        report(&verdict);
-        verdicts.push(verdict);
+        let Some(ended) = running.join_next().await else { return Ok(results) };
+        let run_result = ended.context("a run of the crash test ended early")??;
+        report(&run_result);
+        results.push(run_result);
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct ApiServer {
 
 #[derive(Debug, Default)]
 struct State {
-    program: Option<Dead>,
+    program: Option<KilledProgram>,
     killed: Option<Instant>,
     down: bool,
 }
@@ -44,7 +44,7 @@ impl ApiServer {
         }
         match &mut state.program {
             Some(program) => program.kill_again()?,
-            None => state.program = Some(Dead::kill(&self.folder, "kube-apiserver")?),
+            None => state.program = Some(KilledProgram::kill(&self.folder, "kube-apiserver")?),
         }
         (state.killed, state.down) = (Some(Instant::now()), true);
         Ok(())
@@ -57,7 +57,7 @@ impl ApiServer {
             return Ok(());
         }
         state.down = false;
-        state.program.as_mut().map_or(Ok(()), Dead::raise)
+        state.program.as_mut().map_or(Ok(()), KilledProgram::restart)
     }
 
     /// When it was killed last.
@@ -68,12 +68,12 @@ impl ApiServer {
 
 /// A killed program of the control plane, with its settings for a restart.
 #[derive(Debug)]
-pub(super) struct Dead {
+pub(super) struct KilledProgram {
     spec: Spec,
     again: Option<Process>,
 }
 
-impl Dead {
+impl KilledProgram {
     pub(super) fn kill(folder: &Path, name: &str) -> Result<Self> {
         let read = |path: PathBuf| fs::read(&path).with_context(|| format!("cannot read {}", path.display()));
         let pid = String::from_utf8_lossy(&read(folder.join(format!("{name}.pid")))?).trim().parse()?;
@@ -92,7 +92,7 @@ impl Dead {
         if process.is_running() { process.signal(Signal::SIGKILL) } else { Ok(()) }
     }
 
-    pub(super) fn raise(&mut self) -> Result<()> {
+    pub(super) fn restart(&mut self) -> Result<()> {
         self.again = Some(Process::spawn(&self.spec)?);
         Ok(())
     }

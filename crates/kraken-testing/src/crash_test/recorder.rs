@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use kraken_simulator::hook::{Call, Order};
-use kraken_simulator::{Kind, When};
+use kraken_simulator::hook::{Call, HookAction};
+use kraken_simulator::{FailurePoint, Kind};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -168,37 +168,37 @@ impl Recorder {
         self.lock().violations.clone()
     }
 
-    /// Counts a call; returns the order if the fault is due before it.
-    pub(super) fn count(&self, cloud: bool, call: &Call, name: &str) -> Order {
+    /// Counts a call; returns the action if the fault is due before it.
+    pub(super) fn count(&self, cloud: bool, call: &Call, name: &str) -> HookAction {
         let mut state = self.lock();
         if call.watches && state.expired.as_mut().is_some_and(|expired| expired.insert(name.to_owned())) {
-            return Order::Refuse(410);
+            return HookAction::Refuse(410);
         }
         if !state.armed || (!cloud && !call.writes) {
-            return Order::Pass;
+            return HookAction::Pass;
         }
         let stormy = !cloud && call.writes;
         if stormy && state.refused.as_mut().is_some_and(|refused| refused.insert(name.to_owned())) {
             state.fired = Some(Instant::now());
-            return Order::Refuse(409);
+            return HookAction::Refuse(409);
         }
         let occurrence = state.seen.entry(name.to_owned()).or_default();
         *occurrence += 1;
         let occurrence = *occurrence;
         let number = state.calls.len() + 1;
         state.calls.push(Numbered { number, name: name.to_owned(), occurrence, writes: call.writes });
-        let Some(point) = &self.point else { return Order::Pass };
+        let Some(point) = &self.point else { return HookAction::Pass };
         if state.fired.is_some() || point.call.name != name || point.call.occurrence != occurrence {
-            return Order::Pass;
+            return HookAction::Pass;
         }
-        if point.when == When::After {
+        if point.when == FailurePoint::After {
             state.awaited = Some((cloud, call.number));
-            return Order::Pass;
+            return HookAction::Pass;
         }
         self.fire(&mut state, point)
     }
 
-    fn fire(&self, state: &mut State, point: &Point) -> Order {
+    fn fire(&self, state: &mut State, point: &Point) -> HookAction {
         state.fired = Some(Instant::now());
         let signal = |pid: &i32, signal: Signal| {
             let _ = kill(Pid::from_raw(*pid), signal); // it may have ended already
@@ -206,45 +206,45 @@ impl Recorder {
         match point.fault {
             Fault::Kill | Fault::Both => {
                 state.pids.iter().for_each(|pid| signal(pid, Signal::SIGKILL));
-                Order::Drop
+                HookAction::Drop
             }
             Fault::Stop => {
                 state.pids.iter().take(1).for_each(|pid| signal(pid, Signal::SIGSTOP));
-                Order::Pass
+                HookAction::Pass
             }
             Fault::Restart => {
                 if let Err(problem) = self.api.kill(self.started) {
                     state.violations.push(format!("cannot kill kube-apiserver: {problem:#}"));
                 }
-                Order::Pass
+                HookAction::Pass
             }
             Fault::Reset => {
                 state.connections.iter().for_each(ConnectionControl::reset);
-                Order::Pass
+                HookAction::Pass
             }
-            Fault::Lose => Order::Drop,
-            Fault::Conflict => Order::Refuse(409),
+            Fault::Lose => HookAction::Drop,
+            Fault::Conflict => HookAction::Refuse(409),
             Fault::Storm => {
                 state.refused = Some(BTreeSet::new());
-                Order::Pass
+                HookAction::Pass
             }
             Fault::Cut => {
                 state.expired = Some(BTreeSet::new());
                 state.connections.iter().for_each(ConnectionControl::cut);
-                Order::Pass
+                HookAction::Pass
             }
         }
     }
 
-    /// The order for the response of a call.
-    pub(super) fn answered(&self, cloud: bool, call: &Call) -> Order {
+    /// The action on the response of a call.
+    pub(super) fn answered(&self, cloud: bool, call: &Call) -> HookAction {
         let mut state = self.lock();
         match (&self.point, state.awaited) {
             (Some(point), Some(awaited)) if awaited == (cloud, call.number) => {
                 state.awaited = None;
                 self.fire(&mut state, point)
             }
-            _ => Order::Pass,
+            _ => HookAction::Pass,
         }
     }
 }

@@ -18,7 +18,7 @@ use super::scenario::{Bound, HUB, OutOfBand, Scenario, Step};
 use super::side::Side;
 use super::user::is_temporary;
 use super::worker::{self, Settings, Worker};
-use super::{Stage, Verdict};
+use super::{RunResult, SharedEnvironment};
 use crate::fault_proxy::FaultProxy;
 use crate::namespace::{TestNamespace, namespace};
 use crate::scratch::Scratch;
@@ -46,21 +46,25 @@ pub(super) struct Run {
 }
 
 /// Runs it.
-pub(super) async fn run(stage: &Stage, scenario: &Scenario, point: Option<Point>) -> Result<Verdict> {
+pub(super) async fn run(
+    stage: &SharedEnvironment,
+    scenario: &Scenario,
+    point: Option<Point>,
+) -> Result<RunResult> {
     let started = Instant::now();
     let mut run = Run::start(stage, scenario, point.clone()).await?;
     let result = run.execute(scenario).await.map(|recovery| recovery.filter(|_| point.is_some()));
-    verdict(&mut run, scenario, point, result, started).await
+    run_result(&mut run, scenario, point, result, started).await
 }
 
-/// Runs it, and returns the verdict.
-pub(super) async fn verdict(
+/// Runs it, and returns its result.
+pub(super) async fn run_result(
     run: &mut Run,
     scenario: &Scenario,
     point: Option<Point>,
     result: Result<Option<Duration>>,
     started: Instant,
-) -> Result<Verdict> {
+) -> Result<RunResult> {
     let recorder = &run.recorder;
     let mut recovery = None;
     match result {
@@ -74,7 +78,7 @@ pub(super) async fn verdict(
         log = Some(format!("{}\n{}", run.scratch.path().display(), run.worker.log_tail()));
     }
     let _ = run.namespace.delete().await; // the control plane is discarded anyway
-    Ok(Verdict {
+    Ok(RunResult {
         scenario: scenario.name,
         reached: point.is_none() || recorder.has_met_fault(),
         point,
@@ -88,7 +92,11 @@ pub(super) async fn verdict(
 }
 
 impl Run {
-    pub(super) async fn start(stage: &Stage, scenario: &Scenario, point: Option<Point>) -> Result<Self> {
+    pub(super) async fn start(
+        stage: &SharedEnvironment,
+        scenario: &Scenario,
+        point: Option<Point>,
+    ) -> Result<Self> {
         let begun = Instant::now();
         let namespace = loop {
             stage.api.restart_killed()?;
@@ -166,7 +174,7 @@ impl Run {
                 for instance in self.recorder.cloud.simulator.instances() {
                     let is_ours = instance.instance.tags.contains_key(super::checks::UID);
                     if is_ours && instance.instance.is_alive() {
-                        self.recorder.cloud.simulator.stop_outside(&instance.instance.id)?;
+                        self.recorder.cloud.simulator.stop_out_of_band(&instance.instance.id)?;
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kraken_simulator::hook::{Answer, Call, Hook, Order};
+use kraken_simulator::hook::{Answer, Call, Hook, HookAction};
 
 use super::checks::named;
 use super::recorder::Recorder;
@@ -29,24 +29,24 @@ impl Side {
 }
 
 impl Hook for Side {
-    async fn before(&self, call: &Call) -> Order {
+    async fn before(&self, call: &Call) -> HookAction {
         if call.name.contains("lease") {
-            return Order::Pass; // renewed at all times, by two replicas
+            return HookAction::Pass; // renewed at all times, by two replicas
         }
-        let order = self.recorder.count(self.cloud, call, &self.name(call));
-        if order != Order::Pass {
-            self.record(call, &format!("was not forwarded: {order:?}"));
+        let action = self.recorder.count(self.cloud, call, &self.name(call));
+        if action != HookAction::Pass {
+            self.record(call, &format!("was not forwarded: {action:?}"));
         } else if self.cloud && call.writes {
             self.recorder.check_named(call);
         } else if call.writes {
             self.recorder.check_body(call);
         }
-        order
+        action
     }
 
-    async fn after(&self, call: &Call, answer: &Answer) -> Order {
+    async fn after(&self, call: &Call, answer: &Answer) -> HookAction {
         if call.name.contains("lease") {
-            return Order::Pass;
+            return HookAction::Pass;
         }
         self.record(call, &format!("-> {}", answer.status));
         if self.cloud && call.writes {
@@ -54,10 +54,10 @@ impl Hook for Side {
         } else if !self.cloud && call.name.starts_with("PATCH ") && answer.status == 200 {
             self.recorder.check_finalizer(answer);
         }
-        let order = self.recorder.answered(self.cloud, call);
-        if order != Order::Pass {
-            self.record(call, &format!("took effect, its response is lost: {order:?}"));
+        let action = self.recorder.answered(self.cloud, call);
+        if action != HookAction::Pass {
+            self.record(call, &format!("took effect, its response is lost: {action:?}"));
         }
-        order
+        action
     }
 }

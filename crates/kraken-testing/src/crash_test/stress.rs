@@ -12,12 +12,12 @@ use serde_json::json;
 
 use super::checks::UID;
 use super::desired::Desired;
-use super::outage::Dead;
+use super::outage::KilledProgram;
 use super::recovery::CONVERGED_WITHIN;
-use super::run::{Run, verdict};
+use super::run::{Run, run_result};
 use super::scenario::{Scenario, Step};
 use super::settled::ready;
-use super::{Stage, Verdict};
+use super::{RunResult, SharedEnvironment};
 
 /// AWS's limits of `RunInstances` and of reads are of this size; with one launch in 2 s, the test would take 400 s.
 const LAUNCHES: Limit = Limit { burst: 5.0, per_second: 8.0 };
@@ -25,11 +25,15 @@ const OTHERS: Limit = Limit { burst: 10.0, per_second: 5.0 };
 const ALL_WITHIN: Duration = Duration::from_mins(2);
 
 /// 200 resources are created and deleted at once, while the cloud rejects most calls with `RequestLimitExceeded`.
-pub(super) async fn throttle(stage: &Stage, scenario: &Scenario, resources: usize) -> Result<Verdict> {
+pub(super) async fn throttle(
+    stage: &SharedEnvironment,
+    scenario: &Scenario,
+    resources: usize,
+) -> Result<RunResult> {
     let started = Instant::now();
     let mut run = Run::start(stage, scenario, None).await?;
     let result = throttled(&run, resources, &wanted(scenario)).await;
-    verdict(&mut run, scenario, None, result.map(Some), started).await
+    run_result(&mut run, scenario, None, result.map(Some), started).await
 }
 
 /// The manifests of a stress test.
@@ -96,7 +100,7 @@ async fn throttled(run: &Run, resources: usize, desired: &Desired) -> Result<Dur
 }
 
 /// etcd and kube-apiserver are killed (SIGKILL) during a launch, and restarted. No other test may run at the same time.
-pub(super) async fn outage(stage: &mut Stage, scenario: &Scenario) -> Result<Verdict> {
+pub(super) async fn outage(stage: &mut SharedEnvironment, scenario: &Scenario) -> Result<RunResult> {
     let started = Instant::now();
     let mut run = Run::start(stage, scenario, None).await?;
     let result = async {
@@ -107,11 +111,11 @@ pub(super) async fn outage(stage: &mut Stage, scenario: &Scenario) -> Result<Ver
         run.called("cloud RunInstances").await?;
         run.recorder.note("etcd and kube-apiserver are killed");
         for name in ["kube-apiserver", "etcd"] {
-            stage.dead.push(Dead::kill(&stage.folder, name)?);
+            stage.killed.push(KilledProgram::kill(&stage.folder, name)?);
         }
         tokio::time::sleep(Duration::from_secs(3)).await;
-        for dead in stage.dead.iter_mut().rev() {
-            dead.raise()?;
+        for killed in stage.killed.iter_mut().rev() {
+            killed.restart()?;
         }
         let back = Instant::now();
         while !is_ready(&stage.client).await {
@@ -130,7 +134,7 @@ pub(super) async fn outage(stage: &mut Stage, scenario: &Scenario) -> Result<Ver
         Ok(took)
     }
     .await;
-    verdict(&mut run, scenario, None, result.map(Some), started).await
+    run_result(&mut run, scenario, None, result.map(Some), started).await
 }
 
 async fn is_ready(client: &Client) -> bool {

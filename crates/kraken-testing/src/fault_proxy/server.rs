@@ -16,7 +16,7 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kraken_simulator::hook::{Answer, Call, Hook, Order};
+use kraken_simulator::hook::{Answer, Call, Hook, HookAction};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -132,30 +132,30 @@ async fn answer(
     let call = Call { number, ..upstream.name(&head, body.clone()) };
     // A separate task: a forwarded call takes effect even if the caller ends.
     let work = tokio::spawn(async move {
-        if let Some(instead) = ordered(hook.before(&call).await)? {
+        if let Some(instead) = applied(hook.before(&call).await)? {
             return Ok(instead);
         }
         let response = upstream.send(head, body).await?;
         let status = response.status().as_u16();
         if call.watches {
-            let order = hook.after(&call, &Answer { status, body: Bytes::new() }).await;
-            return Ok(ordered(order)?
-                .unwrap_or_else(|| response.map(|body| Cuttable::new(body, cut).boxed_unsync())));
+            let action = hook.after(&call, &Answer { status, body: Bytes::new() }).await;
+            return Ok(applied(action)?
+                .unwrap_or_else(|| response.map(|body| BreakableBody::new(body, cut).boxed_unsync())));
         }
         let (head, body) = response.into_parts();
         let body = body.collect().await?.to_bytes();
-        let order = hook.after(&call, &Answer { status, body: body.clone() }).await;
-        Ok(ordered(order)?.unwrap_or_else(|| Response::from_parts(head, full(body))))
+        let action = hook.after(&call, &Answer { status, body: body.clone() }).await;
+        Ok(applied(action)?.unwrap_or_else(|| Response::from_parts(head, full(body))))
     });
     work.await.map_err(io::Error::other)?
 }
 
 /// The response instead of the upstream's; an error closes the connection.
-fn ordered(order: Order) -> io::Result<Option<Response<Streamed>>> {
-    match order {
-        Order::Pass => Ok(None),
-        Order::Drop => Err(io::Error::other("dropped on purpose")),
-        Order::Refuse(code) => {
+fn applied(action: HookAction) -> io::Result<Option<Response<Streamed>>> {
+    match action {
+        HookAction::Pass => Ok(None),
+        HookAction::Drop => Err(io::Error::other("dropped on purpose")),
+        HookAction::Refuse(code) => {
             let reason = match code {
                 409 => "Conflict",
                 410 => "Expired",
@@ -177,13 +177,13 @@ fn full(body: Bytes) -> Streamed {
     Full::from(body).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// A stream that can be broken.
-struct Cuttable {
+/// A body whose stream can be broken.
+struct BreakableBody {
     body: Streamed,
     cut: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-impl Cuttable {
+impl BreakableBody {
     fn new(body: Streamed, mut cut: watch::Receiver<u64>) -> Self {
         cut.mark_unchanged();
         let cut = async move {
@@ -195,7 +195,7 @@ impl Cuttable {
     }
 }
 
-impl Body for Cuttable {
+impl Body for BreakableBody {
     type Data = Bytes;
     type Error = io::Error;
 

@@ -2,6 +2,18 @@
 
 use super::{Calls, Listed};
 
+/// TCP on port 80, from and to everywhere.
+const PORT_80: &str = "GroupId=$sg-B IpPermissions.1.IpProtocol=tcp IpPermissions.1.FromPort=80 \
+     IpPermissions.1.ToPort=80 IpPermissions.1.IpRanges.1.CidrIp=0.0.0.0/0";
+
+/// The same with a description.
+const DESCRIBED_PORT_80: &str = "GroupId=$sg-B IpPermissions.1.IpProtocol=tcp IpPermissions.1.FromPort=80 \
+     IpPermissions.1.ToPort=80 IpPermissions.1.IpRanges.1.CidrIp=0.0.0.0/0 \
+     IpPermissions.1.IpRanges.1.Description=all";
+
+const KEY_PAIR: &str = "KeyName=mine \
+     PublicKeyMaterial=c3NoLWVkMjU1MTkgQUFBQUMzTnphQzFsWkRJMU5URTVBQUFBSUk4MUtOdmdSTEd6ckNuYm4xS3dlWCtZZ3pZR1NGN3E0TWZ5RmRzQ0xrOEEgbWU=";
+
 /// The calls of EC2.
 pub(super) const CALLS: Calls = &[
     ("CreateVpc", "CidrBlock=10.0.0.0/16"),
@@ -17,6 +29,7 @@ pub(super) const CALLS: Calls = &[
     ("MonitorInstances", "InstanceId.1=$i-A"),
     ("UnmonitorInstances", "InstanceId.1=$i-A"),
     ("MonitorInstances", "InstanceId.1=i-0123456789abcdef0"),
+    ("DescribeNetworkInterfaces", "Filter.1.Name=subnet-id Filter.1.Value.1=$subnet-A"),
     ("DescribeInstanceTypes", "InstanceType.1=t3.micro"),
     ("DescribeInstanceTypes", "InstanceType.1=nothing"),
     (
@@ -57,53 +70,15 @@ pub(super) const CALLS: Calls = &[
     ("CreateRouteTable", "VpcId=$vpc-A"),
     ("ReplaceRouteTableAssociation", "AssociationId=$rtbassoc-C RouteTableId=$rtb-C"),
     ("CreateSecurityGroup", "VpcId=$vpc-A GroupName=web GroupDescription=web"),
-    (
-        "AuthorizeSecurityGroupEgress",
-        "GroupId=$sg-B IpPermissions.1.IpProtocol=tcp IpPermissions.1.FromPort=80 \
-         IpPermissions.1.ToPort=80 IpPermissions.1.IpRanges.1.CidrIp=0.0.0.0/0",
-    ),
-    (
-        "AuthorizeSecurityGroupEgress",
-        "GroupId=$sg-B IpPermissions.1.IpProtocol=tcp IpPermissions.1.FromPort=80 \
-         IpPermissions.1.ToPort=80 IpPermissions.1.IpRanges.1.CidrIp=0.0.0.0/0",
-    ),
-    (
-        "UpdateSecurityGroupRuleDescriptionsEgress",
-        "GroupId=$sg-B IpPermissions.1.IpProtocol=tcp IpPermissions.1.FromPort=80 \
-         IpPermissions.1.ToPort=80 IpPermissions.1.IpRanges.1.CidrIp=0.0.0.0/0 \
-         IpPermissions.1.IpRanges.1.Description=all",
-    ),
-    (
-        "RevokeSecurityGroupEgress",
-        "GroupId=$sg-B IpPermissions.1.IpProtocol=tcp IpPermissions.1.FromPort=80 \
-         IpPermissions.1.ToPort=80 IpPermissions.1.IpRanges.1.CidrIp=0.0.0.0/0",
-    ),
-    (
-        "RevokeSecurityGroupEgress",
-        "GroupId=$sg-B IpPermissions.1.IpProtocol=tcp IpPermissions.1.FromPort=80 \
-         IpPermissions.1.ToPort=80 IpPermissions.1.IpRanges.1.CidrIp=0.0.0.0/0",
-    ),
-    (
-        "AuthorizeSecurityGroupIngress",
-        "GroupId=$sg-B IpPermissions.1.IpProtocol=tcp IpPermissions.1.FromPort=80 \
-         IpPermissions.1.ToPort=80 IpPermissions.1.IpRanges.1.CidrIp=0.0.0.0/0",
-    ),
-    (
-        "UpdateSecurityGroupRuleDescriptionsIngress",
-        "GroupId=$sg-B IpPermissions.1.IpProtocol=tcp IpPermissions.1.FromPort=80 \
-         IpPermissions.1.ToPort=80 IpPermissions.1.IpRanges.1.CidrIp=0.0.0.0/0 \
-         IpPermissions.1.IpRanges.1.Description=all",
-    ),
-    (
-        "ImportKeyPair",
-        "KeyName=mine \
-         PublicKeyMaterial=c3NoLWVkMjU1MTkgQUFBQUMzTnphQzFsWkRJMU5URTVBQUFBSUk4MUtOdmdSTEd6ckNuYm4xS3dlWCtZZ3pZR1NGN3E0TWZ5RmRzQ0xrOEEgbWU=",
-    ),
-    (
-        "ImportKeyPair",
-        "KeyName=mine \
-         PublicKeyMaterial=c3NoLWVkMjU1MTkgQUFBQUMzTnphQzFsWkRJMU5URTVBQUFBSUk4MUtOdmdSTEd6ckNuYm4xS3dlWCtZZ3pZR1NGN3E0TWZ5RmRzQ0xrOEEgbWU=",
-    ),
+    ("AuthorizeSecurityGroupEgress", PORT_80),
+    ("AuthorizeSecurityGroupEgress", PORT_80),
+    ("UpdateSecurityGroupRuleDescriptionsEgress", DESCRIBED_PORT_80),
+    ("RevokeSecurityGroupEgress", PORT_80),
+    ("RevokeSecurityGroupEgress", PORT_80),
+    ("AuthorizeSecurityGroupIngress", PORT_80),
+    ("UpdateSecurityGroupRuleDescriptionsIngress", DESCRIBED_PORT_80),
+    ("ImportKeyPair", KEY_PAIR),
+    ("ImportKeyPair", KEY_PAIR),
     ("ImportKeyPair", "KeyName=other PublicKeyMaterial=bm90aGluZw=="),
 ];
 

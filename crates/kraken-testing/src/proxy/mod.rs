@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use kraken_simulator::serve::ServerThread;
-use kraken_simulator::{How, When};
+use kraken_simulator::{FailureMode, FailurePoint};
 
 use script::{Fault, Script};
 
@@ -95,12 +95,12 @@ impl Proxy {
     }
 
     /// The next call of `action` (`*`: of any) fails this way; each call of this function adds one failure.
-    pub fn fail_next(&self, action: &str, when: When, how: How) {
+    pub fn fail_next(&self, action: &str, when: FailurePoint, how: FailureMode) {
         self.shared.lock().script.push(action, Fault { when, how }, Some(1));
     }
 
     /// All calls of `action` (`*`: of any) fail this way until [`Proxy::clear_failures`].
-    pub fn fail_always(&self, action: &str, when: When, how: How) {
+    pub fn fail_always(&self, action: &str, when: FailurePoint, how: FailureMode) {
         self.shared.lock().script.push(action, Fault { when, how }, None);
     }
 

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use kraken_simulator::{How, When};
+use kraken_simulator::{FailureMode, FailurePoint};
 
 /// One failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
-    pub(super) when: When,
-    pub(super) how: How,
+    pub(super) when: FailurePoint,
+    pub(super) how: FailureMode,
 }
 
 #[derive(Debug)]
@@ -51,26 +51,26 @@ impl Script {
 mod tests {
     use super::*;
 
-    fn fault(how: How) -> Fault {
-        Fault { when: When::Before, how }
+    fn fault(how: FailureMode) -> Fault {
+        Fault { when: FailurePoint::Before, how }
     }
 
     #[test]
     fn failures_are_used_once_and_in_order() {
         let mut script = Script::default();
-        script.push("A", fault(How::Drop), Some(1));
-        script.push("A", fault(How::throttled()), Some(1));
+        script.push("A", fault(FailureMode::Drop), Some(1));
+        script.push("A", fault(FailureMode::throttled()), Some(1));
         assert_eq!(script.take("B"), None);
-        assert_eq!(script.take("A"), Some(fault(How::Drop)));
+        assert_eq!(script.take("A"), Some(fault(FailureMode::Drop)));
         assert_eq!(script.pending(), 1);
-        assert_eq!(script.take("A"), Some(fault(How::throttled())));
+        assert_eq!(script.take("A"), Some(fault(FailureMode::throttled())));
         assert_eq!(script.take("A"), None);
     }
 
     #[test]
     fn a_permanent_failure_of_any_action_is_kept() {
         let mut script = Script::default();
-        script.push("*", fault(How::Drop), None);
+        script.push("*", fault(FailureMode::Drop), None);
         assert!(script.take("A").is_some() && script.take("B").is_some());
         assert_eq!(script.pending(), 0);
     }

@@ -12,7 +12,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use kraken_simulator::serve::serve;
-use kraken_simulator::{How, When};
+use kraken_simulator::{FailureMode, FailurePoint};
 use tokio::sync::oneshot;
 
 use super::script::Fault;
@@ -58,26 +58,26 @@ async fn answer(
         shared.lock().journal.push(call);
     };
 
-    if let Some(Fault { when: When::Before, how }) = &fault {
+    if let Some(Fault { when: FailurePoint::Before, how }) = &fault {
         match how {
-            How::Error { status, code, message } => {
+            FailureMode::Error { status, code, message } => {
                 note(Some(*status));
                 return Ok(error(*status, code, message));
             }
-            How::Drop => {
+            FailureMode::Drop => {
                 note(None);
                 return Err(io::Error::other("dropped by the script"));
             }
-            How::Delay(delay) => tokio::time::sleep(*delay).await,
+            FailureMode::Delay(delay) => tokio::time::sleep(*delay).await,
         }
     }
     let response = forward(head, body, client, upstream).await;
     note(Some(response.status().as_u16()));
-    if let Some(Fault { when: When::After, how }) = &fault {
+    if let Some(Fault { when: FailurePoint::After, how }) = &fault {
         match how {
-            How::Error { status, code, message } => return Ok(error(*status, code, message)),
-            How::Drop => return Err(io::Error::other("dropped by the script")),
-            How::Delay(delay) => tokio::time::sleep(*delay).await,
+            FailureMode::Error { status, code, message } => return Ok(error(*status, code, message)),
+            FailureMode::Drop => return Err(io::Error::other("dropped by the script")),
+            FailureMode::Delay(delay) => tokio::time::sleep(*delay).await,
         }
     }
     Ok(response)

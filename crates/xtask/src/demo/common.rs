@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::show;
 use crate::board::{Board, View};
-use crate::elapsed::Entered;
+use crate::elapsed::CommandStart;
 use crate::ui;
 
 pub(super) const NAMESPACE: &str = "default";
@@ -49,7 +49,7 @@ impl<'env> Demo<'env> {
     }
 
     /// Waits until a resource is Ready, and prints the time since the command was entered.
-    pub(super) async fn first_ready(&mut self, entered: Entered) -> Result<()> {
+    pub(super) async fn first_ready(&mut self, entered: CommandStart) -> Result<()> {
         self.board
             .wait("the first resource to become Ready", self.deadline, |views| {
                 views.iter().any(View::is_ready)

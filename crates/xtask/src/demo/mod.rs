@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use kraken_testing::{Environment, EnvironmentOptions, Suite};
 use tokio::task::JoinSet;
 
-use crate::elapsed::Entered;
+use crate::elapsed::CommandStart;
 use crate::signals::Stop;
 use crate::{cargo, stage, ui};
 use on_node::OnNode;
@@ -25,7 +25,7 @@ const QUICKSTART: [&str; 2] = ["hub", "aws-ec2-instance"];
 
 /// The demo and its options.
 #[derive(Args)]
-pub(crate) struct Choice {
+pub(crate) struct DemoArgs {
     /// The samples to apply.
     #[arg(value_enum, default_value = "quickstart")]
     samples: Samples,
@@ -49,36 +49,36 @@ enum Samples {
 }
 
 /// Starts the environment, runs the demo, and then either keeps running until Ctrl-C or (`once`) exits.
-pub(crate) async fn run(stop: &mut Stop, choice: Choice, entered: Entered) -> Result<()> {
-    if choice.node {
-        let demo = stop.race(OnNode::begin(choice.timeout)).await?;
+pub(crate) async fn run(stop: &mut Stop, args: DemoArgs, entered: CommandStart) -> Result<()> {
+    if args.node {
+        let demo = stop.race(OnNode::begin(args.timeout)).await?;
         stop.race(demo.create()).await?;
         stop.race(demo.move_port()).await?;
-        pause(stop, &choice, || demo.print_next_steps()).await;
+        pause(stop, &args, || demo.print_next_steps()).await;
         stop.race(demo.delete()).await?;
         done(entered);
         return Ok(());
     }
-    match choice.samples {
+    match args.samples {
         Samples::Quickstart => {
             let environment = stop.race(set_up(Some(&QUICKSTART))).await?;
             let others = build_others();
-            let mut demo = stop.race(Quickstart::begin(&environment, choice.timeout)).await?;
+            let mut demo = stop.race(Quickstart::begin(&environment, args.timeout)).await?;
             stop.race(demo.reject()).await?;
             stop.race(demo.create(entered)).await?;
             stop.race(demo.add_missing_key()).await?;
             stop.race(demo.scale()).await?;
             stop.race(demo.results()).await?;
             let _others = stop.race(start_others(others, &environment)).await?;
-            pause(stop, &choice, || show::print_next_steps(&environment)).await;
+            pause(stop, &args, || show::print_next_steps(&environment)).await;
             stop.race(demo.delete()).await?;
         }
         Samples::WebTier => {
             let environment = stop.race(set_up(None)).await?;
-            let mut demo = stop.race(WebTier::begin(&environment, choice.timeout)).await?;
+            let mut demo = stop.race(WebTier::begin(&environment, args.timeout)).await?;
             stop.race(demo.create(entered)).await?;
             stop.race(demo.move_port()).await?;
-            pause(stop, &choice, || show::what_to_try_with_the_tier(&environment)).await;
+            pause(stop, &args, || show::what_to_try_with_the_tier(&environment)).await;
             stop.race(demo.delete()).await?;
         }
     }
@@ -86,7 +86,7 @@ pub(crate) async fn run(stop: &mut Stop, choice: Choice, entered: Entered) -> Re
     Ok(())
 }
 
-fn done(entered: Entered) {
+fn done(entered: CommandStart) {
     ui::headline("Done");
     println!(
         "All resources were created, changed and deleted as expected. The command was entered {} ago.",
@@ -95,8 +95,8 @@ fn done(entered: Entered) {
 }
 
 /// Keeps running until Ctrl-C, unless `once` is set.
-async fn pause(stop: &mut Stop, choice: &Choice, print: impl FnOnce()) {
-    if !choice.once {
+async fn pause(stop: &mut Stop, args: &DemoArgs, print: impl FnOnce()) {
+    if !args.once {
         print();
         stop.requested().await;
         println!();

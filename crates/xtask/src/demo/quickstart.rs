@@ -10,7 +10,7 @@ use kube::api::Api;
 use super::common::{Demo, NAMESPACE};
 use super::show;
 use crate::board::View;
-use crate::elapsed::Entered;
+use crate::elapsed::CommandStart;
 use crate::ui;
 
 const SAMPLES: &str = "config/samples/quickstart";
@@ -70,7 +70,7 @@ impl<'env> Quickstart<'env> {
     }
 
     /// All resources become Ready except the one with a missing dependency, which reports it.
-    pub(super) async fn create(&mut self, entered: Entered) -> Result<()> {
+    pub(super) async fn create(&mut self, entered: CommandStart) -> Result<()> {
         ui::headline(&format!("Applying {SAMPLES}"));
         manifests::apply(&self.demo.client, &self.demo.samples, NAMESPACE).await?;
         self.demo.first_ready(entered).await?;

@@ -9,7 +9,7 @@ use kube::api::Api;
 
 use super::common::{Demo, NAMESPACE};
 use super::show;
-use crate::elapsed::Entered;
+use crate::elapsed::CommandStart;
 use crate::ui;
 
 const SAMPLES: &str = "config/samples/web-tier";
@@ -31,7 +31,7 @@ impl<'env> WebTier<'env> {
     }
 
     /// Everything is applied, the last first, and becomes Ready.
-    pub(super) async fn create(&mut self, entered: Entered) -> Result<()> {
+    pub(super) async fn create(&mut self, entered: CommandStart) -> Result<()> {
         ui::headline(&format!("Applying {SAMPLES}, in reverse order of the references"));
         manifests::apply(&self.demo.client, &self.demo.samples, NAMESPACE).await?;
         self.demo.first_ready(entered).await?;

@@ -23,7 +23,7 @@ const KUBECONFIG: &str = "KUBECONFIG";
 
 /// The runs.
 #[derive(clap::Args, Debug)]
-pub(crate) struct Choice {
+pub(crate) struct E2eArgs {
     /// Only this installation method.
     #[arg(long, value_enum)]
     install: Option<Method>,
@@ -69,27 +69,27 @@ enum Failure {
     NotUninstalled(anyhow::Error),
 }
 
-pub(crate) async fn run(choice: Choice) -> Result<ExitCode> {
-    if choice.missing {
+pub(crate) async fn run(args: E2eArgs) -> Result<ExitCode> {
+    if args.missing {
         println!("{}", requirements::missing_packages().join(" "));
         return Ok(ExitCode::SUCCESS);
     }
     let own = std::env::var_os(KUBECONFIG).is_none_or(|value| value.is_empty());
-    if own && !choice.no_build {
+    if own && !args.no_build {
         node::prepare().await?;
     }
-    let previous = match &choice.upgrade_from {
-        Some(commit) => Some(upgrade::prepare(commit, choice.no_build).await?),
+    let previous = match &args.upgrade_from {
+        Some(commit) => Some(upgrade::prepare(commit, args.no_build).await?),
         None => None,
     };
     ui::step("helm (built from source the first time, then cached)", packaging::ensure_helm()).await?;
     ui::step("building the tests", build()).await?;
     let site = site(own, previous.as_ref()).await?;
-    let mut methods = chosen(choice.install, previous.is_some()).into_iter();
+    let mut methods = chosen(args.install, previous.is_some()).into_iter();
     let mut failed = Vec::new();
     for method in methods.by_ref() {
         ui::headline(&format!("Installation with {method:?}"));
-        match run_method(&site, method, choice.test.as_deref(), previous.as_ref()).await {
+        match run_method(&site, method, args.test.as_deref(), previous.as_ref()).await {
             Ok(()) => {}
             Err(Failure::Failed(error)) => {
                 eprintln!("error: {error:#}");

@@ -20,7 +20,7 @@ const KIBIBYTE: u64 = 1024;
 
 /// The images to build, and their options.
 #[derive(clap::Args, Debug, Clone)]
-pub(crate) struct Choice {
+pub(crate) struct ImageArgs {
     /// The controllers, by their folder under controllers/. Default: all.
     controllers: Vec<String>,
     /// The build profile: `release`, or `dev` for a quick build.
@@ -35,7 +35,7 @@ pub(crate) struct Choice {
 }
 
 /// Images of one checkout.
-pub(crate) struct Order {
+pub(crate) struct ImageBuild {
     pub(crate) root: PathBuf,
     pub(crate) controllers: Vec<String>,
     pub(crate) profile: Profile,
@@ -48,7 +48,7 @@ pub(crate) struct Order {
 
 /// An image that was written.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct BuiltImage {
     pub(crate) name: String,
     pub(crate) controller: String,
     pub(crate) path: PathBuf,
@@ -61,13 +61,13 @@ pub(crate) struct Made {
 }
 
 /// Builds images, and prints where they are.
-pub(crate) async fn run(choice: Choice) -> Result<()> {
-    let Choice { controllers, profile, output, repository } = choice;
+pub(crate) async fn run(args: ImageArgs) -> Result<()> {
+    let ImageArgs { controllers, profile, output, repository } = args;
     let output = output.map_or_else(|| Ok(target()?.join("images")), anyhow::Ok)?;
     let root = paths::workspace_root()?;
     let controllers = chosen(controllers)?;
     let source = Source::read(&root).await?;
-    let made = make(Order { root, controllers, profile, output, repository, tag: None, source }).await?;
+    let made = make(ImageBuild { root, controllers, profile, output, repository, tag: None, source }).await?;
     let rows = made.iter().map(|image| {
         [image.name.clone(), size(image.size), image.digest.clone(), image.path.display().to_string()]
     });
@@ -92,7 +92,7 @@ pub(crate) async fn make_of_checkout(root: PathBuf, tag: &str, output: PathBuf) 
 async fn for_tests(root: PathBuf, tag: Option<String>, output: PathBuf) -> Result<()> {
     let (controllers, source) = (paths::controllers()?, Source::read(&root).await?);
     let (profile, repository) = (Profile::Dev, String::new());
-    make(Order { root, controllers, profile, output, repository, tag, source }).await.map(drop)
+    make(ImageBuild { root, controllers, profile, output, repository, tag, source }).await.map(drop)
 }
 
 /// The folder of [`make_for_tests`].
@@ -100,8 +100,8 @@ pub(crate) fn folder_for_tests() -> Result<PathBuf> {
     Ok(target()?.join("images/dev"))
 }
 
-pub(crate) async fn make(order: Order) -> Result<Vec<Made>> {
-    let Order { root, controllers, profile, output, repository, tag, source } = order;
+pub(crate) async fn make(build: ImageBuild) -> Result<Vec<BuiltImage>> {
+    let ImageBuild { root, controllers, profile, output, repository, tag, source } = build;
     let what = format!("building {} with static linking", controllers.join(", "));
     let folder = ui::step(&what, build::build(&root, &controllers, profile, &source)).await?;
     fs::create_dir_all(&output).with_context(|| format!("cannot create {}", output.display()))?;
@@ -123,7 +123,7 @@ pub(crate) async fn make(order: Order) -> Result<Vec<Made>> {
         let written = tokio::task::spawn_blocking(move || {
             let written = image.write(&path)?;
             let (name, digest, size) = (image.name, written.digest, written.size);
-            Ok(Made { name, controller, path, digest, size, program, sbom })
+            Ok(BuiltImage { name, controller, path, digest, size, program, sbom })
         });
         made.push(ui::step(&what, async { written.await.context("the image was not written")? }).await?);
     }

@@ -11,14 +11,14 @@ use sha2::{Digest as _, Sha256};
 pub(super) const FILE: &str = "SHA256SUMS";
 
 #[derive(Debug)]
-pub(super) struct Sum {
+pub(super) struct Checksum {
     pub(super) file: String,
     pub(super) digest: String,
     pub(super) size: u64,
 }
 
 /// Writes the checksums of these files of the folder, sorted by name.
-pub(super) fn write(folder: &Path, files: &[String]) -> Result<Vec<Sum>> {
+pub(super) fn write(folder: &Path, files: &[String]) -> Result<Vec<Checksum>> {
     let mut files = files.to_vec();
     files.sort();
     let sums = files.into_iter().map(|file| sum(folder, file)).collect::<Result<Vec<_>>>()?;
@@ -26,16 +26,16 @@ pub(super) fn write(folder: &Path, files: &[String]) -> Result<Vec<Sum>> {
     Ok(sums)
 }
 
-fn sum(folder: &Path, file: String) -> Result<Sum> {
+fn sum(folder: &Path, file: String) -> Result<Checksum> {
     let path = folder.join(&file);
     let mut hash = Sha256::new();
     let size = File::open(&path)
         .and_then(|mut contents| io::copy(&mut contents, &mut hash))
         .with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(Sum { file, digest: hex::encode(hash.finalize()), size })
+    Ok(Checksum { file, digest: hex::encode(hash.finalize()), size })
 }
 
-fn text(sums: &[Sum]) -> String {
+fn text(sums: &[Checksum]) -> String {
     sums.iter().flat_map(|sum| [&sum.digest, "  ", &sum.file, "\n"]).collect()
 }
 

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use kraken_testing::paths;
 
-use crate::image::{self, Made, Order, Profile, Source};
+use crate::image::{self, BuiltImage, ImageBuild, Profile, Source};
 use crate::ui;
 
 /// What to build, and how.
 #[derive(clap::Args, Debug, Clone)]
-pub(crate) struct Choice {
+pub(crate) struct ReleaseArgs {
     /// The output folder. Files in it that belong to an earlier run are replaced.
     #[arg(long, default_value = "dist")]
     out: PathBuf,
@@ -38,40 +38,40 @@ pub(crate) struct Choice {
     verify: Option<verify::Scope>,
 }
 
-pub(crate) async fn run(choice: Choice) -> Result<()> {
+pub(crate) async fn run(args: ReleaseArgs) -> Result<()> {
     let root = paths::workspace_root()?;
     let mut source = Source::read(&root).await?;
-    if let Some(scope) = choice.verify {
+    if let Some(scope) = args.verify {
         return verify::run(&root, scope, &source).await;
     }
-    if source.is_dirty() && !choice.allow_dirty {
+    if source.is_dirty() && !args.allow_dirty {
         bail!(
             "there are uncommitted changes: commit them, or pass --allow-dirty for a release that is not published"
         );
     }
-    if let Some(version) = &choice.version {
+    if let Some(version) = &args.version {
         check_version(version, &source.version)?;
         source.version.clone_from(version);
     }
     let workspace_version = env!("CARGO_PKG_VERSION");
     let (version, time) = (source.version.clone(), source.time);
-    let out = &choice.out;
+    let out = &args.out;
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     let images = tempfile::tempdir_in(out).context("cannot create a temporary folder")?;
-    let order = Order {
+    let build = ImageBuild {
         root: root.clone(),
         controllers: paths::controllers()?,
-        profile: choice.profile,
+        profile: args.profile,
         output: images.path().to_owned(),
-        repository: choice.repository.clone(),
+        repository: args.repository.clone(),
         tag: None,
         source,
     };
     let mut files = Vec::new();
-    for made in image::make(order).await? {
+    for made in image::make(build).await? {
         files.extend(artifacts(out, &made, &version)?);
     }
-    let rewrite = manifests::Images { from: workspace_version, repository: &choice.repository, to: &version };
+    let rewrite = manifests::Images { from: workspace_version, repository: &args.repository, to: &version };
     files.extend(ui::step("rendering the manifests", manifests::write(&root, out, &rewrite)).await?);
     let charts = charts::write(&root, out, &rewrite, time);
     files.extend(ui::step("packaging the charts", charts).await?);
@@ -84,7 +84,7 @@ pub(crate) async fn run(choice: Choice) -> Result<()> {
 }
 
 /// The binary, image and SBOM of a controller; returns their names.
-fn artifacts(out: &Path, made: &Made, version: &str) -> Result<Vec<String>> {
+fn artifacts(out: &Path, made: &BuiltImage, version: &str) -> Result<Vec<String>> {
     let name = format!("kraken-{}-{version}-linux-{}", made.controller, kraken_testing::oci::architecture());
     let (image, sbom) = (format!("{name}.oci.tar"), format!("{name}.cdx.json"));
     let write = || {

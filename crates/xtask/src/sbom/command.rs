@@ -15,7 +15,7 @@ const DATE: &str = "KRAKEN_BUILD_DATE";
 
 /// The binary and the file to write.
 #[derive(clap::Args, Debug)]
-pub(crate) struct Choice {
+pub(crate) struct SbomArgs {
     /// The controller, by its folder under controllers/.
     controller: String,
     /// The binary.
@@ -26,8 +26,8 @@ pub(crate) struct Choice {
     output: PathBuf,
 }
 
-pub(crate) async fn run(choice: Choice) -> Result<()> {
-    let Choice { controller, binary, output } = choice;
+pub(crate) async fn run(args: SbomArgs) -> Result<()> {
+    let SbomArgs { controller, binary, output } = args;
     let all = paths::controllers()?;
     ensure!(
         all.contains(&controller),

@@ -19,7 +19,7 @@ use crate::cargo;
 use crate::image::Source;
 use tree::{Crate, Id, Tree};
 
-pub(crate) use command::{Choice, run};
+pub(crate) use command::{SbomArgs, run};
 
 /// The input for the SBOMs of a checkout.
 #[derive(Debug)]

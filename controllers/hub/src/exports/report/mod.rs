@@ -22,13 +22,13 @@ pub(crate) enum Outcome {
     /// The target has this number of entries.
     Exported(usize),
     /// Entries have no value; what happens to the target in the meantime.
-    Waiting(String, Kept),
+    Waiting(String, TargetState),
     /// The spec is invalid; the exported target is not changed.
     Invalid(String),
     /// The target is not owned by this export: the object, and its owner as a phrase.
     NotOwned(String, String),
     /// The old target is being deleted; its deletion triggers a reconcile.
-    Leaving,
+    Terminating,
     /// A value could not be read; the exported target is not changed.
     Unreadable(String),
     /// The target could not be written.
@@ -37,20 +37,20 @@ pub(crate) enum Outcome {
     NotRestarted(String),
 }
 
-/// Whether the target is kept without values.
+/// The target while entries have no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum TargetState {
     /// It does not exist.
-    No,
-    /// It is deleted unless the values are available again soon.
-    ForAWhile,
+    Absent,
+    /// It is deleted at the end of the grace period, unless the values are available again.
+    Expiring,
     /// It is kept unchanged until the values are available again.
-    AsLongAsNeeded,
+    Kept,
 }
 
 /// The names of all outcomes, for the coverage table of the deterministic simulation.
 pub const OUTCOMES: [&str; 8] =
-    ["Exported", "Waiting", "Invalid", "NotOwned", "Leaving", "Unreadable", "Failed", "NotRestarted"];
+    ["Exported", "Waiting", "Invalid", "NotOwned", "Terminating", "Unreadable", "Failed", "NotRestarted"];
 
 impl Outcome {
     /// The name, one of [`OUTCOMES`].
@@ -60,7 +60,7 @@ impl Outcome {
             Self::Waiting(..) => "Waiting",
             Self::Invalid(_) => "Invalid",
             Self::NotOwned(..) => "NotOwned",
-            Self::Leaving => "Leaving",
+            Self::Terminating => "Terminating",
             Self::Unreadable(_) => "Unreadable",
             Self::Failed(_) => "Failed",
             Self::NotRestarted(_) => "NotRestarted",
@@ -74,7 +74,7 @@ impl Outcome {
             Self::Waiting(..) | Self::Unreadable(_) => Reason::WaitingForValues,
             Self::Invalid(_) => Reason::InvalidSpec,
             Self::NotOwned(..) => Reason::TargetNotOwned,
-            Self::Leaving | Self::Failed(_) | Self::NotRestarted(_) => Reason::WriteFailed,
+            Self::Terminating | Self::Failed(_) | Self::NotRestarted(_) => Reason::WriteFailed,
         }
     }
 
@@ -92,12 +92,12 @@ impl Outcome {
         let message = match self {
             Self::Exported(1) => format!("{kind} {name} has its only entry."),
             Self::Exported(entries) => format!("{kind} {name} has all {entries} entries."),
-            Self::Leaving => format!("{kind} {name} is being deleted; it will be recreated afterwards"),
+            Self::Terminating => format!("{kind} {name} is being deleted; it will be recreated afterwards"),
             Self::NotOwned(named, owner) => format!("{named} exists and {owner}; it is not changed"),
             Self::Unreadable(why) | Self::Failed(why) | Self::NotRestarted(why) => {
                 format!("{why}; retrying with backoff")
             }
-            Self::Waiting(why, Kept::AsLongAsNeeded) if is_written => {
+            Self::Waiting(why, TargetState::Kept) if is_written => {
                 format!("{why}; {kind} {name} is kept unchanged (whileWaiting: Keep)")
             }
             Self::Waiting(why, _) | Self::Invalid(why) => why.clone(),
@@ -111,7 +111,7 @@ impl Outcome {
             Self::Invalid(_) | Self::Unreadable(_) => State::Unknown,
             Self::Exported(_)
             | Self::NotOwned(..)
-            | Self::Leaving
+            | Self::Terminating
             | Self::Failed(_)
             | Self::NotRestarted(_) => State::True,
         }
@@ -121,12 +121,14 @@ impl Outcome {
     fn target(&self, target: String, before: Option<String>, is_rotated: bool) -> Option<String> {
         match self {
             Self::Exported(_) | Self::NotRestarted(_) => Some(target),
-            Self::Waiting(_, Kept::No) => None,
+            Self::Waiting(_, TargetState::Absent) => None,
             // With `rotate`, another object than the newest target.
             Self::NotOwned(..) => before.filter(|before| is_rotated && *before == target),
-            Self::Waiting(..) | Self::Invalid(_) | Self::Leaving | Self::Unreadable(_) | Self::Failed(_) => {
-                before
-            }
+            Self::Waiting(..)
+            | Self::Invalid(_)
+            | Self::Terminating
+            | Self::Unreadable(_)
+            | Self::Failed(_) => before,
         }
     }
 }
@@ -206,7 +208,7 @@ pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, progress: Progress,
         revision: progress.revision,
         rolled_out_revision: progress.rolled_out.filter(|_| *rotate && !restart.is_empty()),
     };
-    if before.is_some_and(|before| says_the_same(before, &status)) {
+    if before.is_some_and(|before| is_unchanged(before, &status)) {
         return Next::Nothing;
     }
     let is_known =
@@ -231,7 +233,7 @@ fn ready(outcome: &Outcome) -> State {
 }
 
 /// Conditions of others are not compared.
-fn says_the_same(before: &ConfigExportStatus, status: &ConfigExportStatus) -> bool {
+fn is_unchanged(before: &ConfigExportStatus, status: &ConfigExportStatus) -> bool {
     let same = |kind| conditions::get(&before.conditions, kind) == conditions::get(&status.conditions, kind);
     same(READY)
         && same(DEPENDENCIES_RESOLVED)

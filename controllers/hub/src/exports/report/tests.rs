@@ -15,7 +15,7 @@ fn export(generation: i64, status: Option<ConfigExportStatus>) -> ConfigExport {
 }
 
 fn waiting(why: &str) -> Outcome {
-    Outcome::Waiting(why.into(), Kept::No)
+    Outcome::Waiting(why.into(), TargetState::Absent)
 }
 
 fn restarted(digest: &str) -> Progress {
@@ -47,7 +47,7 @@ fn an_export_is_ready_only_when_it_is_written() {
         (waiting("x"), "WaitingForValues"),
         (Outcome::Invalid("x".into()), "InvalidSpec"),
         (Outcome::NotOwned("ConfigMap app".into(), "x".into()), "TargetNotOwned"),
-        (Outcome::Leaving, "WriteFailed"),
+        (Outcome::Terminating, "WriteFailed"),
         (Outcome::Unreadable("x".into()), "WaitingForValues"),
         (Outcome::Failed("x".into()), "WriteFailed"),
     ] {
@@ -90,12 +90,12 @@ fn a_kept_target_is_in_the_status_until_it_is_deleted() {
         ))
         .0
     };
-    assert_eq!(waits(Kept::ForAWhile).target.as_deref(), Some("ConfigMap/app"));
-    let kept = waits(Kept::AsLongAsNeeded);
+    assert_eq!(waits(TargetState::Expiring).target.as_deref(), Some("ConfigMap/app"));
+    let kept = waits(TargetState::Kept);
     assert_eq!(kept.target.as_deref(), Some("ConfigMap/app"));
     assert_eq!(ready_of(&kept).2, "x; ConfigMap app is kept unchanged (whileWaiting: Keep)");
-    assert_eq!(waits(Kept::No).target, None);
-    let never = Outcome::Waiting("x".into(), Kept::AsLongAsNeeded);
+    assert_eq!(waits(TargetState::Absent).target, None);
+    let never = Outcome::Waiting("x".into(), TargetState::Kept);
     assert_eq!(ready_of(&after(&never)).2, "x", "there is no target to keep");
 }
 
@@ -166,7 +166,8 @@ fn only_failures_are_retried_by_a_timer() {
     for outcome in [Outcome::Unreadable(String::new()), Outcome::Failed(String::new())] {
         assert_eq!(outcome.requeue(), Requeue::Backoff);
     }
-    for outcome in [Outcome::Exported(1), waiting(""), Outcome::Invalid(String::new()), Outcome::Leaving] {
+    for outcome in [Outcome::Exported(1), waiting(""), Outcome::Invalid(String::new()), Outcome::Terminating]
+    {
         assert_eq!(outcome.requeue(), Requeue::Never);
     }
 }

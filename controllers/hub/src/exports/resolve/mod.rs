@@ -118,7 +118,7 @@ pub(crate) fn resolve_content(
         ContentState::Invalid(summary(&problems))
     } else {
         match content {
-            Some(content) if problems.is_empty() => sized(content, spec.config_type),
+            Some(content) if problems.is_empty() => allowed(content, spec.config_type),
             _ => ContentState::Waiting(summary(&problems)),
         }
     };
@@ -207,7 +207,16 @@ fn text(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn sized(content: Content, config_type: ConfigType) -> ContentState {
+/// The content, if it may be written to this kind of target.
+fn allowed(content: Content, config_type: ConfigType) -> ContentState {
+    // `check` finds this by the references. The value decides too, so that a wrong list of them cannot disclose it.
+    let secret = content.0.iter().find(|(_, value)| value.is_secret());
+    if let (ConfigType::ConfigMap, Some((key, _))) = (config_type, secret) {
+        return ContentState::Invalid(format!(
+            "spec.entries: the value of key \"{}\" comes from a Secret and cannot be exported to a ConfigMap: set configType: Secret",
+            bounded(key, 64)
+        ));
+    }
     let size: usize = content.0.values().map(|value| value.expose().0.len()).sum();
     if size > MAX_CONTENT {
         return ContentState::Invalid(format!(

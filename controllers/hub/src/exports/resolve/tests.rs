@@ -131,6 +131,15 @@ fn a_value_of_a_secret_requires_a_secret_target_before_it_exists() {
 }
 
 #[test]
+fn a_value_of_a_secret_is_not_content_of_a_config_map_even_if_its_reference_was_not_found() {
+    let spec = spec("ConfigMap", json!([from_map("small"), from_secret("a")]));
+    let ContentState::Invalid(why) = resolve_content("ns", &spec, &BTreeSet::new(), &values()).state else {
+        panic!("it is exported")
+    };
+    assert!(why.contains("key \"a\" comes from a Secret"), "{why}");
+}
+
+#[test]
 fn secret_value_is_absent_from_debug_and_messages() {
     let resolved = resolved("ns", &spec("Secret", json!([from_secret("a")])), &values());
     assert!(!format!("{resolved:?}").contains("hunter22"));

@@ -15,8 +15,9 @@ use kube::{ResourceExt, api::ObjectMeta};
 
 use crate::{
     exports::{
-        Finished, Progress, announce,
+        Finished, Progress,
         decide::is_marked,
+        record_restarts,
         report::Outcome,
         resolve::{Content, target},
         restart,
@@ -178,7 +179,7 @@ pub(super) async fn follow(
     let progress = settled.last(&uid).or(Progress::of(export.status.as_ref()));
     let is_due = progress.rolled_out != Some(revision);
     let followed = workloads::follow(&cluster.manager.client, export, target, is_due).await;
-    announce(cluster, export, &followed.changed, &format!("the current target is {target}")).await;
+    record_restarts(cluster, export, &followed.changed, &format!("the current target is {target}")).await;
     if let Some(error) = followed.error {
         return Outcome::NotRestarted(error.to_string()).into();
     }

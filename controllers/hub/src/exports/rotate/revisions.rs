@@ -86,10 +86,10 @@ pub(crate) fn step(observed: Observed, is_labelled: bool, may_create: bool) -> S
     match observed {
         Observed::Absent if may_create => Step::Create,
         Observed::Foreign(owner) => Step::Refuse(owner),
-        Observed::Ours { version, matches: true, immutable: true } if is_labelled => Step::Keep(version),
-        Observed::Ours { version, matches: true, immutable: true } => Step::Label(version),
+        Observed::Owned { version, matches: true, immutable: true } if is_labelled => Step::Keep(version),
+        Observed::Owned { version, matches: true, immutable: true } => Step::Label(version),
         // Pods may still have the content of a target that is being deleted.
-        Observed::Absent | Observed::Leaving | Observed::Ours { .. } => Step::Next,
+        Observed::Absent | Observed::Terminating | Observed::Owned { .. } => Step::Next,
     }
 }
 
@@ -163,12 +163,12 @@ mod tests {
 
     #[test]
     fn a_content_has_one_target_and_a_target_one_content() {
-        let ours = |matches, immutable| Observed::Ours { version: version(), matches, immutable };
-        assert_eq!(step(ours(true, true), true, false), Step::Keep(version()));
-        assert_eq!(step(ours(true, true), false, false), Step::Label(version()));
-        assert_eq!(step(ours(false, true), true, false), Step::Next);
-        assert_eq!(step(ours(true, false), true, false), Step::Next, "its content may change");
-        assert_eq!(step(Observed::Leaving, true, true), Step::Next);
+        let owned = |matches, immutable| Observed::Owned { version: version(), matches, immutable };
+        assert_eq!(step(owned(true, true), true, false), Step::Keep(version()));
+        assert_eq!(step(owned(true, true), false, false), Step::Label(version()));
+        assert_eq!(step(owned(false, true), true, false), Step::Next);
+        assert_eq!(step(owned(true, false), true, false), Step::Next, "its content may change");
+        assert_eq!(step(Observed::Terminating, true, true), Step::Next);
         assert_eq!(step(Observed::Foreign("x".into()), true, true), Step::Refuse("x".into()));
         assert_eq!(step(Observed::Absent, true, true), Step::Create);
         assert_eq!(step(Observed::Absent, true, false), Step::Next);

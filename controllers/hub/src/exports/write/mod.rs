@@ -48,7 +48,7 @@ pub(crate) enum Done {
     /// It is not owned by this export: its owner, as a phrase.
     Foreign(String),
     /// Wait for its deletion, and recreate it.
-    Leaving,
+    Terminating,
 }
 
 /// A target in place.
@@ -170,7 +170,7 @@ impl Writer<'_> {
             (Action::Delete(version), _) => self.delete::<T>(named, version).await,
             (Action::Keep(version), _) => Ok(Done::InPlace(Placed { version, digest_key })),
             (Action::Refuse(owner), _) => Ok(Done::Foreign(owner)),
-            (Action::AwaitDeletion, _) => Ok(Done::Leaving),
+            (Action::AwaitDeletion, _) => Ok(Done::Terminating),
             (Action::None | Action::Create | Action::Update(_) | Action::Replace(_), _) => Ok(Done::Absent),
         }
     }

@@ -123,7 +123,7 @@ fn message(values: &DependentValues, unmet: &[Unmet]) -> String {
 }
 
 /// A status that the API server rejected, without its larger values, which are unmet instead.
-pub(crate) fn smaller(mut status: DependencyRequestStatus) -> DependencyRequestStatus {
+pub(crate) fn without_large_values(mut status: DependencyRequestStatus) -> DependencyRequestStatus {
     let too_large: Vec<_> = dependencies(&status.dependent_values)
         .into_iter()
         .filter(|(_, bytes)| *bytes > SMALL)

@@ -31,14 +31,14 @@ impl Index {
         // search.
         let is_needed = |edges: &Edges| {
             edges.provides.as_ref().is_some_and(|provided| {
-                edges.needs_what(provided) || self.dependents(provided).iter().any(|other| other != dependent)
+                edges.depends_on(provided) || self.dependents(provided).iter().any(|other| other != dependent)
             })
         };
         if !is_needed(before) && !is_needed(after) {
             return HashSet::default();
         }
         let needs = || before.needs.union(&after.needs).cloned();
-        let reached = cycle::reach(needs(), |named| self.sources(named, |_| true));
+        let reached = cycle::reachable_from(needs(), |named| self.sources(named, |_| true));
         let closes = |edges: &Edges| {
             let provided = edges.provides.iter().flat_map(ObjectRef::spellings);
             provided.into_iter().any(|provided| reached.contains(&provided))

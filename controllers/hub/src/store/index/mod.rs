@@ -38,7 +38,7 @@ pub(crate) struct Edges {
 }
 
 impl Edges {
-    fn needs_what(&self, provided: &ObjectRef) -> bool {
+    fn depends_on(&self, provided: &ObjectRef) -> bool {
         provided.spellings().any(|named| self.needs.contains(&named))
     }
 }

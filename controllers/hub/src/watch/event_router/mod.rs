@@ -10,7 +10,10 @@ use kraken_runtime::{
     queue::{Lane, Queue},
     watch::{Change, ObjectKey, version},
 };
-use kube::{Resource, ResourceExt, core::PartialObjectMeta};
+use kube::{
+    Resource, ResourceExt,
+    core::{PartialObjectMeta, object::HasSpec},
+};
 use parking_lot::{Mutex, RwLock};
 use tracing::warn;
 
@@ -85,6 +88,12 @@ impl EventRouter {
                     self.edges(&dependent, &requests::edges(request));
                 }
             }
+            Change::Listed(request) => {
+                if self.written.is_lost(&dependent, request.meta().resource_version.as_deref()) {
+                    self.written.forget(&dependent);
+                    self.add(&dependent);
+                }
+            }
             Change::Deleted(_) => self.gone(&dependent),
             Change::Invalid(..) => invalid(requests::KIND, change),
         }
@@ -106,6 +115,15 @@ impl EventRouter {
                     let edges = self.parsed(export).edges.clone();
                     self.edges(&dependent, &edges);
                 }
+            }
+            Change::Listed(export) => {
+                // A restored backup may have set it back to the last version that was valid.
+                self.undecodable.forget(&key);
+                if self.written.is_lost(&dependent, export.meta().resource_version.as_deref()) {
+                    self.written.forget(&dependent);
+                }
+                // Its target may be lost too. An export that is in place causes no call.
+                self.exports.add(key, Lane::Resync);
             }
             Change::Deleted(export) => {
                 self.settled.forget(&export.uid().unwrap_or_default());
@@ -142,6 +160,14 @@ impl EventRouter {
             return;
         }
         let meta = change.meta();
+        if matches!(change, Change::Listed(_)) {
+            // If it is a target, the last write of its content may be lost.
+            if let Some(export) = controlling_export(meta).filter(|_| class != Class::State) {
+                let namespace = meta.namespace.as_deref().unwrap_or_default();
+                self.exports.add(ObjectKey::new(namespace, &export.name), Lane::Resync);
+            }
+            return;
+        }
         let named = ObjectRef { class, key: ObjectKey::of(meta) };
         let is_gone = matches!(change, Change::Deleted(_));
         if class == Class::State && (is_gone || matches!(change, Change::Applied(_, None))) {
@@ -212,13 +238,16 @@ fn is_restored<K: Resource>(now: &K, before: Option<&K>) -> bool {
     before.is_some_and(|before| version(now.meta()) < version(before.meta()))
 }
 
-/// Whether only the status, or metadata of others, changed.
-fn is_only_status<K: Resource>(now: &K, before: Option<&K>) -> bool {
+/// Whether only the status, or metadata of others, changed. After a restored backup, another spec can have the same generation.
+fn is_only_status<K>(now: &K, before: Option<&K>) -> bool
+where
+    K: Resource + HasSpec<Spec: PartialEq>,
+{
     let of = |object: &K| {
         let meta = object.meta().clone();
         (meta.uid, meta.generation, meta.deletion_timestamp, meta.owner_references)
     };
-    before.is_some_and(|before| of(before) == of(now))
+    before.is_some_and(|before| of(before) == of(now) && before.spec() == now.spec())
 }
 
 fn invalid<K: Resource>(kind: &'static str, change: &Change<K>) {

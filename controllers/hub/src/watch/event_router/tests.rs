@@ -80,6 +80,22 @@ fn a_status_write_by_others_triggers_a_reconcile() {
 }
 
 #[test]
+fn an_edit_with_the_generation_and_the_status_of_a_lost_one_triggers_a_reconcile() {
+    let router = router();
+    let lost = answered(&request(1), "t2.nano");
+    router.request(&Change::Applied(Arc::new(lost.clone()), None));
+    drained(&router.requests);
+    let dependent = Dependent::Request(ObjectKey::of(lost.meta()));
+    router.written.sending(&dependent, &lost.status);
+    // A backup was restored, the request was edited, and then the answer to the lost edit was written.
+    let mut edited = lost.clone();
+    edited.spec.config_map_dependencies[0].key = "large".into();
+    assert_eq!(edited.metadata.generation, lost.metadata.generation);
+    router.request(&Change::Applied(Arc::new(edited), Some(Arc::new(lost))));
+    assert_eq!(drained(&router.requests), 1);
+}
+
+#[test]
 fn a_status_that_was_written_after_a_restored_backup_is_written_again() {
     let router = router();
     let at = |version: &str| {
@@ -94,4 +110,23 @@ fn a_status_that_was_written_after_a_restored_backup_is_written_again() {
     router.request(&Change::Applied(at("7"), Some(at("9"))));
     assert!(!router.written.is_current(&dependent, &"x", Some("7")));
     assert_eq!(drained(&router.requests), 1);
+}
+
+#[test]
+fn a_status_that_a_restored_backup_lost_before_the_watch_returned_it_is_written_again() {
+    let router = router();
+    let listed = |version: &str| {
+        let mut request = request(1);
+        request.metadata.resource_version = Some(version.into());
+        Change::Listed(Arc::new(request))
+    };
+    let dependent = Dependent::Request(ObjectKey::of(&request(1).metadata));
+    router.written.note(dependent.clone(), &"x", Some("7".into()), Some("9".into()));
+    router.request(&listed("9"));
+    assert_eq!(drained(&router.requests), 0, "the list has the write");
+    router.request(&listed("7"));
+    assert!(!router.written.is_current(&dependent, &"x", Some("7")));
+    assert_eq!(drained(&router.requests), 1);
+    router.request(&listed("7"));
+    assert_eq!(drained(&router.requests), 0, "only once");
 }

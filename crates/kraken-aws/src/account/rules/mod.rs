@@ -3,7 +3,7 @@
 use kraken_spoke::{
     Adopt, Location,
     account::Rules,
-    options::{Governed, Problem, Restricted, Taken},
+    options::{Governed, Problem, Restricted, RestrictedValue},
 };
 use sha2::{Digest, Sha256};
 
@@ -67,7 +67,7 @@ impl AccountRules {
         patterns.as_deref().map(|patterns| (rule, patterns))
     }
 
-    fn refused_value(&self, taken: &Taken) -> Option<Problem> {
+    fn refused_value(&self, taken: &RestrictedValue) -> Option<Problem> {
         let (rule, patterns) = self.patterns(taken.name).filter(|_| !taken.is_main_id)?;
         let rule = format!("spec.allow.{rule} of Account {}", self.name);
         let message = match &taken.texts {
@@ -124,12 +124,12 @@ impl Rules for AccountRules {
         &self.digest
     }
 
-    fn refused(&self, taken: &[Taken], adopt: Option<&Adopt>) -> Vec<Problem> {
+    fn refused(&self, taken: &[RestrictedValue], adopt: Option<&Adopt>) -> Vec<Problem> {
         let values = taken.iter().filter_map(|taken| self.refused_value(taken));
         values.chain(adopt.and_then(|adopt| self.refused_adoption(adopt))).collect()
     }
 
-    fn misplaced(&self, here: &Location) -> Option<String> {
+    fn location_violation(&self, here: &Location) -> Option<String> {
         let allowed = &self.allowed_account_ids;
         (!allowed.is_empty() && !allowed.contains(&here.account)).then(|| {
             format!(

@@ -102,9 +102,9 @@ fn adoption_is_limited_by_id_and_by_tags() {
 #[test]
 fn credentials_of_another_account_are_rejected() {
     let here = Location { account: "222222222222".into(), region: "eu-west-1".into() };
-    assert_eq!(rules(json!({})).misplaced(&here), None);
-    assert_eq!(rules(json!({"allowedAccountIDs": ["222222222222"]})).misplaced(&here), None);
-    let why = rules(json!({"allowedAccountIDs": ["111111111111"]})).misplaced(&here).unwrap();
+    assert_eq!(rules(json!({})).location_violation(&here), None);
+    assert_eq!(rules(json!({"allowedAccountIDs": ["222222222222"]})).location_violation(&here), None);
+    let why = rules(json!({"allowedAccountIDs": ["111111111111"]})).location_violation(&here).unwrap();
     assert!(why.contains("222222222222") && why.contains("[111111111111]"), "{why}");
 }
 

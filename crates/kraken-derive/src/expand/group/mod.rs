@@ -21,13 +21,17 @@ use crate::{
 /// The code of a group.
 pub(crate) fn group(args: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let group = Group::of(syn::parse2(args)?, syn::parse2(item)?)?;
+    let spec = spec(&group);
+    if group.args.object.is_some() {
+        let ident = &group.ident;
+        return Ok(quote! { #spec ::kraken_spoke::option_object!(#ident); });
+    }
     let desired = if group.args.choice.is_some() { choice::expand(&group) } else { fields(&group) };
     let compared = match (&group.args.observed, group.args.texts) {
         (None, _) => quote! {},
         (Some(observed), Some(())) => texts::expand(&group, observed),
         (Some(observed), None) => compare::expand(&group, observed),
     };
-    let spec = spec(&group);
     Ok(quote! { #spec #desired #compared })
 }
 

@@ -171,7 +171,30 @@ fn absent_texts_are_the_defaults() {
 }
 
 #[test]
-fn what_an_edit_does_is_said_at_the_field_with_the_group() {
+fn an_object_is_the_value_of_one_option() {
+    let code = code(
+        quote! { object, cel("has(self.a)" else "is required" at "a") },
+        quote! { #[field("aLimit", rule = LIMIT)] limit: Option<i32>, },
+    );
+    contains(
+        &code,
+        &quote! {
+            #[schemars(extend("x-kubernetes-validations" = [
+                { "rule": "has(self.a)", "message": "is required", "fieldPath": ".a" }
+            ]))]
+            pub(crate) struct CheckSpec {
+                #[serde(rename = "aLimit", skip_serializing_if = "Option::is_none")]
+                #[schemars(transform = ::kraken_aws::bounds::literal(&LIMIT))]
+                limit: Option<i32>,
+            }
+            ::kraken_spoke::option_object!(CheckSpec);
+        },
+    );
+    assert!(!code.contains("AwsGroup"), "{code}");
+}
+
+#[test]
+fn the_field_with_the_group_decides_about_an_edit() {
     let found = error(quote! {}, quote! { #[field("a", fixed)] a: Opt<i32>, });
     assert!(found.contains("`a` is in a group"), "{found}");
     let found = error(quote! {}, quote! { #[field("a")] a: Option<Inner>, });

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::dependency::Dependency;
-use crate::types::JsonType;
+use crate::json_type::JsonType;
 
 #[test]
 fn a_malformed_short_reference_is_reported_with_its_part() {

@@ -29,15 +29,16 @@ enum Task {
 }
 
 /// Collects for as long as it is polled.
-pub(super) async fn run(server: Arc<Inner>, mut pace: Pace) {
+pub(super) async fn run(server: Arc<Inner>, mut pace: Pace, changed: &(impl Fn() + Sync)) {
     let mut seen = 0;
     loop {
-        server.concerned(&mut seen).await;
+        server.wait_for_change(&mut seen).await;
         loop {
             let mut tasks = server.tasks(&server.state.lock());
             let Some(task) = pace.take(&mut tasks) else { break };
             pace.pause().await;
             server.perform(&task);
+            changed();
         }
     }
 }
@@ -58,10 +59,10 @@ impl Inner {
     }
 
     fn task_of_dependent(&self, state: &State, kind: &Arc<Kind>, object: &Object, tasks: &mut Vec<Task>) {
-        let owners = object.meta("ownerReferences").as_array().map(Vec::as_slice).unwrap_or_default();
-        if owners.is_empty() || object.is_deleting() {
+        if !object.is_owned || object.is_deleting() {
             return;
         }
+        let owners = object.meta("ownerReferences").as_array().map(Vec::as_slice).unwrap_or_default();
         let namespace = text(&object.value["metadata"], "namespace");
         let (mut absent, mut present, mut leaving) = (BTreeSet::new(), 0, BTreeSet::new());
         for owner in owners {
@@ -100,7 +101,7 @@ impl Inner {
     }
 
     /// Whether a dependent must be deleted or must forget its owner before that stops waiting for its dependents.
-    fn goes_first(&self, state: &State, dependent: &Target, owner: &Object) -> bool {
+    fn precedes_owner(&self, state: &State, dependent: &Target, owner: &Object) -> bool {
         let Some(object) = state.store.get(dependent.kind.index, &dependent.key()) else { return false };
         let mut tasks = Vec::new();
         if !object.is_deleting() && self.was_dependent(state, &dependent.kind, object, owner.uid()) {
@@ -144,7 +145,9 @@ impl Inner {
             if dependents.is_empty() {
                 tasks.push(Task::Release(target(kind, object), "orphan"));
             }
-        } else if !dependents.iter().any(|(target, blocks)| *blocks || self.goes_first(state, target, object))
+        } else if !dependents
+            .iter()
+            .any(|(target, blocks)| *blocks || self.precedes_owner(state, target, object))
         {
             tasks.push(Task::Release(target(kind, object), "foregroundDeletion"));
         }
@@ -154,7 +157,8 @@ impl Inner {
     fn dependents(&self, state: &State, uid: &str) -> Vec<(Target, bool)> {
         let mut dependents = Vec::new();
         for kind in self.kinds.iter() {
-            for object in state.store.table(kind.index).into_iter().flat_map(|table| table.objects.values()) {
+            let objects = state.store.table(kind.index).into_iter().flat_map(|table| table.objects.values());
+            for object in objects.filter(|object| object.is_owned) {
                 let owners = object.meta("ownerReferences").as_array().into_iter().flatten();
                 let mut owners = owners.filter(|owner| owner["uid"] == uid).peekable();
                 if owners.peek().is_some() {
@@ -168,7 +172,8 @@ impl Inner {
 
     fn owner(&self, state: &State, namespace: &str, owner: &Value) -> Owner {
         let (group, _) = text(owner, "apiVersion").split_once('/').unwrap_or_default();
-        let kind = self.kinds.iter().find(|kind| kind.group == group && kind.kind == text(owner, "kind"));
+        let named = text(owner, "kind");
+        let kind = self.kinds.iter().find(|kind| kind.kind == named && kind.group == group);
         let Some(kind) = kind else { return Owner::Unknown };
         let namespace = if kind.namespaced { namespace } else { "" };
         let key = Key { namespace: namespace.to_owned(), name: text(owner, "name").to_owned() };

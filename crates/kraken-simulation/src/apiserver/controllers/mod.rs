@@ -18,12 +18,17 @@ const STEP: u64 = 250;
 
 impl ApiServer {
     /// The garbage collector and the namespace controller. It never ends; drop it to stop them. `seed` determines the
-    /// duration of each step and the order of deletions.
-    pub fn run_controllers(&self, seed: u64) -> impl Future<Output = ()> + Send + use<> {
+    /// duration of each step and the order of deletions. `changed` is called after each step, before anything else happens.
+    pub fn run_controllers<F: Fn() + Send + Sync>(
+        &self,
+        seed: u64,
+        changed: F,
+    ) -> impl Future<Output = ()> + Send + use<F> {
         let inner = self.0.clone();
         async move {
             let (first, second) = (Pace::new(seed), Pace::new(seed ^ 0x5eed));
-            join(collector::run(inner.clone(), first), namespaces::run(inner, second)).await;
+            let collector = collector::run(inner.clone(), first, &changed);
+            join(collector, namespaces::run(inner, second, &changed)).await;
         }
     }
 }
@@ -56,12 +61,12 @@ impl Pace {
 
 impl Inner {
     /// Waits for a change that this controller has not observed.
-    async fn concerned(self: &Arc<Self>, seen: &mut u64) {
+    async fn wait_for_change(self: &Arc<Self>, seen: &mut u64) {
         loop {
             let notified = self.changed.notified();
-            let concerns = self.state.lock().concerns;
-            if concerns != *seen {
-                *seen = concerns;
+            let changes = self.state.lock().controller_changes;
+            if changes != *seen {
+                *seen = changes;
                 return;
             }
             notified.await;

@@ -12,12 +12,12 @@ use crate::apiserver::{Inner, delete::Options, kinds::Kind, request::Target, sel
 const RETRY: Duration = Duration::from_secs(8);
 
 /// Works for as long as it is polled.
-pub(super) async fn run(server: Arc<Inner>, mut pace: Pace) {
+pub(super) async fn run(server: Arc<Inner>, mut pace: Pace, changed: &(impl Fn() + Sync)) {
     let mut seen = 0;
     loop {
         let leaving = server.leaving();
         if leaving.is_empty() {
-            server.concerned(&mut seen).await;
+            server.wait_for_change(&mut seen).await;
             continue;
         }
         for namespace in leaving {
@@ -27,11 +27,13 @@ pub(super) async fn run(server: Arc<Inner>, mut pace: Pace) {
                 if server.is_used(&kind, &namespace) {
                     pace.pause().await;
                     server.empty(&kind, &namespace);
+                    changed();
                 }
             }
             pace.pause().await;
             server.report(&namespace);
             server.finalize(&namespace);
+            changed();
         }
         if !server.leaving().is_empty() {
             tokio::time::sleep(RETRY).await;

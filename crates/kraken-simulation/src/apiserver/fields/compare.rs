@@ -50,14 +50,14 @@ enum Mark {
 /// Compares two versions; an absent one has nothing.
 pub(super) fn compare(node: Node<'_>, before: Option<&Value>, after: Option<&Value>) -> Comparison {
     let mut below = Comparison::default();
-    walk(node, before, after, &mut below);
+    if before != after {
+        walk(node, before, after, &mut below);
+    }
     below
 }
 
+/// Compares two values that differ.
 fn walk(node: Node<'_>, before: Option<&Value>, after: Option<&Value>, below: &mut Comparison) -> Mark {
-    if before == after {
-        return Mark::Same;
-    }
     let shapes = (before.map(|value| node.shape(value)), after.map(|value| node.shape(value)));
     match shapes {
         (Some(Shape::Map), Some(Shape::Map)) => maps(node, map_of(before), map_of(after), below),
@@ -67,8 +67,8 @@ fn walk(node: Node<'_>, before: Option<&Value>, after: Option<&Value>, below: &m
         (Some(Shape::Leaf), Some(Shape::Leaf)) => return Mark::Modified,
         (before_shape, after_shape) => {
             // Only one is there, or they are not alike: each is taken apart for itself.
-            take_apart(node, before_shape, before, true, below);
-            take_apart(node, after_shape, after, false, below);
+            compare_with_nothing(node, before_shape, before, true, below);
+            compare_with_nothing(node, after_shape, after, false, below);
         }
     }
     match (before, after) {
@@ -82,7 +82,7 @@ fn walk(node: Node<'_>, before: Option<&Value>, after: Option<&Value>, below: &m
     }
 }
 
-fn take_apart(
+fn compare_with_nothing(
     node: Node<'_>,
     shape: Option<Shape<'_>>,
     value: Option<&Value>,
@@ -122,14 +122,36 @@ fn maps(
     after: Option<&Map<String, Value>>,
     below: &mut Comparison,
 ) {
-    let names: BTreeSet<&String> =
-        before.into_iter().flatten().chain(after.into_iter().flatten()).map(|(name, _)| name).collect();
-    for name in names {
-        let (left, right) = (before.and_then(|map| map.get(name)), after.and_then(|map| map.get(name)));
-        if left == right {
-            continue;
+    for (name, left) in before.into_iter().flatten() {
+        let right = after.and_then(|map| map.get(name));
+        if right != Some(left) {
+            step(node.field(name), || field(name), Some(left), right, below);
         }
-        step(node.field(name), field(name), left, right, below);
+    }
+    for (name, right) in after.into_iter().flatten() {
+        if before.is_none_or(|map| !map.contains_key(name)) {
+            step(node.field(name), || field(name), None, Some(right), below);
+        }
+    }
+}
+
+fn by_element<'v>(
+    node: Node<'_>,
+    list: &List,
+    items: Option<&'v Vec<Value>>,
+) -> BTreeMap<Element, Vec<&'v Value>> {
+    let mut all: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
+    for value in items.into_iter().flatten() {
+        all.entry(item(list, value, node)).or_default().push(value);
+    }
+    all
+}
+
+/// The item, if it occurs once: of items that occur several times, only the presence is compared.
+fn only<'v>(items: &[&'v Value]) -> Option<&'v Value> {
+    match items {
+        [one] => Some(one),
+        _ => None,
     }
 }
 
@@ -140,14 +162,7 @@ fn lists(
     after: Option<&Vec<Value>>,
     below: &mut Comparison,
 ) {
-    let index = |items: Option<&Vec<Value>>| {
-        let mut all: BTreeMap<Element, Vec<Value>> = BTreeMap::new();
-        for value in items.into_iter().flatten() {
-            all.entry(item(list, value, node)).or_default().push(value.clone());
-        }
-        all
-    };
-    let (before, after) = (index(before), index(after));
+    let (before, after) = (by_element(node, list, before), by_element(node, list, after));
     let elements: BTreeSet<&Element> = before.keys().chain(after.keys()).collect();
     let none = Vec::new();
     for element in elements {
@@ -156,35 +171,46 @@ fn lists(
             if left != right {
                 below.modified.members.insert(element.clone());
             }
-        } else if left.len() >= 2 {
-            step(node.item(), element.clone(), None, right.first(), below);
+            continue;
+        }
+        let (first, second) = (only(left), only(right));
+        if first != second {
+            step(node.item(), || element.clone(), first, second, below);
+        }
+        if left.len() >= 2 {
             below.removed.members.insert(element.clone());
         } else if right.len() >= 2 {
-            step(node.item(), element.clone(), left.first(), None, below);
             below.added.members.insert(element.clone());
-        } else {
-            step(node.item(), element.clone(), left.first(), right.first(), below);
         }
     }
 }
 
+/// Compares two values that differ, and adds their differences below the step. The step is built only if there are differences.
 fn step(
     node: Node<'_>,
-    element: Element,
+    element: impl FnOnce() -> Element,
     before: Option<&Value>,
     after: Option<&Value>,
     below: &mut Comparison,
 ) {
     let mut inner = Comparison::default();
-    match walk(node, before, after, &mut inner) {
+    let mark = walk(node, before, after, &mut inner);
+    if mark == Mark::Same && inner.is_empty() {
+        return;
+    }
+    let element = element();
+    match mark {
         Mark::Same => {}
         Mark::Added => drop(below.added.members.insert(element.clone())),
         Mark::Modified => drop(below.modified.members.insert(element.clone())),
         Mark::Removed => drop(below.removed.members.insert(element.clone())),
     }
-    below.added.put(element.clone(), inner.added);
-    below.modified.put(element.clone(), inner.modified);
-    below.removed.put(element, inner.removed);
+    let Comparison { added, modified, removed } = inner;
+    for (all, inner) in
+        [(&mut below.added, added), (&mut below.modified, modified), (&mut below.removed, removed)]
+    {
+        all.put(&element, inner);
+    }
 }
 
 /// The paths that an object has: leaves, items, and fields that the schema does not name.
@@ -197,7 +223,7 @@ pub(super) fn paths_of(node: Node<'_>, value: &Value) -> Set {
                 let (element, is_named) = element;
                 let is_leaf = matches!(node.shape(value), Shape::Leaf);
                 let is_empty_map = value.as_object().is_some_and(Map::is_empty);
-                set.put(element.clone(), paths_of(node, value));
+                set.put(&element, paths_of(node, value));
                 if is_leaf || is_empty_map || value.is_null() || !is_named {
                     set.members.insert(element);
                 }
@@ -209,7 +235,7 @@ pub(super) fn paths_of(node: Node<'_>, value: &Value) -> Set {
             for (value, element) in items.iter().zip(&elements) {
                 // Of items that are there twice only their being there is owned.
                 if elements.iter().filter(|other| *other == element).count() == 1 {
-                    set.put(element.clone(), paths_of(node.item(), value));
+                    set.put(element, paths_of(node.item(), value));
                 }
                 set.members.insert(element.clone());
             }

@@ -9,7 +9,7 @@ pub(super) type Element = String;
 
 /// The step of a field.
 pub(super) fn field(name: &str) -> Element {
-    format!("f:{name}")
+    ["f:", name].concat()
 }
 
 /// How an error names a step.

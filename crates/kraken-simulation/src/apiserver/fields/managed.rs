@@ -48,13 +48,14 @@ impl Managed {
 
     /// Whether all is the same but for the times.
     pub(in super::super) fn is_like(&self, other: &Self) -> bool {
-        let untimed = |managed: &Self| {
-            let mut entries: Vec<_> =
-                managed.0.iter().map(|entry| (entry.manager.clone(), entry.set.clone())).collect();
-            entries.sort_by(|a, b| a.0.cmp(&b.0));
-            entries
-        };
-        self == other || untimed(self) == untimed(other)
+        self == other || self.untimed() == other.untimed()
+    }
+
+    /// The entries without their times, by manager.
+    fn untimed(&self) -> Vec<(&Manager, &Set)> {
+        let mut entries: Vec<_> = self.0.iter().map(|entry| (&entry.manager, &entry.set)).collect();
+        entries.sort_by_key(|(manager, _)| *manager);
+        entries
     }
 
     /// The value in a request: `None` if it counts as absent. A list of one empty entry removes all, and so does an

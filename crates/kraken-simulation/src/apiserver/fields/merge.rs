@@ -14,7 +14,8 @@ use super::{
     typed::untyped,
 };
 use crate::apiserver::{
-    fault::{Cause, Fault, quoted},
+    cause::{Cause, quoted},
+    fault::Fault,
     schema::{List, Schema},
 };
 
@@ -89,7 +90,8 @@ pub(in super::super) fn applied(
         return Err(refused(&conflicts));
     }
     for entry in &mut after.0 {
-        entry.set = entry.set.difference(&changed).difference(&comparison.removed);
+        entry.set.subtract(&changed);
+        entry.set.subtract(&comparison.removed);
     }
     // An apply that changes nothing has no time, unless an earlier one had.
     let time = match &last {
@@ -154,8 +156,13 @@ fn pruned(node: Node<'_>, merged: Value, last: &Set, everyone: &Set) -> Value {
     };
     let without = removed(node, &merged, &last);
     // Fields with an owner are restored, and so are fields that were not applied before.
-    let kept = paths(&without).union(&everyone);
-    let without = removed(node, &merged, &all.difference(&kept));
+    let mut kept = paths(&without);
+    kept.extend(&everyone);
+    let lost = all.difference(&kept);
+    if lost.is_empty() {
+        return merged; // every field is kept, as after most applies
+    }
+    let without = removed(node, &merged, &lost);
     let gone = all.difference(&paths(&without)).intersection(&last);
     removed(node, &merged, &gone).unwrap_or_default()
 }

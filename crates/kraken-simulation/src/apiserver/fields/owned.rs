@@ -1,5 +1,7 @@
 //! What becomes of the ownership when an object is written.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use super::{
@@ -11,7 +13,7 @@ use super::{
 use crate::apiserver::schema::Schema;
 
 /// Fields without an owner.
-fn unowned() -> Set {
+static UNOWNED: LazyLock<Set> = LazyLock::new(|| {
     let mut set = Set::of(&["apiVersion", "kind", "metadata"]);
     let meta = Set::of(&[
         "name",
@@ -24,13 +26,15 @@ fn unowned() -> Set {
         "managedFields",
         "resourceVersion",
     ]);
-    set.put(super::element::field("metadata"), meta);
+    set.put(&super::element::field("metadata"), meta);
     set
-}
+});
 
 /// Without fields that have no owner or that the endpoint does not write.
 pub(super) fn own(set: &Set, ignored: &[&str]) -> Set {
-    set.without(&Set::of(ignored)).difference(&unowned())
+    let mut own = if ignored.is_empty() { set.clone() } else { set.without(&Set::of(ignored)) };
+    own.subtract(&UNOWNED);
+    own
 }
 
 /// After a write other than an apply: the writer is the only owner of the changed fields.
@@ -49,7 +53,8 @@ pub(in super::super) fn updated(
     changed.extend(&comparison.added);
     let mut after = managed.decoded();
     for entry in &mut after.0 {
-        entry.set = entry.set.difference(&changed).difference(&comparison.removed);
+        entry.set.subtract(&changed);
+        entry.set.subtract(&comparison.removed);
     }
     let gained = own(&changed, ignored);
     if !gained.is_empty() {

@@ -44,7 +44,7 @@ fn set_of(path: &[String]) -> Set {
     match path {
         [] => {}
         [last] => drop(set.members.insert(field(last))),
-        [first, rest @ ..] => set.put(field(first), set_of(rest)),
+        [first, rest @ ..] => set.put(&field(first), set_of(rest)),
     }
     set
 }

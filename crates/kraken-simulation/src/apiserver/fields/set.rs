@@ -29,17 +29,10 @@ impl Set {
     }
 
     /// Adds a set below a step.
-    pub(super) fn put(&mut self, element: Element, below: Set) {
+    pub(super) fn put(&mut self, element: &str, below: Set) {
         if !below.is_empty() {
-            self.children.insert(element, below);
+            self.children.insert(element.to_owned(), below);
         }
-    }
-
-    /// The union.
-    pub(super) fn union(&self, other: &Self) -> Self {
-        let mut all = self.clone();
-        all.extend(other);
-        all
     }
 
     /// Adds the elements of the other set.
@@ -61,7 +54,7 @@ impl Set {
         };
         for (element, below) in &self.children {
             if let Some(others) = other.children.get(element) {
-                both.put(element.clone(), below.intersection(others));
+                both.put(element, below.intersection(others));
             }
         }
         both
@@ -75,11 +68,25 @@ impl Set {
         };
         for (element, below) in &self.children {
             match other.children.get(element) {
-                Some(others) => rest.put(element.clone(), below.difference(others)),
-                None => rest.put(element.clone(), below.clone()),
+                Some(others) => rest.put(element, below.difference(others)),
+                None => rest.put(element, below.clone()),
             }
         }
         rest
+    }
+
+    /// Removes the paths of the other set: as [`Self::difference`], in place.
+    pub(super) fn subtract(&mut self, other: &Self) {
+        for element in &other.members {
+            self.members.remove(element);
+        }
+        for (element, others) in &other.children {
+            let Some(below) = self.children.get_mut(element) else { continue };
+            below.subtract(others);
+            if below.is_empty() {
+                self.children.remove(element);
+            }
+        }
     }
 
     /// As [`Self::difference`], with everything below a path of the other.
@@ -93,8 +100,8 @@ impl Set {
                 continue;
             }
             match other.children.get(element) {
-                Some(others) => rest.put(element.clone(), below.without(others)),
-                None => rest.put(element.clone(), below.clone()),
+                Some(others) => rest.put(element, below.without(others)),
+                None => rest.put(element, below.clone()),
             }
         }
         rest
@@ -107,7 +114,7 @@ impl Set {
             if element.strip_prefix("f:").is_some_and(|name| node.names(name)) {
                 all.members.insert(element.clone());
             }
-            all.put(element.clone(), below.with_named_fields(node.step(element)));
+            all.put(element, below.with_named_fields(node.step(element)));
         }
         all
     }
@@ -132,7 +139,7 @@ impl Set {
             if is_member {
                 set.members.insert(element.clone());
             }
-            set.put(element.clone(), Self::read(below));
+            set.put(element, Self::read(below));
         }
         set
     }

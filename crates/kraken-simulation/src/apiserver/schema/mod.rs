@@ -5,8 +5,11 @@
 
 mod condition;
 mod defaults;
+mod duplicates;
+mod place;
 mod prune;
 mod rules;
+mod types;
 mod validate;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -15,8 +18,10 @@ use regex::Regex;
 use serde_json::Value;
 
 pub(super) use defaults::{apply_defaults, drop_nulls};
+pub(super) use duplicates::duplicates;
+pub(super) use place::Place;
 pub(super) use prune::prune;
-pub(super) use validate::{Place, check_rules, duplicates, validate};
+pub(super) use validate::{check_rules, validate};
 
 use rules::Rule;
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Additional, Schema};
+use super::{Additional, Place, Schema};
 
 /// Prunes a whole object except its type and metadata. Returns the removed paths.
 pub(in super::super) fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
@@ -15,13 +15,13 @@ pub(in super::super) fn prune(object: &mut Value, schema: &Schema) -> Vec<String
         if matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
             return true;
         }
-        keep(name, value, schema, name, &mut removed)
+        keep(name, value, schema, &Place::Field(&Place::Root, name), &mut removed)
     });
     removed
 }
 
 /// Whether the field stays.
-fn keep(name: &str, value: &mut Value, schema: &Schema, path: &str, removed: &mut Vec<String>) -> bool {
+fn keep(name: &str, value: &mut Value, schema: &Schema, path: &Place<'_>, removed: &mut Vec<String>) -> bool {
     if let Some(property) = schema.properties.get(name) {
         below(value, Some(property), path, removed);
         return true;
@@ -30,18 +30,18 @@ fn keep(name: &str, value: &mut Value, schema: &Schema, path: &str, removed: &mu
         Some(Additional::Of(of)) => below(value, Some(of), path, removed),
         Some(Additional::Any) => below(value, None, path, removed),
         None => {
-            removed.push(path.to_owned());
+            removed.push(path.text());
             return false;
         }
     }
     true
 }
 
-fn below(value: &mut Value, schema: Option<&Schema>, path: &str, removed: &mut Vec<String>) {
+fn below(value: &mut Value, schema: Option<&Schema>, path: &Place<'_>, removed: &mut Vec<String>) {
     let preserves = schema.is_some_and(|schema| schema.preserves_unknown);
     match value {
         Value::Object(map) => map.retain(|name, value| {
-            let path = format!("{path}.{name}");
+            let path = Place::Field(path, name);
             match schema {
                 Some(schema) if preserves => {
                     if let Some(field) = schema.field(name) {
@@ -51,7 +51,7 @@ fn below(value: &mut Value, schema: Option<&Schema>, path: &str, removed: &mut V
                 }
                 Some(schema) => keep(name, value, schema, &path, removed),
                 None => {
-                    removed.push(path);
+                    removed.push(path.text());
                     false
                 }
             }
@@ -62,7 +62,7 @@ fn below(value: &mut Value, schema: Option<&Schema>, path: &str, removed: &mut V
                 return;
             }
             for (index, item) in items.iter_mut().enumerate() {
-                below(item, of, &format!("{path}[{index}]"), removed);
+                below(item, of, &Place::Item(path, index), removed);
             }
         }
         _ => {}

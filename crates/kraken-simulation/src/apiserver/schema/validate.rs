@@ -2,52 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Additional, List, Schema, Type};
+use super::{Additional, List, Place, Schema, types::wrong_type};
 use crate::apiserver::{
-    fault::{Cause, shown},
+    cause::{Cause, shown},
     go,
 };
-
-/// Where a value is. Put together as text only for an error.
-#[derive(Clone, Copy, Debug)]
-pub(in super::super) enum Place<'a> {
-    /// The object itself.
-    Root,
-    /// A field of the object that is validated by itself: errors say what is wrong inside of it.
-    Top(&'a str),
-    /// A field.
-    Field(&'a Place<'a>, &'a str),
-    /// An item of a list.
-    Item(&'a Place<'a>, usize),
-}
-
-impl Place<'_> {
-    /// As kube-apiserver writes it.
-    pub(in super::super) fn text(&self) -> String {
-        match self {
-            Self::Root => String::new(),
-            Self::Top(name) | Self::Field(Self::Root, name) => (*name).to_owned(),
-            Self::Field(parent, name) => format!("{}.{name}", parent.text()),
-            Self::Item(parent, index) => format!("{}[{index}]", parent.text()),
-        }
-    }
-
-    /// As messages say it: inside of what is validated.
-    fn inner(&self) -> String {
-        match self {
-            Self::Root | Self::Top(_) => String::new(),
-            Self::Field(Self::Root | Self::Top(_), name) => (*name).to_owned(),
-            Self::Field(parent, name) => format!("{}.{name}", parent.inner()),
-            Self::Item(parent, index) => format!("{}[{index}]", parent.inner()),
-        }
-    }
-
-    fn invalid(&self, value: &Value, why: &str) -> Cause {
-        let field = self.text();
-        let detail = format!("{} in body {why}", self.inner());
-        Cause::invalid(field, value, &detail)
-    }
-}
 
 /// Adds validation errors to `causes`. Values that an update does not change are not validated.
 pub(in super::super) fn validate(
@@ -244,125 +203,6 @@ fn count(
     if let Some(most) = most.filter(|most| size > *most) {
         let message = format!("Too many: {size}: must have at most {most} items");
         causes.push(Cause { reason: "FieldValueTooMany", message, field: place.text() });
-    }
-}
-
-/// Items of sets and of lists with keys must differ, anywhere in a value.
-pub(in super::super) fn duplicates(
-    value: &Value,
-    schema: &Schema,
-    place: &Place<'_>,
-    causes: &mut Vec<Cause>,
-) {
-    if !schema.has_keys {
-        return;
-    }
-    match value {
-        Value::Array(items) => {
-            duplicate_items(items, schema, place, causes);
-            for (index, item) in items.iter().enumerate() {
-                if let Some(of) = &schema.items {
-                    duplicates(item, of, &Place::Item(place, index), causes);
-                }
-            }
-        }
-        Value::Object(map) => {
-            for (name, value) in map {
-                if let Some(of) = schema.field(name) {
-                    duplicates(value, of, &Place::Field(place, name), causes);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-fn duplicate_items(items: &[Value], schema: &Schema, place: &Place<'_>, causes: &mut Vec<Cause>) {
-    let keys: Vec<Value> = match &schema.list {
-        Some(List::Set) => items.to_vec(),
-        Some(List::Map(names)) => {
-            let wrong = items.iter().position(|item| !item.is_null() && !item.is_object());
-            if let Some((index, item)) = wrong.and_then(|index| Some((index, items.get(index)?))) {
-                let field = Place::Item(place, index).text();
-                causes.push(Cause::invalid(field, item, "must be an object for an array of list-type map"));
-                return;
-            }
-            let key = |item: &Value| {
-                let key = |name: &String| Some((name.clone(), item.get(name)?.clone()));
-                Value::Object(names.iter().filter_map(key).collect())
-            };
-            items.iter().map(key).collect()
-        }
-        _ => return,
-    };
-    for (index, key) in keys.iter().enumerate() {
-        // Reported once, at the second occurrence.
-        if keys.get(..index).is_some_and(|before| before.iter().filter(|other| *other == key).count() == 1) {
-            let message = format!("Duplicate value: {}", shown(key));
-            let field = Place::Item(place, index).text();
-            causes.push(Cause { reason: "FieldValueDuplicate", message, field });
-        }
-    }
-}
-
-/// The expected and the actual type, if they differ.
-fn wrong_type(value: &Value, schema: &Schema) -> Option<(&'static str, &'static str)> {
-    let wanted = match schema.type_ {
-        _ if schema.int_or_string => "integer,string",
-        None => return None,
-        Some(Type::Object) => "object",
-        Some(Type::Array) => "array",
-        Some(Type::String) => "string",
-        Some(Type::Integer) => "integer",
-        Some(Type::Number) => "number",
-        Some(Type::Boolean) => "boolean",
-    };
-    if value.is_null() {
-        return (!schema.nullable).then_some((wanted, "null"));
-    }
-    let got = name_of(value);
-    // A format that is checked takes the place of the type.
-    if schema.limits.format.as_deref() == Some("date-time")
-        && !matches!(value, Value::String(_) | Value::Array(_))
-    {
-        let got = match got {
-            "integer" => "int64",
-            "number" => "double",
-            _ => "",
-        };
-        return Some(("date-time", got));
-    }
-    (!is_of_type(value, schema)).then_some((wanted, got))
-}
-
-fn is_of_type(value: &Value, schema: &Schema) -> bool {
-    if schema.int_or_string {
-        return value.is_string() || is_integer(value);
-    }
-    match schema.type_ {
-        None => true,
-        Some(Type::Object) => value.is_object(),
-        Some(Type::Array) => value.is_array(),
-        Some(Type::String) => value.is_string(),
-        Some(Type::Integer) => is_integer(value),
-        Some(Type::Number) => value.is_number(),
-        Some(Type::Boolean) => value.is_boolean(),
-    }
-}
-
-fn is_integer(value: &Value) -> bool {
-    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
-}
-
-fn name_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) if value.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 

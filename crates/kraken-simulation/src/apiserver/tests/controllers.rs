@@ -12,7 +12,7 @@ fn owned(name: &str, owner: &Value, blocks: bool) -> Value {
 }
 
 async fn after(api: &Api, time: Duration) {
-    let controllers = api.0.run_controllers(1);
+    let controllers = api.0.run_controllers(1, || {});
     tokio::select! {
         () = controllers => {}
         () = tokio::time::sleep(time) => {}

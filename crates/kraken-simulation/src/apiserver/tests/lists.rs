@@ -99,7 +99,7 @@ async fn a_list_at_version_zero_has_no_limit() {
 }
 
 #[tokio::test]
-async fn a_page_does_not_say_whether_what_follows_is_selected() {
+async fn a_page_does_not_show_whether_later_objects_are_selected() {
     let api = Api::new();
     api.post(MAPS, &json!({"metadata": {"name": "a", "labels": {"x": "y"}}}));
     api.map("b");

@@ -144,7 +144,7 @@ async fn a_scale_without_a_number_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn what_an_object_of_go_always_has_is_not_owned_before_the_first_apply() {
+async fn fields_that_go_always_writes_are_not_owned_before_the_first_apply() {
     const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
     let api = Api::new();
     let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "a"}, "spec": {"holderIdentity": "b"}});
@@ -174,7 +174,7 @@ async fn an_apply_with_a_status_that_is_not_stored_has_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn metadata_that_a_status_does_not_store_is_owned_anew_each_time() {
+async fn a_patch_of_labels_by_the_status_is_a_write_each_time() {
     let _clock = kraken_runtime::clock::simulate("2026-01-01T00:00:00Z".parse().unwrap());
     let api = Api::new();
     api.post(VPCS, &vpc("a"));

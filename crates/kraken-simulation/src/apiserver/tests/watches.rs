@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kraken_simulator::hook::{Answer, Call, Hook, Order};
+use kraken_simulator::hook::{Answer, Call, Hook, HookAction};
 use kube::api::{WatchEvent, WatchParams};
 
 use super::*;
@@ -13,12 +13,12 @@ use super::*;
 pub(super) struct Pass;
 
 impl Hook for Pass {
-    async fn before(&self, _: &Call) -> Order {
-        Order::Pass
+    async fn before(&self, _: &Call) -> HookAction {
+        HookAction::Pass
     }
 
-    async fn after(&self, _: &Call, _: &Answer) -> Order {
-        Order::Pass
+    async fn after(&self, _: &Call, _: &Answer) -> HookAction {
+        HookAction::Pass
     }
 }
 
@@ -103,15 +103,29 @@ async fn an_object_that_begins_to_match_is_added_and_one_that_ceases_is_deleted(
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_object_that_changes_between_the_values_of_a_set_is_modified() {
+    let api = Api::new();
+    let start = version(&api.map("a")).to_string();
+    let params = WatchParams::default().labels("x in (y,z)");
+    let mut events = maps(&api).watch(&params, &start).await.unwrap().boxed();
+    for value in [json!("y"), json!("z"), json!("other")] {
+        api.merge(&format!("{MAPS}/a"), &json!({"metadata": {"labels": {"x": value}}}));
+    }
+    for expected in ["added a", "modified a", "deleted a"] {
+        assert_eq!(summary(&events.try_next().await.unwrap().unwrap()), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_request_with_a_lost_response_took_effect() {
     struct Lose;
     impl Hook for Lose {
-        async fn before(&self, _: &Call) -> Order {
-            Order::Pass
+        async fn before(&self, _: &Call) -> HookAction {
+            HookAction::Pass
         }
-        async fn after(&self, call: &Call, answer: &Answer) -> Order {
+        async fn after(&self, call: &Call, answer: &Answer) -> HookAction {
             assert_eq!((call.name.as_str(), answer.status), ("POST configmaps", 201));
-            Order::Drop
+            HookAction::Drop
         }
     }
     let api = Api::new();

@@ -6,7 +6,7 @@ use kraken_simulator::hook::{Answer, Call};
 
 use super::{FullCheck, suffix, teardown};
 use crate::check::{CallingProcess, Checks};
-use crate::engine::{self, Checker, Event, FAULTS_END, View, Violation, What};
+use crate::engine::{self, Checker, Event, EventKind, FAULTS_END, View, Violation};
 use crate::oracle::Oracle;
 use crate::schedule::{Operation, Remote, Side, Tamper};
 
@@ -29,37 +29,38 @@ impl Checker for FullCheck {
     fn event(&mut self, view: &View<'_>, event: &Event) -> Vec<Violation> {
         let now = view.now;
         match &event.what {
-            What::Operation(text) => {
-                self.look(view, true);
-                // A restored backup and a deleted namespace have subsequent effects too.
-                let lasts = if text.contains("backup") || text.contains("namespace") {
-                    AFTERMATH
-                } else {
-                    Duration::ZERO
-                };
+            EventKind::Operation(text) => {
+                self.take_snapshot(view, true);
                 let checks = self.checks();
                 // What it changes is judged by what was the case until now.
-                checks.outside(now);
-                checks.fails(now, now + lasts);
+                checks.after_out_of_band(now);
+                // A restored backup and a deleted namespace have subsequent effects too.
+                if text.contains("backup") {
+                    checks.extend_faults(now, now + AFTERMATH);
+                } else if text.starts_with("delete namespace ") {
+                    checks.extend_disturbance(now, now + AFTERMATH);
+                } else {
+                    checks.extend_disturbance(now, now);
+                }
             }
-            What::Fault(text) => {
+            EventKind::Fault(text) => {
                 let same = self.faults.iter().filter(|(words, _)| words == text);
                 let lasts = same.filter_map(|(_, lasts)| *lasts).max();
                 let checks = self.checks();
                 if let Some(lasts) = lasts {
-                    checks.fails(now, now + lasts + AFTERMATH);
+                    checks.extend_faults(now, now + lasts + AFTERMATH);
                 }
             }
-            What::Call(call) => {
+            EventKind::Call(call) => {
                 let until = now + AFTERMATH;
-                let is_struck = call.struck.is_some();
+                let is_affected = call.effect.is_some();
                 let checks = self.checks();
-                if is_struck {
-                    checks.fails(now, until);
+                if is_affected {
+                    checks.extend_faults(now, until);
                 }
             }
-            What::Phase(text) if text == FAULTS_END => self.checks().heals(now, now + AFTERMATH),
-            What::Process(_) | What::Phase(_) => {
+            EventKind::Phase(text) if text == FAULTS_END => self.checks().end_faults(now, now + AFTERMATH),
+            EventKind::Process(_) | EventKind::Phase(_) => {
                 self.checks();
             }
         }
@@ -79,13 +80,13 @@ impl Checker for FullCheck {
             Side::Kube => {
                 if call.writes {
                     let may_release = call.body.windows(10).any(|part| part == b"finalizers");
-                    self.look(view, may_release);
+                    self.take_snapshot(view, may_release);
                 }
                 self.checks().after_api(view.now, &by, call, answer);
             }
             Side::Cloud => {
                 if call.writes {
-                    self.look(view, true);
+                    self.take_snapshot(view, true);
                 }
                 self.checks().after_cloud(view.now, &by, call, answer);
             }
@@ -93,29 +94,36 @@ impl Checker for FullCheck {
         self.found(view.now)
     }
 
+    fn collected(&mut self, view: &View<'_>) -> Vec<Violation> {
+        self.take_snapshot(view, false);
+        self.checks().after_collection(view.now);
+        self.found(view.now)
+    }
+
     fn pending(&mut self, view: &View<'_>) -> Vec<String> {
         let revision = view.api.revision();
         if self.is_ending {
-            self.look(view, true);
+            self.take_snapshot(view, true);
             return self.checks().left();
         }
         // It depends only on objects, and is called every second.
         if self.pending.0 != revision {
-            self.look(view, false);
+            self.take_snapshot(view, false);
             let objects = self.now.lock().objects.clone();
             let mut pending = self.checks().unsettled();
             let oracle = Oracle::of(&objects);
             pending.extend(objects.iter().flat_map(|object| oracle.wrong(object)));
+            // After a long fault, the hub writes its answer only after its backoff, of up to five minutes.
+            pending.extend(objects.iter().flat_map(|object| oracle.outdated(object)));
             self.pending = (revision, pending);
         }
         self.pending.1.clone()
     }
 
     fn settled(&mut self, view: &View<'_>) -> Vec<Violation> {
-        self.look(view, true);
+        self.take_snapshot(view, true);
         let quiet = view.settings.resync_interval;
         let checks = self.checks();
-        metrics(checks, view);
         checks.converged(view.now);
         checks.rested(view.now, quiet);
         self.found(view.now)
@@ -133,14 +141,14 @@ impl Checker for FullCheck {
     }
 
     fn emptied(&mut self, view: &View<'_>) -> Vec<Violation> {
-        self.look(view, true);
+        self.take_snapshot(view, true);
         metrics(self.checks(), view);
         self.checks().emptied(view.now);
         self.found(view.now)
     }
 }
 
-/// Everything that the processes have counted is searched for Secret values: nothing is ever taken out of metrics again.
+/// Searches the metrics of all processes for Secret values. Once, at the end, because nothing is ever removed from metrics.
 fn metrics(checks: &mut Checks, view: &View<'_>) {
     for (process, metrics) in view.metrics {
         let place = format!("a metric of {process}");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kraken_runtime::coverage::{self, Reached};
-use kraken_runtime::mutants::{self, Asked, Mutant};
+use kraken_runtime::mutants::{self, Mutant, ReachedMutants};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing::subscriber::DefaultGuard;
@@ -38,12 +38,12 @@ pub struct FullCheck {
     remotes: Vec<String>,
     leaks: logs::Leaks,
     reached: Arc<Mutex<Reached>>,
-    asked: Arc<Mutex<Asked>>,
+    reached_mutants: Arc<Mutex<ReachedMutants>>,
     /// Whether all is being deleted.
     is_ending: bool,
     /// The pending objects at a revision of the cluster.
     pending: (u64, Vec<String>),
-    told: usize,
+    reported: usize,
 }
 
 #[derive(Debug)]
@@ -78,10 +78,10 @@ impl FullCheck {
             remotes: remotes.collect(),
             leaks: logs::Leaks::default(),
             reached: Arc::default(),
-            asked: Arc::default(),
+            reached_mutants: Arc::default(),
             is_ending: false,
             pending: (0, vec![]),
-            told: 0,
+            reported: 0,
         }
     }
 
@@ -98,8 +98,8 @@ impl FullCheck {
     }
 
     /// The places of seeded bugs that the controllers will have passed when the run is over.
-    pub fn asked(&self) -> Arc<Mutex<Asked>> {
-        self.asked.clone()
+    pub fn reached_mutants(&self) -> Arc<Mutex<ReachedMutants>> {
+        self.reached_mutants.clone()
     }
 
     /// The last observed objects of the cluster, as JSON.
@@ -111,7 +111,7 @@ impl FullCheck {
     }
 
     /// Updates the state for the checks.
-    fn look(&mut self, view: &View<'_>, with_cloud: bool) {
+    fn take_snapshot(&mut self, view: &View<'_>, with_cloud: bool) {
         let mut now = self.now.lock();
         now.objects = view.api.all_objects().into();
         if with_cloud {
@@ -128,7 +128,7 @@ impl FullCheck {
         let Self { checks, now, settings, mutant, leaks, .. } = self;
         checks.get_or_insert_with(|| {
             mutants::select(*mutant);
-            mutants::take_asked();
+            mutants::take_reached();
             coverage::begin();
             let (found, guard) = logs::read();
             *leaks = found;
@@ -149,9 +149,9 @@ impl FullCheck {
         for leak in leaks {
             checks.text(at, "a log line", &leak);
         }
-        let found: Vec<Violation> = checks.violations().iter().map(as_of_world).collect();
-        let new = found.get(self.told..).unwrap_or_default().to_vec();
-        self.told = found.len();
+        let found: Vec<Violation> = checks.violations().iter().map(to_violation).collect();
+        let new = found.get(self.reported..).unwrap_or_default().to_vec();
+        self.reported = found.len();
         new
     }
 }
@@ -160,14 +160,14 @@ impl Drop for FullCheck {
     fn drop(&mut self) {
         if self.checks.is_some() {
             *self.reached.lock() = coverage::take();
-            *self.asked.lock() = mutants::take_asked();
+            *self.reached_mutants.lock() = mutants::take_reached();
             READING.set(None);
             mutants::select(None);
         }
     }
 }
 
-fn as_of_world(violation: &super::Finding) -> Violation {
+fn to_violation(violation: &super::Finding) -> Violation {
     Violation {
         at: violation.at,
         invariant: format!("{:?}", violation.class),
@@ -176,7 +176,7 @@ fn as_of_world(violation: &super::Finding) -> Violation {
 }
 
 /// What ids end with that are not at the usual place.
-fn suffix(place: &Place) -> String {
+pub(super) fn suffix(place: &Place) -> String {
     if *place == Place::default() {
         String::new()
     } else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::check::policy::intent;
+use crate::check::places::recorded_place;
 use crate::engine::{Place, View};
 use crate::generate::CANARY;
 use crate::schedule::{Controller, ObjectName, Operation, Propagation};
@@ -105,7 +105,7 @@ fn moved(objects: &[Arc<Value>]) -> Vec<Operation> {
     let mut operations = vec![];
     let mut known: BTreeSet<(String, Place)> = BTreeSet::new();
     for object in objects {
-        let Some(place) = place_of(object).filter(|place| *place != Place::default()) else { continue };
+        let Some(place) = recorded_place(object).filter(|place| *place != Place::default()) else { continue };
         let (name, account) = (name_of(object), format!("at-{}-{}", place.account, place.region));
         if known.insert((name.namespace.clone(), place.clone())) {
             operations.extend(account_at(&name.namespace, &account, &place));
@@ -139,15 +139,6 @@ fn account_at(namespace: &str, name: &str, place: &Place) -> Vec<Operation> {
         set("secret", format!("{CANARY}-secret")),
         Operation::Apply { object },
     ]
-}
-
-/// Where the objects of a resource are, according to its status or its last launch.
-fn place_of(object: &Value) -> Option<Place> {
-    let intended = intent(object).unwrap_or_default();
-    let recorded = &object["status"]["location"];
-    let place = if recorded.is_object() { recorded } else { &intended["location"] };
-    let text = |field: &str| place[field].as_str().map(ToOwned::to_owned);
-    Some(Place { account: text("account")?, region: text("region")? })
 }
 
 fn name_of(object: &Value) -> ObjectName {

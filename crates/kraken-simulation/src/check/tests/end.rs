@@ -20,7 +20,7 @@ fn at_the_end_every_resource_is_ready_or_reports_why_not() {
         let mut object = vpc(json!({}));
         status(&mut object, if reason == "Available" { "True" } else { "False" }, reason, message);
         let mut scene = Scene::of(object);
-        scene.made("vpc-1");
+        scene.created_object("vpc-1");
         scene.checks.converged(scene.now);
         assert_eq!(scene.classes(), Vec::from_iter(expected), "{reason}: {:?}", scene.checks.violations());
     }
@@ -32,37 +32,99 @@ fn at_the_end_count_and_tags_match_the_spec() {
     object["spec"]["tags"] = json!({"Team": "web"});
     status(&mut object, "True", "Available", "");
     let mut scene = Scene::of(object);
-    scene.made("vpc-1");
+    scene.created_object("vpc-1");
     scene.checks.converged(scene.now);
-    scene.is(Class::Wrong);
+    scene.has_violation(Class::Wrong);
     scene.cloud.lock().0.clear();
     scene.checks.violations.clear();
     scene.checks.converged(scene.now);
-    scene.is(Class::Wrong);
+    scene.has_violation(Class::Wrong);
 }
 
 #[test]
 fn an_orphan_is_detected_at_the_end() {
-    let mut scene = up(json!({}));
+    let mut scene = scene_with(json!({}));
     let mut bare = vpc(json!({}));
     bare["metadata"]["finalizers"] = json!([]);
     scene.set(bare);
-    scene.outside();
-    scene.pass(60);
+    scene.after_out_of_band();
+    scene.advance(60);
     scene.remove("u-1");
-    scene.outside();
+    scene.after_out_of_band();
     scene.checks.converged(scene.now);
-    scene.is(Class::Orphan);
+    scene.has_violation(Class::Orphan);
     scene.checks.emptied(scene.now);
     assert_eq!(scene.classes(), [Class::Orphan, Class::LeftBehind]);
 }
 
+/// The VPC with its deletion begun, which waits for its dependents.
+fn waiting_vpc(finalizers: &[&str]) -> Value {
+    let mut waiting = deleting_vpc();
+    waiting["metadata"]["finalizers"] = json!(finalizers);
+    waiting
+}
+
+#[test]
+fn a_finalizer_that_a_user_removed_just_before_a_deletion_that_takes_long_cannot_be_restored() {
+    for (seconds, is_fine) in [(1, true), (60, false)] {
+        let mut scene = scene_with(json!({}));
+        let mut bare = vpc(json!({}));
+        bare["metadata"]["finalizers"] = json!([]);
+        scene.set(bare);
+        scene.after_out_of_band();
+        scene.advance(seconds);
+        scene.set(waiting_vpc(&["foregroundDeletion"]));
+        scene.after_out_of_band();
+        scene.advance(60);
+        scene.remove("u-1");
+        scene.checks.after_collection(scene.now);
+        scene.checks.converged(scene.now);
+        scene.has_violation_unless(is_fine, Class::Orphan);
+    }
+}
+
+#[test]
+fn a_finalizer_that_a_user_removed_during_a_deletion_that_takes_long_cannot_be_restored() {
+    for (by_user, expected) in [(true, &[][..]), (false, &[Class::FinalizerEarly, Class::Orphan][..])] {
+        let mut scene = scene_with(json!({}));
+        scene.set(waiting_vpc(&["kraken-iac.eoinfennessy.com/external", "foregroundDeletion"]));
+        scene.after_out_of_band();
+        scene.advance(60);
+        scene.set(waiting_vpc(&["foregroundDeletion"]));
+        if by_user {
+            scene.after_out_of_band();
+        } else {
+            scene.checks.after_api(scene.now, &vpc_caller(), &patch("a", &json!({})), &ok());
+        }
+        scene.advance(60);
+        scene.remove("u-1");
+        scene.checks.after_collection(scene.now);
+        scene.checks.converged(scene.now);
+        assert_eq!(scene.classes(), expected);
+    }
+}
+
+#[test]
+fn an_object_is_gone_since_kubernetes_deleted_it() {
+    let mut scene = scene_with(json!({}));
+    let mut bare = vpc(json!({}));
+    bare["metadata"]["finalizers"] = json!([]);
+    scene.set(bare);
+    scene.after_out_of_band();
+    scene.advance(1);
+    scene.remove("u-1"); // with its owner
+    scene.checks.after_collection(scene.now);
+    scene.advance(60);
+    scene.checks.converged(scene.now);
+    scene.has_no_violation();
+}
+
 #[test]
 fn a_write_in_steady_state_is_detected() {
-    let mut scene = up(json!({}));
-    scene.pass(300);
+    let mut scene = scene_with(json!({}));
+    scene.advance(300);
     scene.checks.rested(scene.now, Duration::from_mins(1));
-    scene.is_clean();
+    scene.has_no_violation();
     for _ in 0..100 {
         scene.modify();
     }
@@ -75,8 +137,29 @@ fn a_write_in_steady_state_is_detected() {
 }
 
 #[test]
+fn calls_of_resources_that_were_deleted_recently_are_expected() {
+    for (seconds, is_fine) in [(300, true), (900, false)] {
+        let mut scene = scene_with(json!({}));
+        for uid in ["u-2", "u-3"] {
+            let mut other = vpc(json!({}));
+            other["metadata"]["uid"] = json!(uid);
+            scene.set(other);
+        }
+        scene.after_out_of_band();
+        scene.remove("u-2");
+        scene.remove("u-3");
+        scene.after_out_of_band();
+        scene.advance(seconds);
+        (0..70).for_each(|_| scene.modify());
+        scene.advance(120);
+        scene.checks.rested(scene.now, Duration::from_mins(1));
+        scene.has_violation_unless(is_fine, Class::Busy);
+    }
+}
+
+#[test]
 fn a_remaining_object_is_detected_after_all_are_deleted() {
-    let mut scene = up(json!({}));
+    let mut scene = scene_with(json!({}));
     scene.checks.emptied(scene.now);
     assert_eq!(scene.classes(), [Class::LeftBehind], "the object itself");
 }
@@ -84,13 +167,12 @@ fn a_remaining_object_is_detected_after_all_are_deleted() {
 #[test]
 fn a_remaining_resource_must_name_an_unmanaged_object() {
     for (message, is_explained) in [("it is used by vpc-9", true), ("vpc-1 has dependencies", false)] {
-        let mut deleting = vpc(json!({}));
-        deleting["metadata"]["deletionTimestamp"] = json!("now");
+        let mut deleting = deleting_vpc();
         status(&mut deleting, "False", "Deleting", message);
         let mut scene = Scene::of(vpc(json!({})));
-        scene.made("vpc-1");
+        scene.created_object("vpc-1");
         scene.object("vpc-9", &[]);
-        scene.outside();
+        scene.after_out_of_band();
         scene.set(deleting);
         scene.checks.emptied(scene.now);
         assert_eq!(scene.classes().is_empty(), is_explained, "{message}");
@@ -98,17 +180,115 @@ fn a_remaining_resource_must_name_an_unmanaged_object() {
 }
 
 #[test]
-fn a_released_object_without_tags_explains_what_it_blocks() {
-    let mut deleting = vpc(json!({}));
-    deleting["metadata"]["deletionTimestamp"] = json!("now");
-    status(&mut deleting, "False", "Deleting", "it is used by sg-9");
+fn a_remaining_subnet_must_name_the_object_in_it() {
+    let refusal = "failed to delete the subnet: The subnet 'subnet-1' has dependencies and cannot be deleted";
+    for (used, is_explained) in
+        [("; it is used by eni-1 (Interface for NAT Gateway nat-9)", true), (".", false)]
+    {
+        let mut subnet = deleting_vpc();
+        subnet["kind"] = json!("Subnet");
+        status(&mut subnet, "False", "Deleting", &format!("{refusal}{used} (DependencyViolation)"));
+        let mut scene = Scene::of(subnet);
+        scene.object("nat-9", &[]);
+        scene.cloud.lock().0.get_mut("nat-9").unwrap().kind = Kind::NatGateway;
+        scene.after_out_of_band();
+        scene.checks.emptied(scene.now);
+        assert_eq!(scene.classes().is_empty(), is_explained, "{used}");
+    }
+}
+
+#[test]
+fn a_load_balancer_is_named_by_its_interfaces() {
+    let mut deleting = deleting_vpc();
+    status(&mut deleting, "False", "Deleting", "it is used by eni-1 (ELB app/web/1)");
     let mut scene = Scene::of(vpc(json!({})));
-    scene.made("vpc-1");
-    scene.object("sg-9", &[]);
-    scene.cloud.lock().0.get_mut("sg-9").unwrap().kind = Kind::SecurityGroup;
-    scene.checks.launched.insert("sg-9".into(), "gone".into());
-    scene.outside();
+    scene.created_object("vpc-1");
+    let arn = "arn:aws:elasticloadbalancing:us-east-1:1:loadbalancer/app/web/1";
+    scene.object(arn, &[]);
+    scene.cloud.lock().0.get_mut(arn).unwrap().kind = Kind::LoadBalancer;
+    scene.after_out_of_band();
     scene.set(deleting);
     scene.checks.emptied(scene.now);
     assert_eq!(scene.classes(), []);
+}
+
+#[test]
+fn an_object_of_another_kind_with_the_owner_tags_explains_what_it_blocks() {
+    for (kind, is_fine) in [(Kind::Subnet, true), (Kind::Vpc, false)] {
+        let mut deleting = deleting_vpc();
+        status(&mut deleting, "False", "Deleting", "it is used by copy-9");
+        let mut scene = Scene::of(vpc(json!({})));
+        scene.created_object("vpc-1");
+        scene.owned_object("copy-9");
+        scene.cloud.lock().0.get_mut("copy-9").unwrap().kind = kind;
+        scene.after_out_of_band();
+        scene.set(deleting);
+        scene.checks.emptied(scene.now);
+        assert_eq!(scene.classes().is_empty(), is_fine);
+    }
+}
+
+#[test]
+fn a_released_object_without_tags_explains_what_it_blocks() {
+    let mut deleting = deleting_vpc();
+    status(&mut deleting, "False", "Deleting", "it is used by sg-9");
+    let mut scene = Scene::of(vpc(json!({})));
+    scene.created_object("vpc-1");
+    scene.object("sg-9", &[]);
+    scene.cloud.lock().0.get_mut("sg-9").unwrap().kind = Kind::SecurityGroup;
+    scene.checks.launched.insert("sg-9".into(), "gone".into());
+    scene.after_out_of_band();
+    scene.set(deleting);
+    scene.checks.emptied(scene.now);
+    assert_eq!(scene.classes(), []);
+}
+
+#[test]
+fn an_object_of_a_user_without_tags_explains_what_it_blocks() {
+    for is_implicit in [false, true] {
+        let mut deleting = deleting_vpc();
+        status(&mut deleting, "False", "Deleting", "it is used by sg-9");
+        let mut scene = Scene::of(vpc(json!({})));
+        scene.created_object("vpc-1");
+        scene.object("sg-9", &[]);
+        scene.cloud.lock().0.get_mut("sg-9").unwrap().kind = Kind::SecurityGroup;
+        scene.cloud.lock().0.get_mut("sg-9").unwrap().is_implicit = is_implicit;
+        scene.after_out_of_band();
+        scene.set(deleting);
+        scene.checks.emptied(scene.now);
+        // The default security group is deleted with its VPC.
+        assert_eq!(scene.classes().is_empty(), !is_implicit);
+    }
+}
+
+#[test]
+fn resources_whose_objects_a_user_connected_may_wait_for_each_other() {
+    let waits = "waiting until these dependents are deleted or no longer refer to this resource: vpc a";
+    let of_vpc = |reference: &str| json!({"vpcID": {"valueFrom": {"ref": reference}}});
+    for (spec, used, blocked_by, is_fine) in [
+        (json!({}), "it is used by igw-1 (InternetGateway/prod/b)", waits, true),
+        (of_vpc("VPC/other"), "it is used by igw-1", waits, true),
+        (of_vpc("VPC/a"), "it is used by igw-1", waits, false),
+        (json!({}), "it is used by igw-2", waits, false),
+        (json!({}), "it is used by igw-1", "waiting until these dependents are deleted: vpc ab", false),
+    ] {
+        let mut deleting = deleting_vpc();
+        deleting["spec"]["lifecycle"]["dependsOn"] = json!([{"kind": "InternetGateway", "name": "b"}]);
+        status(&mut deleting, "False", "Deleting", used);
+        let mut gateway = deleting_vpc();
+        gateway["kind"] = json!("InternetGateway");
+        (gateway["metadata"]["name"], gateway["metadata"]["uid"]) = (json!("b"), json!("u-2"));
+        gateway["spec"] = spec.clone();
+        status(&mut gateway, "False", "DeletionBlocked", blocked_by);
+        let mut scene = Scene::of(vpc(json!({})));
+        scene.created_object("vpc-1");
+        scene.object("igw-1", &[("uid", "u-2"), ("cluster", "c")]);
+        scene.cloud.lock().0.get_mut("igw-1").unwrap().kind = Kind::InternetGateway;
+        scene.checks.launched.insert("igw-1".into(), "u-2".into());
+        scene.set(gateway);
+        scene.after_out_of_band();
+        scene.set(deleting);
+        scene.checks.emptied(scene.now);
+        assert_eq!(scene.classes().is_empty(), is_fine, "{spec} {used} {blocked_by}");
+    }
 }

@@ -1,10 +1,14 @@
 //! Each check fails for a specific history, and only for it.
 
 mod cluster;
+mod copies;
 mod end;
+mod given;
 mod launches;
 mod objects;
 mod permission;
+mod places;
+mod scaling;
 
 use parking_lot::Mutex;
 use serde_json::json;
@@ -32,6 +36,10 @@ fn vpc_caller() -> CallingProcess {
     CallingProcess { controller: Controller::Vpc, incarnation: 1, identity, location, place }
 }
 
+fn instance_caller(incarnation: u64) -> CallingProcess {
+    CallingProcess { controller: Controller::Ec2Instance, incarnation, ..vpc_caller() }
+}
+
 fn hub_caller() -> CallingProcess {
     CallingProcess { controller: Controller::Hub, location: None, ..vpc_caller() }
 }
@@ -52,7 +60,7 @@ fn ok() -> Answer {
     Answer { status: 200, body: "".into() }
 }
 
-/// A VPC that is up: finalizer, intent, an id on record.
+/// A VPC in place: finalizer, intent, an id on record.
 fn vpc(lifecycle: Value) -> Value {
     json!({
         "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "VPC",
@@ -64,6 +72,13 @@ fn vpc(lifecycle: Value) -> Value {
         "spec": {"lifecycle": lifecycle},
         "status": {"externalIds": ["vpc-1"], "observedGeneration": 1},
     })
+}
+
+/// The VPC while it is being deleted.
+fn deleting_vpc() -> Value {
+    let mut vpc = vpc(json!({}));
+    vpc["metadata"]["deletionTimestamp"] = json!("now");
+    vpc
 }
 
 impl Scene {
@@ -84,7 +99,7 @@ impl Scene {
         let mut scene = Self { objects, cloud, checks, now: Duration::from_secs(100), version: 0 };
         scene.set(json!({"kind": "Namespace", "metadata": {"name": "kube-system", "uid": "c"}}));
         scene.set(object);
-        scene.checks.outside(scene.now);
+        scene.checks.after_out_of_band(scene.now);
         scene
     }
 
@@ -104,26 +119,27 @@ impl Scene {
 
     fn object(&self, id: &str, tags: &[(&str, &str)]) {
         let tags = tags.iter().map(|(key, value)| (format!("{}{key}", remote::PREFIX), (*value).to_owned()));
-        let remote = RemoteObject { kind: Kind::Vpc, tags: tags.collect(), alive: true, exists: true };
+        let (kind, tags) = (Kind::Vpc, tags.collect());
+        let remote = RemoteObject { kind, name: None, tags, alive: true, exists: true, is_implicit: false };
         self.cloud.lock().0.insert(id.to_owned(), remote);
     }
 
-    fn ours(&self, id: &str) {
+    fn owned_object(&self, id: &str) {
         self.object(id, &[("uid", "u-1"), ("cluster", "c")]);
     }
 
-    /// The objects that the controller created before.
-    fn made(&mut self, id: &str) {
-        self.ours(id);
+    /// An object that the controller created.
+    fn created_object(&mut self, id: &str) {
+        self.owned_object(id);
         self.cloud_call("CreateVpc", TAGS);
     }
 
-    fn pass(&mut self, seconds: u64) {
+    fn advance(&mut self, seconds: u64) {
         self.now += Duration::from_secs(seconds);
     }
 
-    fn outside(&mut self) {
-        self.checks.outside(self.now);
+    fn after_out_of_band(&mut self) {
+        self.checks.after_out_of_band(self.now);
     }
 
     /// A call of the VPC controller that has taken effect.
@@ -148,19 +164,30 @@ impl Scene {
         self.checks.violations().iter().map(|violation| violation.class).collect()
     }
 
-    fn is_clean(&self) {
+    #[track_caller]
+    fn has_no_violation(&self) {
         assert_eq!(self.checks.violations(), []);
     }
 
-    fn is(&self, class: Class) {
+    #[track_caller]
+    fn has_violation(&self, class: Class) {
         assert_eq!(self.classes(), [class], "{:?}", self.checks.violations());
+    }
+
+    #[track_caller]
+    fn has_violation_unless(&self, is_fine: bool, class: Class) {
+        if is_fine {
+            self.has_no_violation();
+        } else {
+            self.has_violation(class);
+        }
     }
 }
 
-fn up(lifecycle: Value) -> Scene {
+fn scene_with(lifecycle: Value) -> Scene {
     let mut scene = Scene::of(vpc(lifecycle));
-    scene.made("vpc-1");
-    scene.is_clean();
+    scene.created_object("vpc-1");
+    scene.has_no_violation();
     scene
 }
 

@@ -4,50 +4,73 @@ use super::*;
 
 #[test]
 fn a_second_object_of_a_uid_is_detected() {
-    let mut scene = up(json!({}));
-    scene.made("vpc-2");
-    scene.is(Class::TooMany);
+    let mut scene = scene_with(json!({}));
+    scene.created_object("vpc-2");
+    scene.has_violation(Class::TooMany);
 }
 
 #[test]
 fn a_replacement_explains_a_second_object() {
-    let mut scene = up(json!({"replace": "CreateFirst"}));
+    let mut scene = scene_with(json!({"replace": "CreateFirst"}));
     let mut replacing = vpc(json!({"replace": "CreateFirst"}));
     let intent = json!({"epoch": 1, "replacedBefore": 2, "outgoing": ["vpc-1"]});
     replacing["metadata"]["annotations"]["kraken-iac.eoinfennessy.com/intent"] = json!(intent.to_string());
     scene.set(replacing);
-    scene.made("vpc-2");
-    scene.is_clean();
-    scene.made("vpc-3");
-    scene.is(Class::TooMany);
+    scene.created_object("vpc-2");
+    scene.has_no_violation();
+    scene.created_object("vpc-3");
+    scene.has_violation(Class::TooMany);
 }
 
 #[test]
 fn a_copy_with_owner_tags_does_not_count() {
-    let mut scene = up(json!({}));
-    scene.ours("vpc-copy");
-    scene.outside();
+    let mut scene = scene_with(json!({}));
+    scene.owned_object("vpc-copy");
+    scene.after_out_of_band();
     scene.modify();
-    scene.is_clean();
+    scene.has_no_violation();
+}
+
+/// A key pair with the owner tags of the resource.
+fn key_pair(scene: &Scene, id: &str, name: &str) {
+    scene.owned_object(id);
+    let mut cloud = scene.cloud.lock();
+    let remote = cloud.0.get_mut(id).unwrap();
+    (remote.kind, remote.name) = (Kind::KeyPair, Some(name.to_owned()));
+}
+
+#[test]
+fn a_copy_of_a_key_pair_counts_if_its_name_is_on_record() {
+    for (name, is_fine) in [("copy", true), ("pair", false)] {
+        let mut resource = vpc(json!({}));
+        resource["kind"] = json!("KeyPair");
+        resource["status"]["externalIds"] = json!(["pair"]);
+        let mut scene = Scene::of(resource);
+        key_pair(&scene, "key-1", name);
+        scene.after_out_of_band();
+        key_pair(&scene, "key-2", "new");
+        scene.cloud_call("ImportKeyPair", TAGS);
+        scene.has_violation_unless(is_fine, Class::TooMany);
+    }
 }
 
 #[test]
 fn an_object_without_owner_tags_must_not_be_deleted() {
-    let mut scene = up(json!({}));
+    let mut scene = scene_with(json!({}));
     scene.object("vpc-9", &[]);
-    scene.outside();
-    scene.pass(60);
+    scene.after_out_of_band();
+    scene.advance(60);
     scene.cloud_call("DeleteVpc", "VpcId=vpc-9");
-    scene.is(Class::NotOurs);
+    scene.has_violation(Class::NotOurs);
 }
 
 #[test]
 fn an_object_of_another_owner_must_not_be_claimed() {
-    let mut scene = up(json!({}));
+    let mut scene = scene_with(json!({}));
     scene.object("vpc-8", &[("uid", "u-1"), ("cluster", "other")]);
     scene.object("vpc-9", &[("uid", "u-2"), ("cluster", "c")]);
-    scene.outside();
-    scene.pass(60);
+    scene.after_out_of_band();
+    scene.advance(60);
     scene.cloud_call("DeleteVpc", "VpcId=vpc-8");
     let tag = "Tag.1.Key=kraken-iac.eoinfennessy.com/uid&Tag.1.Value=u-1";
     scene.cloud_call("CreateTags", &format!("ResourceId.1=vpc-9&{tag}"));
@@ -60,7 +83,7 @@ fn only_adopted_or_recorded_objects_may_be_claimed() {
     for (adopt, is_fine) in [(json!({"id": "vpc-9"}), true), (json!({"id": "vpc-8"}), false)] {
         let mut scene = Scene::of(vpc(json!({"adopt": adopt})));
         scene.object("vpc-9", &[]);
-        scene.outside();
+        scene.after_out_of_band();
         scene.cloud_call("CreateTags", &format!("ResourceId.1=vpc-9&{tag}"));
         assert_eq!(scene.classes().is_empty(), is_fine);
     }
@@ -68,97 +91,184 @@ fn only_adopted_or_recorded_objects_may_be_claimed() {
 
 #[test]
 fn a_protected_object_must_not_be_deleted() {
-    let mut scene = up(json!({"protect": true}));
+    let mut scene = scene_with(json!({"protect": true}));
     scene.delete();
-    scene.is(Class::Protected);
+    scene.has_violation(Class::Protected);
+}
+
+#[test]
+fn a_protected_resource_may_be_scaled_after_a_replacement() {
+    for (max, id, is_fine) in [(0, "i-2", true), (1, "i-2", false), (0, "i-1", false)] {
+        let mut scene = replaced(max);
+        scene.cloud.lock().0.get_mut(id).unwrap().alive = false;
+        // A new process knows only the protected version.
+        let call = call("TerminateInstances", &format!("InstanceId.1={id}"));
+        scene.checks.after_cloud(scene.now, &instance_caller(2), &call, &ok());
+        scene.has_violation_unless(is_fine, Class::Protected);
+    }
+}
+
+/// An EC2Instance of which i-2 replaces i-1. It was protected since then, and has this maxCount.
+fn replaced(max: u64) -> Scene {
+    let instance = |spec: Value, intent: &Value| {
+        let mut object = vpc(json!({}));
+        object["kind"] = json!("EC2Instance");
+        object["spec"] = spec;
+        object["metadata"]["annotations"]["kraken-iac.eoinfennessy.com/intent"] = json!(intent.to_string());
+        object
+    };
+    let launch = |scene: &mut Scene, id: &str| {
+        scene.owned_object(id);
+        scene.cloud.lock().0.get_mut(id).unwrap().kind = Kind::Instance;
+        scene.checks.after_cloud(scene.now, &instance_caller(1), &call("RunInstances", TAGS), &ok());
+    };
+    let one = || json!({"maxCount": {"value": 1}});
+    let mut scene = Scene::of(instance(one(), &json!({"epoch": 1})));
+    launch(&mut scene, "i-1");
+    let replacing = json!({"epoch": 1, "replacedBefore": 2, "outgoing": ["i-1"]});
+    scene.set(instance(one(), &replacing));
+    launch(&mut scene, "i-2");
+    let scaled = json!({"maxCount": {"value": max}, "lifecycle": {"protect": true}});
+    scene.set(instance(scaled, &replacing));
+    scene.after_out_of_band();
+    scene.advance(1);
+    scene.has_no_violation();
+    scene
 }
 
 #[test]
 fn a_policy_applies_only_to_processes_that_can_know_it() {
-    let mut scene = up(json!({}));
+    let mut scene = scene_with(json!({}));
     scene.set(vpc(json!({"protect": true})));
-    scene.outside();
-    scene.pass(1);
+    scene.after_out_of_band();
+    scene.advance(1);
     scene.modify();
     scene.delete();
-    scene.is_clean();
+    scene.has_no_violation();
     // The same when the controller has shown that it knows.
-    let mut scene = up(json!({}));
+    let mut scene = scene_with(json!({}));
     scene.set(vpc(json!({"protect": true})));
-    scene.outside();
+    scene.after_out_of_band();
     scene.set(vpc(json!({"protect": true})));
     scene.write(&vpc_caller(), &json!({"metadata": {"resourceVersion": "2"}}));
     scene.delete();
-    scene.is(Class::Protected);
+    scene.has_violation(Class::Protected);
     // Or when it is long ago, and nothing failed since.
-    let mut scene = up(json!({}));
+    let mut scene = scene_with(json!({}));
     scene.set(vpc(json!({"protect": true})));
-    scene.outside();
-    scene.checks.fails(scene.now, scene.now + Duration::from_mins(1));
-    scene.pass(60);
+    scene.after_out_of_band();
+    scene.checks.extend_disturbance(scene.now, scene.now + Duration::from_mins(1));
+    scene.advance(60);
     scene.modify();
-    scene.pass(30);
+    scene.advance(30);
     scene.delete();
-    scene.is(Class::Protected);
+    scene.has_violation(Class::Protected);
 }
 
 #[test]
 fn a_retained_or_adopted_object_must_not_be_deleted() {
-    let mut scene = up(json!({"deletion": "Retain"}));
+    let mut scene = scene_with(json!({"deletion": "Retain"}));
     scene.delete();
-    scene.is(Class::Retained);
+    scene.has_violation(Class::Retained);
     let mut adopted = vpc(json!({}));
     adopted["status"]["adopted"] = json!(["vpc-1"]);
     let mut scene = Scene::of(adopted);
-    scene.made("vpc-1");
+    scene.created_object("vpc-1");
     scene.delete();
-    scene.is(Class::Retained);
+    scene.has_violation(Class::Retained);
 }
 
 #[test]
 fn an_observed_adoption_counts_without_a_record() {
     let mut scene = Scene::of(vpc(json!({"adopt": {"id": "vpc-9"}})));
     scene.object("vpc-9", &[]);
-    scene.outside();
-    scene.pass(60);
-    scene.ours("vpc-9");
+    scene.after_out_of_band();
+    scene.advance(60);
+    scene.owned_object("vpc-9");
     let owner = "ResourceId.1=vpc-9&Tag.1.Key=kraken-iac.eoinfennessy.com/uid&Tag.1.Value=u-1";
     scene.cloud_call("CreateTags", owner);
-    scene.is_clean();
-    scene.pass(60);
+    scene.has_no_violation();
+    scene.advance(60);
     scene.cloud.lock().0.get_mut("vpc-9").unwrap().alive = false;
     scene.cloud_call("DeleteVpc", "VpcId=vpc-9");
-    scene.is(Class::Retained);
+    scene.has_violation(Class::Retained);
+}
+
+/// A VPC that adopts an object of a user 20 s after its creation.
+fn adopting() -> Scene {
+    let mut scene = Scene::of(vpc(json!({"adopt": {"id": "vpc-9"}})));
+    scene.object("vpc-9", &[]);
+    scene.after_out_of_band();
+    scene.advance(20);
+    scene.owned_object("vpc-9");
+    let owner = "ResourceId.1=vpc-9&Tag.1.Key=kraken-iac.eoinfennessy.com/uid&Tag.1.Value=u-1";
+    scene.cloud_call("CreateTags", owner);
+    scene.has_no_violation();
+    scene
+}
+
+#[test]
+fn an_adopted_object_is_judged_immediately_after_an_operation() {
+    for (is_changed, classes) in [(false, vec![Class::Retained]), (true, vec![])] {
+        let mut scene = adopting();
+        scene.advance(20);
+        if is_changed {
+            // A user changed its tags after the adoption: another resource may still act on the former ones.
+            let mut cloud = scene.cloud.lock();
+            cloud.0.get_mut("vpc-9").unwrap().tags.insert("Team".into(), "web".into());
+            drop(cloud);
+        }
+        scene.after_out_of_band();
+        scene.checks.extend_disturbance(scene.now, scene.now);
+        scene.advance(1);
+        scene.cloud.lock().0.get_mut("vpc-9").unwrap().alive = false;
+        scene.cloud_call("DeleteVpc", "VpcId=vpc-9");
+        assert_eq!(scene.classes(), classes);
+    }
+}
+
+#[test]
+fn an_adopted_object_must_not_be_taken_from_its_resource() {
+    let claim = "ResourceId.1=vpc-9&Tag.1.Key=kraken-iac.eoinfennessy.com/uid&Tag.1.Value=u-2";
+    for (incarnation, is_fine) in [(1, false), (2, true)] {
+        let mut scene = adopting();
+        scene.checks.extend_disturbance(scene.now, scene.now);
+        scene.advance(1);
+        // A new process may not have observed the adoption yet.
+        let by = CallingProcess { incarnation, ..vpc_caller() };
+        scene.object("vpc-9", &[("uid", "u-2"), ("cluster", "c")]);
+        scene.checks.after_cloud(scene.now, &by, &call("CreateTags", claim), &ok());
+        scene.has_violation_unless(is_fine, Class::NotOurs);
+    }
 }
 
 #[test]
 fn a_created_object_must_not_be_released_unless_it_is_retained() {
     for (lifecycle, is_fine) in [(json!({}), false), (json!({"deletion": "Retain"}), true)] {
-        let mut scene = up(lifecycle);
+        let mut scene = scene_with(lifecycle);
         scene.object("vpc-1", &[]);
         scene.cloud_call("DeleteTags", "ResourceId.1=vpc-1&Tag.1.Key=kraken-iac.eoinfennessy.com/uid");
-        assert_eq!(scene.classes().is_empty(), is_fine);
-        assert!(is_fine || scene.classes() == [Class::Released]);
+        scene.has_violation_unless(is_fine, Class::Released);
     }
 }
 
 #[test]
 fn a_paused_resource_must_not_be_changed_or_created() {
     let mut scene = Scene::of(vpc(json!({"paused": true})));
-    scene.made("vpc-1");
-    scene.is(Class::Paused);
+    scene.created_object("vpc-1");
+    scene.has_violation(Class::Paused);
     scene.modify();
     assert_eq!(scene.classes().len(), 2);
 }
 
 #[test]
 fn a_new_process_does_not_know_older_versions() {
-    let mut scene = up(json!({}));
+    let mut scene = scene_with(json!({}));
     scene.set(vpc(json!({"protect": true})));
-    scene.outside();
-    scene.pass(1);
+    scene.after_out_of_band();
+    scene.advance(1);
     let by = CallingProcess { incarnation: 2, ..vpc_caller() };
     scene.cloud.lock().0.get_mut("vpc-1").unwrap().alive = false;
     scene.checks.after_cloud(scene.now, &by, &call("DeleteVpc", "VpcId=vpc-1"), &ok());
-    scene.is(Class::Protected);
+    scene.has_violation(Class::Protected);
 }

@@ -11,15 +11,14 @@ fn an_approval_is_not_valid_for_a_plan_that_a_client_stored_under_its_hash() {
         object
     };
     for (stored, is_fine) in [("t", true), ("other", false)] {
-        let mut scene = up(json!({}));
+        let mut scene = scene_with(json!({}));
         scene.set(planned("t"));
         scene.write(&vpc_caller(), &json!({"metadata": {"resourceVersion": "1"}}));
         scene.set(planned(stored));
-        scene.outside();
-        scene.pass(60);
+        scene.after_out_of_band();
+        scene.advance(60);
         scene.modify();
-        assert_eq!(scene.classes().is_empty(), is_fine, "{stored}");
-        assert!(is_fine || scene.classes() == [Class::Unapproved]);
+        scene.has_violation_unless(is_fine, Class::Unapproved);
     }
 }
 
@@ -31,15 +30,51 @@ fn drift_that_is_only_reported_must_not_be_reverted() {
         object
     };
     let mut scene = Scene::of(placed(1));
-    scene.made("vpc-1");
+    scene.created_object("vpc-1");
     scene.checks.violations.clear(); // it was made before
     scene.modify();
-    scene.is(Class::Reported);
+    scene.has_violation(Class::Reported);
     // An edit is carried out.
     let mut scene = Scene::of(placed(0));
-    scene.made("vpc-1");
+    scene.created_object("vpc-1");
     scene.modify();
-    scene.is_clean();
+    scene.has_no_violation();
+}
+
+#[test]
+fn former_inputs_that_a_slow_reconcile_records_again_are_not_the_current_ones() {
+    let placed = |generation: i64, inputs: &str| {
+        let mut object = vpc(json!({"drift": "Report"}));
+        object["metadata"]["generation"] = json!(2);
+        object["status"]["inPlace"] = json!({"generation": generation, "spec": "x", "inputs": inputs});
+        object
+    };
+    let request = |value: &str| {
+        json!({
+            "kind": "DependencyRequest",
+            "metadata": {"namespace": NS, "name": "vpc.aws.a", "uid": "r-1", "ownerReferences": [{"uid": "u-1"}]},
+            "status": {"dependentValues": {"fromConfigMaps": {"settings": {"cidr": value}}}},
+        })
+    };
+    // The value that is edited while the reconcile waits, and the inputs that it records.
+    for (value, inputs, is_fine) in [("b", "of a", true), ("a", "of a", false), ("b", "of b", false)] {
+        let mut scene = Scene::of(vpc(json!({"drift": "Report"})));
+        scene.set(request("a"));
+        scene.created_object("vpc-1");
+        scene.set(placed(1, "of a"));
+        scene.write(&vpc_caller(), &json!({}));
+        scene.checks.violations.clear(); // only the last call is judged
+        scene.advance(60);
+        scene.set(request(value));
+        scene.write(&hub_caller(), &json!({}));
+        scene.advance(20);
+        scene.set(placed(2, inputs));
+        scene.write(&vpc_caller(), &json!({}));
+        scene.advance(60);
+        scene.modify();
+        assert_eq!(scene.classes().is_empty(), is_fine, "{value} {inputs}: {:?}", scene.checks.violations());
+        assert!(is_fine || scene.classes() == [Class::Reported], "{:?}", scene.checks.violations());
+    }
 }
 
 #[test]
@@ -52,16 +87,16 @@ fn a_manual_plan_is_carried_out_only_after_its_approval() {
     };
     for (approved, is_fine) in [("h", true), ("other", false)] {
         let mut scene = Scene::of(vpc(json!({})));
-        scene.made("vpc-1");
+        scene.created_object("vpc-1");
         scene.set(manual(approved));
         scene.write(&vpc_caller(), &json!({"metadata": {"resourceVersion": "1"}}));
-        scene.pass(60);
+        scene.advance(60);
         scene.modify();
         assert_eq!(scene.classes().is_empty(), is_fine, "{approved}");
         // What was approved was a change and no creation.
         scene.cloud.lock().0.remove("vpc-1");
-        scene.outside();
-        scene.made("vpc-2");
+        scene.after_out_of_band();
+        scene.created_object("vpc-2");
         assert!(scene.classes().contains(&Class::Unapproved));
     }
 }

@@ -4,6 +4,7 @@
 mod exports;
 mod launches;
 mod records;
+mod references;
 mod updates;
 
 use std::time::Duration;
@@ -11,19 +12,19 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::AWS;
-use super::people::People;
 use super::stack::name_of;
+use super::users::Users;
 use crate::random::Random;
 use crate::schedule::{Action, ObjectName, Operation, Propagation};
 
 /// Actions, each with the time since the one before.
 type Opening = Vec<(Duration, Action)>;
 
-type Open = fn(&mut Random, &mut People) -> Opening;
+type Open = fn(&mut Random, &mut Users) -> Opening;
 
 /// Every opening, with its frequency. Objects that it needs and that the stack does not have are added to the stack.
-const ALL: [(Open, usize); 16] = [
-    (launches::adoption, 2),
+const ALL: [(Open, usize); 23] = [
+    (launches::adoption, 3),
     (launches::replacement, 2),
     (launches::loss_of_a_kind, 2),
     (launches::repeated_deletion, 1),
@@ -39,11 +40,18 @@ const ALL: [(Open, usize); 16] = [
     (records::moved_account, 1),
     (records::forged_state_and_owner, 1),
     (exports::source_and_target, 2),
+    (launches::lost_responses, 2),
+    (records::wrong_record, 2),
+    (records::lost_finalizer, 1),
+    (references::late_answer, 1),
+    (references::deleted_request, 1),
+    (references::refused_secret, 1),
+    (exports::removed_entry, 1),
 ];
 
 /// A random opening.
-pub(crate) fn opening(rng: &mut Random, people: &mut People) -> Opening {
-    rng.weighted(&ALL).map(|open| open(rng, people)).unwrap_or_default()
+pub(crate) fn opening(rng: &mut Random, users: &mut Users) -> Opening {
+    rng.weighted(&ALL).map(|open| open(rng, users)).unwrap_or_default()
 }
 
 fn seconds(rng: &mut Random, least: u64, most: u64) -> Duration {
@@ -67,18 +75,18 @@ fn approve(object: &ObjectName, stale: bool) -> Action {
 }
 
 /// Adds a manifest to the stack, so that later steps are about it too, and applies it.
-fn added(people: &mut People, kind: &str, name: &str, spec: &Value) -> (ObjectName, Action) {
+fn added(users: &mut Users, kind: &str, name: &str, spec: &Value) -> (ObjectName, Action) {
     let object = json!({
         "apiVersion": AWS, "kind": kind,
-        "metadata": {"name": name, "namespace": people.stack.namespace},
+        "metadata": {"name": name, "namespace": users.stack.namespace},
         "spec": spec,
     });
-    people.stack.objects.push(object.clone());
+    users.stack.objects.push(object.clone());
     (name_of(&object), Operation::Apply { object }.into())
 }
 
 /// A spec that fits an object that [`Operation::CreateRemote`] creates, or asks for one more than that.
-fn of_outside(rng: &mut Random, kind: &str) -> Value {
+fn adoptable_spec(rng: &mut Random, kind: &str) -> Value {
     match kind {
         "VPC" => json!({"cidrBlock": {"value": "10.50.0.0/16"}}),
         "Volume" => json!({"availabilityZone": {"value": "us-east-1a"}, "sizeGiB": {"value": 8}}),

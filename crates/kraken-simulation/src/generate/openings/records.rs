@@ -2,17 +2,17 @@
 
 use serde_json::json;
 
-use super::{Opening, added, delete, edit, millis, of_outside, seconds};
-use crate::generate::people::People;
+use super::{Opening, added, adoptable_spec, delete, edit, millis, seconds};
 use crate::generate::tampering::{forged_state, missing_id};
+use crate::generate::users::Users;
 use crate::random::Random;
 use crate::schedule::{
     Action, CallMatch, Controller, Fault, Lost, ObjectName, Operation, Remote, Side, Tamper,
 };
 
 /// The record of a resource is lost, or names an object that does not exist, while its controller is down.
-pub(super) fn lost_record(rng: &mut Random, people: &mut People) -> Opening {
-    let object = people.spoke_object(rng);
+pub(super) fn lost_record(rng: &mut Random, users: &mut Users) -> Opening {
+    let object = users.spoke_object(rng);
     let strip = |lost: Lost| Action::from(Operation::Strip { object: object.clone(), lost });
     let down = Fault::Kill { controller: Controller::of(&object.kind), down: seconds(rng, 5, 30) };
     let mut steps: Opening = vec![(seconds(rng, 10, 60), down.into())];
@@ -35,8 +35,8 @@ pub(super) fn lost_record(rng: &mut Random, people: &mut People) -> Opening {
 }
 
 /// A controller works in another region or account for a while.
-pub(super) fn other_place(rng: &mut Random, people: &mut People) -> Opening {
-    let object = people.spoke_object(rng);
+pub(super) fn other_place(rng: &mut Random, users: &mut Users) -> Opening {
+    let object = users.spoke_object(rng);
     let controller = Controller::of(&object.kind);
     let is_region = rng.chance(50);
     let restart = |region: &str, account: &str| {
@@ -56,13 +56,13 @@ pub(super) fn other_place(rng: &mut Random, people: &mut People) -> Opening {
 }
 
 /// A state is edited while its controller is down, and a ConfigMap of a user gets an export as its owner.
-pub(super) fn forged_state_and_owner(rng: &mut Random, people: &mut People) -> Opening {
-    let object = people.spoke_object(rng);
+pub(super) fn forged_state_and_owner(rng: &mut Random, users: &mut Users) -> Opening {
+    let object = users.spoke_object(rng);
     let state = format!("{}.aws.{}", object.kind.to_lowercase(), object.name);
     let state = ObjectName::new(&object.namespace, "StateDeclaration", &state);
     let (data, id) = forged_state(&object.kind);
     let down = Fault::Kill { controller: Controller::of(&object.kind), down: seconds(rng, 2, 20) };
-    let namespace = people.stack.namespace.clone();
+    let namespace = users.stack.namespace.clone();
     let mine = |kind: &str, name: &str| ObjectName::new(&namespace, kind, name);
     let own = Operation::Own {
         object: mine("ConfigMap", rng.one(["settings", "extra"])),
@@ -79,8 +79,8 @@ pub(super) fn forged_state_and_owner(rng: &mut Random, people: &mut People) -> O
 
 /// The owner tags of an instance are removed, and the call that restores them reaches a replica that does not know the
 /// instance yet.
-pub(super) fn lost_tags(rng: &mut Random, people: &mut People) -> Opening {
-    let (object, apply) = added(people, "EC2Instance", "untagged", &of_outside(rng, "EC2Instance"));
+pub(super) fn lost_tags(rng: &mut Random, users: &mut Users) -> Opening {
+    let (object, apply) = added(users, "EC2Instance", "untagged", &adoptable_spec(rng, "EC2Instance"));
     let call = CallMatch { side: Side::Cloud, action: "CreateTags".to_owned(), nth: 1 };
     let late = Fault::Fail {
         controller: Controller::Ec2Instance,
@@ -94,11 +94,11 @@ pub(super) fn lost_tags(rng: &mut Random, people: &mut People) -> Opening {
 }
 
 /// The Account of a VPC is edited to another region, and perhaps back; meanwhile the VPC is edited or deleted.
-pub(super) fn moved_account(rng: &mut Random, people: &mut People) -> Opening {
-    let (account, apply_account) = added(people, "Account", "moved", &json!({}));
-    let mut spec = of_outside(rng, "VPC");
+pub(super) fn moved_account(rng: &mut Random, users: &mut Users) -> Opening {
+    let (account, apply_account) = added(users, "Account", "moved", &json!({}));
+    let mut spec = adoptable_spec(rng, "VPC");
     spec["account"] = json!({"name": "moved"});
-    let (object, apply) = added(people, "VPC", "traveller", &spec);
+    let (object, apply) = added(users, "VPC", "traveller", &spec);
     let to = |region: &str| edit(&account, "/spec/region", json!(region));
     let team = edit(&object, "/spec/tags/Team", json!("elsewhere"));
     let mut steps: Opening = vec![
@@ -111,4 +111,43 @@ pub(super) fn moved_account(rng: &mut Random, people: &mut People) -> Opening {
         steps.push((seconds(rng, 10, 90), to("us-east-1")));
     }
     steps
+}
+
+/// The record of a resource is removed, or names an object that does not exist, while its controller is down. The provider
+/// would accept a second object, and only a search by tag finds the first one.
+pub(super) fn wrong_record(rng: &mut Random, users: &mut Users) -> Opening {
+    let kind = rng.one(["VPC", "ElasticIP"]);
+    let (object, apply) = added(users, kind, "misrecorded", &adoptable_spec(rng, kind));
+    let down = Fault::Kill { controller: Controller::of(kind), down: seconds(rng, 5, 20) };
+    let mut steps: Opening = vec![(millis(rng, 500), apply), (seconds(rng, 20, 60), down.into())];
+    if rng.chance(50) {
+        let strip = |lost: Lost| Action::from(Operation::Strip { object: object.clone(), lost });
+        steps.extend(
+            [Lost::Finalizers, Lost::Annotations, Lost::Status].map(|lost| (millis(rng, 500), strip(lost))),
+        );
+    } else {
+        let status = json!({"externalIds": [missing_id(kind)]});
+        steps.push((millis(rng, 500), Operation::ForgeStatus { object, status }.into()));
+    }
+    steps
+}
+
+/// The finalizer of a resource is removed whose reconciles end before its objects are observed, and the resource is deleted
+/// when its controller had enough time to notice.
+pub(super) fn lost_finalizer(rng: &mut Random, users: &mut Users) -> Opening {
+    let kind = rng.one(["VPC", "ElasticIP", "Volume", "EC2Instance"]);
+    let (object, apply) = added(users, kind, "unheld", &adoptable_spec(rng, kind));
+    let end = if rng.chance(50) {
+        edit(&object, "/spec/lifecycle/paused", json!(true))
+    } else {
+        let absent = json!({"valueFrom": {"configMap": {"name": "absent", "key": "k"}}});
+        edit(&object, "/spec/tags/Team", absent)
+    };
+    let strip = Operation::Strip { object: object.clone(), lost: Lost::Finalizers };
+    vec![
+        (millis(rng, 500), apply),
+        (seconds(rng, 15, 40), end),
+        (seconds(rng, 1, 5), strip.into()),
+        (seconds(rng, 12, 30), delete(&object)),
+    ]
 }

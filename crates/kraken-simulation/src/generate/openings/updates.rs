@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Opening, added, approve, delete, edit, millis, of_outside, seconds};
-use crate::generate::people::People;
+use super::{Opening, added, adoptable_spec, approve, delete, edit, millis, seconds};
+use crate::generate::users::Users;
 use crate::random::Random;
 use crate::schedule::{Action, Controller, Fault, ObjectName, Operation, Remote, Tamper};
 
 /// A plan is approved and carried out, and another one is shown while the approval of the first is still there.
-pub(super) fn approval(rng: &mut Random, people: &mut People) -> Opening {
-    let object = people.spoke_object(rng);
+pub(super) fn approval(rng: &mut Random, users: &mut Users) -> Opening {
+    let object = users.spoke_object(rng);
     let team = |value: &str| edit(&object, "/spec/tags/Team", json!(value));
     let mut steps: Opening = vec![
         (millis(rng, 500), edit(&object, "/spec/lifecycle/approval", json!("Manual"))),
@@ -42,9 +42,9 @@ pub(super) fn approval(rng: &mut Random, people: &mut People) -> Opening {
 
 /// Edits of one object in quick succession, as by a tool that applies a rollout, without a resync that would repair a missed
 /// one.
-pub(super) fn burst(rng: &mut Random, people: &mut People) -> Opening {
-    let object = people.spoke_object(rng);
-    let keys = people.stack.sources.keys();
+pub(super) fn burst(rng: &mut Random, users: &mut Users) -> Opening {
+    let object = users.spoke_object(rng);
+    let keys = users.stack.sources.keys();
     let mut steps: Opening = vec![
         (millis(rng, 500), edit(&object, "/spec/lifecycle/resyncInterval", json!("0"))),
         (seconds(rng, 5, 20), edit(&object, "/spec/tags/Team", json!("burst-0"))),
@@ -54,7 +54,7 @@ pub(super) fn burst(rng: &mut Random, people: &mut People) -> Opening {
         steps.push((millis(rng, 400), team));
     }
     if let Some((kind, name, key, text)) = rng.pick(&keys).cloned() {
-        let target = ObjectName::new(&people.stack.namespace, kind, &name);
+        let target = ObjectName::new(&users.stack.namespace, kind, &name);
         let set = |value: Option<String>| {
             Action::from(Operation::SetData { object: target.clone(), key: key.clone(), value })
         };
@@ -67,10 +67,10 @@ pub(super) fn burst(rng: &mut Random, people: &mut People) -> Opening {
 }
 
 /// A property that cannot be changed back drifts, of a resource that may be replaced.
-pub(super) fn drift(rng: &mut Random, people: &mut People) -> Opening {
-    let mut spec = of_outside(rng, "Volume");
+pub(super) fn drift(rng: &mut Random, users: &mut Users) -> Opening {
+    let mut spec = adoptable_spec(rng, "Volume");
     spec["lifecycle"] = json!({"replace": rng.one(["DeleteFirst", "CreateFirst"])});
-    let (object, apply) = added(people, "Volume", "drifting", &spec);
+    let (object, apply) = added(users, "Volume", "drifting", &spec);
     // The first change of a volume makes it larger.
     let grow = Operation::TamperRemote {
         remote: Remote::Of(object.clone(), 0),
@@ -84,10 +84,10 @@ pub(super) fn drift(rng: &mut Random, people: &mut People) -> Opening {
 }
 
 /// An instance is stopped for a change. Then the change is reverted, paused or made impossible, or the controller is killed.
-pub(super) fn disruption(rng: &mut Random, people: &mut People) -> Opening {
-    let mut spec = of_outside(rng, "EC2Instance");
+pub(super) fn disruption(rng: &mut Random, users: &mut Users) -> Opening {
+    let mut spec = adoptable_spec(rng, "EC2Instance");
     spec["lifecycle"] = json!({"disruption": "Allow"});
-    let (object, apply) = added(people, "EC2Instance", "resized", &spec);
+    let (object, apply) = added(users, "EC2Instance", "resized", &spec);
     let resize = |to: &str| edit(&object, "/spec/instanceType", json!({"value": to}));
     let mut steps: Opening =
         vec![(millis(rng, 500), apply), (seconds(rng, 15, 40), resize(rng.one(["t3.small", "t2.nano"])))];
@@ -103,13 +103,13 @@ pub(super) fn disruption(rng: &mut Random, people: &mut People) -> Opening {
 }
 
 /// A change in place that reads do not show for longer than it is repeated.
-pub(super) fn unseen_change(rng: &mut Random, people: &mut People) -> Opening {
+pub(super) fn unseen_change(rng: &mut Random, users: &mut Users) -> Opening {
     let (kind, path, value) = rng.one([
         ("VPC", "/spec/enableDNSHostnames", "true"),
         ("EC2Instance", "/spec/monitoring", "true"),
         ("Volume", "/spec/sizeGiB", "20"),
     ]);
-    let (object, apply) = added(people, kind, "unseen", &of_outside(rng, kind));
+    let (object, apply) = added(users, kind, "unseen", &adoptable_spec(rng, kind));
     let value: Value = serde_json::from_str(value).unwrap_or_default();
     let stale = Fault::Stale { remote: Remote::Of(object.clone(), 0), lasts: seconds(rng, 20, 60) };
     vec![

@@ -81,8 +81,12 @@ impl Stack {
 
 /// The name of a manifest.
 pub(crate) fn name_of(object: &Value) -> ObjectName {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    ObjectName::new(text("/metadata/namespace"), text("/kind"), text("/metadata/name"))
+    let metadata = &object["metadata"];
+    ObjectName::new(text(&metadata["namespace"]), text(&object["kind"]), text(&metadata["name"]))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 /// The field of a kind's state that is its main id.

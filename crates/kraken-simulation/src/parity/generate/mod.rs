@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::steps::{Body, Request, Step, What};
+use super::steps::{Body, Request, Step, StepAction};
 use crate::random::Random;
 pub use kinds::{Kind, kinds};
 use values::Values;
@@ -62,7 +62,7 @@ pub struct Generator<'a> {
     /// The object that the last step was about.
     pending: Option<Key>,
     /// Steps that must follow.
-    queue: Vec<What>,
+    queue: Vec<StepAction>,
     /// How many creations come first.
     creates: usize,
     /// The objects whose metadata was sent with a status.
@@ -72,12 +72,12 @@ pub struct Generator<'a> {
 impl<'a> Generator<'a> {
     /// The sequence of this seed.
     pub fn new(seed: u64, kinds: &'a [Kind], profile: Profile) -> Self {
-        let queue: Vec<What> = NAMESPACES
+        let queue: Vec<StepAction> = NAMESPACES
             .iter()
             .rev()
             .map(|name| {
                 let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-                What::Call(Request {
+                StepAction::Call(Request {
                     method: "POST".into(),
                     path: "/api/v1/namespaces".into(),
                     body: Body::Json(body),
@@ -115,7 +115,7 @@ impl<'a> Generator<'a> {
                 Profile::Namespaces => self.namespaces(),
             },
         };
-        if matches!(what, What::Watch(_)) {
+        if matches!(what, StepAction::Watch(_)) {
             self.watches.push(id);
         }
         Step { id, what }
@@ -128,7 +128,7 @@ impl<'a> Generator<'a> {
 
     /// Records the response to the last step.
     pub fn learn(&mut self, step: &Step, answer: &Value) {
-        let What::Call(request) = &step.what else { return };
+        let StepAction::Call(request) = &step.what else { return };
         let body = &answer["body"];
         if body["items"].is_array() {
             if request.method == "GET" {
@@ -158,7 +158,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    fn plain(&mut self) -> What {
+    fn plain(&mut self) -> StepAction {
         if self.creates > 0 {
             self.creates -= 1;
             return self.create();

@@ -4,28 +4,28 @@
 use serde_json::{Value, json};
 
 use super::{Generator, Key};
-use crate::parity::steps::{Body, Request, What};
+use crate::parity::steps::{Body, Request, StepAction};
 
 const MERGE_PATCH: &str = "application/merge-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
 
 impl Generator<'_> {
-    pub(super) fn owners(&mut self) -> What {
+    pub(super) fn owners(&mut self) -> StepAction {
         match self.random.index(&[30, 22, 10, 14, 8, 6, 10]) {
             0 => self.dependent(),
             1 => {
-                self.queue.push(What::Settle);
+                self.queue.push(StepAction::Settle);
                 self.delete_by_policy()
             }
             2 => {
-                self.queue.push(What::Settle);
+                self.queue.push(StepAction::Settle);
                 let key = self.any_object(|_| true);
                 let owners = self.owners_of(&key);
                 let body = json!({"metadata": {"ownerReferences": owners}});
                 self.write("PATCH", key, false, Some(MERGE_PATCH), Body::Json(body))
             }
             3 => {
-                self.queue.push(What::Settle);
+                self.queue.push(StepAction::Settle);
                 let key = self.any_object(|_| true);
                 let body = json!({"metadata": {"finalizers": if self.random.chance(60) { Value::Null } else { json!([super::edits::FINALIZER]) }}});
                 self.write("PATCH", key, false, Some(MERGE_PATCH), Body::Json(body))
@@ -37,14 +37,14 @@ impl Generator<'_> {
     }
 
     /// An object with owners or without, that is valid: created or applied.
-    fn dependent(&mut self) -> What {
+    fn dependent(&mut self) -> StepAction {
         let kind = self.plain_kind();
         let (namespace, name) = (self.any_namespace(), self.any_name());
         let key = (kind, namespace.clone(), name.clone());
         let mut metadata = json!({"name": name});
         if self.random.chance(60) {
             metadata["ownerReferences"] = self.owners_of(&key);
-            self.queue.push(What::Settle);
+            self.queue.push(StepAction::Settle);
         }
         if self.random.chance(25) {
             metadata["finalizers"] = json!([super::edits::FINALIZER]);
@@ -55,14 +55,19 @@ impl Generator<'_> {
         if self.random.chance(35) {
             let mut what = self.write("PATCH", key, false, Some(APPLY), Body::Json(body));
             let manager = self.manager();
-            if let What::Call(request) = &mut what {
+            if let StepAction::Call(request) = &mut what {
                 request.query = vec![("fieldManager".into(), manager), ("force".into(), "true".into())];
             }
             return what;
         }
         self.pending = Some(key);
         let path = self.kinds[kind].path(&namespace);
-        What::Call(Request { method: "POST".into(), path, body: Body::Json(body), ..Request::default() })
+        StepAction::Call(Request {
+            method: "POST".into(),
+            path,
+            body: Body::Json(body),
+            ..Request::default()
+        })
     }
 
     fn plain_kind(&mut self) -> usize {
@@ -110,7 +115,7 @@ impl Generator<'_> {
 
     /// Whether an object that remains because of its own finalizer has dependents that do not block: the garbage collector
     /// deletes them if it looks at them before it sees that nothing blocks their owner.
-    fn may_go_first(&self, key: &Key) -> bool {
+    fn may_precede_owner(&self, key: &Key) -> bool {
         let is_held = self.objects.get(key).is_some_and(|object| object["metadata"]["finalizers"].is_array());
         let is_loose = |reference: &Value| {
             reference["name"] == key.2.as_str() && reference["blockOwnerDeletion"] != true
@@ -128,18 +133,19 @@ impl Generator<'_> {
         owners.and_then(Value::as_array).into_iter().flatten().any(is_it)
     }
 
-    fn delete_by_policy(&mut self) -> What {
+    fn delete_by_policy(&mut self) -> StepAction {
         let key = self.any_object(|_| true);
         let policy = self.random.one(["Background", "Foreground", "Orphan", "Foreground", ""]);
-        let policy = if policy == "Foreground" && self.may_go_first(&key) { "Background" } else { policy };
+        let policy =
+            if policy == "Foreground" && self.may_precede_owner(&key) { "Background" } else { policy };
         let body =
             if policy.is_empty() { Body::None } else { Body::Json(json!({"propagationPolicy": policy})) };
         let path = self.path_of(&key);
         self.pending = Some(key);
-        What::Call(Request { method: "DELETE".into(), path, body, ..Request::default() })
+        StepAction::Call(Request { method: "DELETE".into(), path, body, ..Request::default() })
     }
 
-    pub(super) fn namespaces(&mut self) -> What {
+    pub(super) fn namespaces(&mut self) -> StepAction {
         const PATH: &str = "/api/v1/namespaces";
         let namespace = self.random.one(["<<a>>", "<<b>>", "<<c>>"]);
         let request = |method: &str, path: String, body: Body| Request {
@@ -152,7 +158,7 @@ impl Generator<'_> {
         match self.random.index(&[38, 10, 8, 8, 8, 6, 12, 10, 5, 4]) {
             0 => {
                 let mut what = self.dependent();
-                if let What::Call(request) = &mut what {
+                if let StepAction::Call(request) = &mut what {
                     request.path = request.path.replace("<<a>>", namespace);
                     if let Some(key) = &mut self.pending {
                         key.1 = key.1.replace("<<a>>", namespace);
@@ -161,19 +167,19 @@ impl Generator<'_> {
                 what
             }
             1 => {
-                self.queue.push(What::Settle);
-                What::Call(request("DELETE", one, Body::None))
+                self.queue.push(StepAction::Settle);
+                StepAction::Call(request("DELETE", one, Body::None))
             }
             2 => {
                 let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": self.labels()}});
-                What::Call(request("POST", PATH.into(), Body::Json(body)))
+                StepAction::Call(request("POST", PATH.into(), Body::Json(body)))
             }
-            3 => What::Call(request("GET", one, Body::None)),
+            3 => StepAction::Call(request("GET", one, Body::None)),
             4 => {
                 let body = json!({"metadata": {"labels": self.labels(), "annotations": self.annotations()}});
                 let mut request = request("PATCH", one, Body::Json(body));
                 request.content_type = Some(MERGE_PATCH.into());
-                What::Call(request)
+                StepAction::Call(request)
             }
             5 => {
                 let mut request = request("GET", PATH.into(), Body::None);
@@ -181,11 +187,11 @@ impl Generator<'_> {
                     .query
                     .push(("labelSelector".into(), format!("kubernetes.io/metadata.name={namespace}")));
                 request.metadata_only = self.random.chance(30);
-                What::Call(request)
+                StepAction::Call(request)
             }
             6 => {
                 let key = self.any_object(|_| true);
-                self.queue.push(What::Settle);
+                self.queue.push(StepAction::Settle);
                 let body = json!({"metadata": {"finalizers": null}});
                 self.write("PATCH", key, false, Some(MERGE_PATCH), Body::Json(body))
             }
@@ -193,7 +199,7 @@ impl Generator<'_> {
             8 => {
                 let mut request = request("GET", PATH.into(), Body::None);
                 request.query.push(("watch".into(), "true".into()));
-                What::Watch(request)
+                StepAction::Watch(request)
             }
             _ => self.read(),
         }

@@ -3,14 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::{Generator, Key};
-use crate::parity::steps::{Body, What};
+use crate::parity::steps::{Body, StepAction};
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
 
 impl Generator<'_> {
-    pub(super) fn json_patch(&mut self, status: bool) -> What {
+    pub(super) fn json_patch(&mut self, status: bool) -> StepAction {
         let key = self.any_object(|kind| !status || kind.status);
         let mut operations = Vec::new();
         let step = self.version(&key);
@@ -77,7 +77,7 @@ impl Generator<'_> {
         }
     }
 
-    pub(super) fn merge_patch(&mut self, status: bool) -> What {
+    pub(super) fn merge_patch(&mut self, status: bool) -> StepAction {
         let key = self.any_object(|kind| !status || kind.status);
         let mut body = self.partial(&key, status);
         let sends_metadata = self.sends_metadata(&key, status);
@@ -107,7 +107,7 @@ impl Generator<'_> {
             body.insert("metadata".into(), metadata.into());
         }
         let mut what = self.write("PATCH", key, status, Some(MERGE_PATCH), Body::Json(body.into()));
-        if let What::Call(request) = &mut what
+        if let StepAction::Call(request) = &mut what
             && self.random.chance(8)
         {
             // As the hub restarts workloads.
@@ -116,7 +116,7 @@ impl Generator<'_> {
         what
     }
 
-    pub(super) fn apply(&mut self, status: bool) -> What {
+    pub(super) fn apply(&mut self, status: bool) -> StepAction {
         let key = if self.random.chance(25) && !status {
             (self.any_kind(), self.any_namespace(), self.any_name())
         } else {
@@ -155,7 +155,7 @@ impl Generator<'_> {
         }
         let mut what = self.write("PATCH", key, status, Some(APPLY), Body::Json(body.into()));
         let manager = self.manager();
-        if let What::Call(request) = &mut what {
+        if let StepAction::Call(request) = &mut what {
             request.query.retain(|(key, _)| key != "fieldManager");
             if !self.random.chance(3) {
                 request.query.push(("fieldManager".into(), manager));

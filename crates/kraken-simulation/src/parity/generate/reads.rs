@@ -1,7 +1,7 @@
 //! Gets, lists and watches.
 
 use super::{Generator, NAMESPACES};
-use crate::parity::steps::{Request, What};
+use crate::parity::steps::{Request, StepAction};
 
 const LABELS: [&str; 6] = ["app=web", "app", "!app", "app in (web,db)", "app!=web", "tier notin (x),app"];
 
@@ -9,7 +9,7 @@ const LABELS: [&str; 6] = ["app=web", "app", "!app", "app in (web,db)", "app!=we
 const OLDEST: &str = "1";
 
 impl Generator<'_> {
-    pub(super) fn get(&mut self) -> What {
+    pub(super) fn get(&mut self) -> StepAction {
         let key = self.any_object(|_| true);
         let mut request = Request { method: "GET".into(), path: self.path_of(&key), ..Request::default() };
         match self.random.below(12) {
@@ -27,10 +27,10 @@ impl Generator<'_> {
             4..=6 => request.metadata_only = true,
             _ => self.pending = Some(key),
         }
-        What::Call(request)
+        StepAction::Call(request)
     }
 
-    pub(super) fn list(&mut self) -> What {
+    pub(super) fn list(&mut self) -> StepAction {
         if !self.cut.is_empty() && self.random.chance(60) {
             let index = self.random.below(self.cut.len());
             let (step, mut request) = self.cut[index].clone();
@@ -39,7 +39,7 @@ impl Generator<'_> {
             if self.random.chance(10) {
                 request.query.push(("resourceVersion".into(), "0".into()));
             }
-            return What::Call(request);
+            return StepAction::Call(request);
         }
         let mut request = self.collection();
         request.metadata_only = self.random.chance(25);
@@ -76,10 +76,10 @@ impl Generator<'_> {
             }
             _ => {}
         }
-        What::Call(request)
+        StepAction::Call(request)
     }
 
-    pub(super) fn watch(&mut self) -> What {
+    pub(super) fn watch(&mut self) -> StepAction {
         let mut request = self.collection();
         request.metadata_only = self.random.chance(30);
         request.query.push(("watch".into(), "true".into()));
@@ -105,15 +105,15 @@ impl Generator<'_> {
                 }
             }
         }
-        What::Watch(request)
+        StepAction::Watch(request)
     }
 
-    pub(super) fn read(&mut self) -> What {
+    pub(super) fn read(&mut self) -> StepAction {
         if self.watches.is_empty() {
             return self.watch();
         }
         let index = self.random.below(self.watches.len());
-        What::Read(self.watches[index])
+        StepAction::Read(self.watches[index])
     }
 
     /// A collection with a selector sometimes; all namespaces sometimes.

@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::{Generator, Key};
-use crate::parity::steps::{Body, Request, What};
+use crate::parity::steps::{Body, Request, StepAction};
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
 impl Generator<'_> {
-    pub(super) fn create(&mut self) -> What {
+    pub(super) fn create(&mut self) -> StepAction {
         let kind = self.any_kind();
         let (namespace, name) = (self.any_namespace(), self.any_name());
         let mut body = self.contents(kind);
@@ -57,10 +57,10 @@ impl Generator<'_> {
             body: Body::Json(body.into()),
             ..Request::default()
         };
-        What::Call(request)
+        StepAction::Call(request)
     }
 
-    pub(super) fn put(&mut self, status: bool) -> What {
+    pub(super) fn put(&mut self, status: bool) -> StepAction {
         let key = self.any_object(|kind| !status || kind.status);
         let step = self.version(&key);
         let edits = self.edits(&key, status);
@@ -76,7 +76,7 @@ impl Generator<'_> {
         self.write("PUT", key, status, None, body)
     }
 
-    pub(super) fn scale(&mut self) -> What {
+    pub(super) fn scale(&mut self) -> StepAction {
         let is_known = self.objects.keys().any(|key| self.kinds.get(key.0).is_some_and(|kind| kind.scale));
         if !is_known && self.random.chance(70) {
             return self.scalable();
@@ -103,14 +103,14 @@ impl Generator<'_> {
             }
         };
         self.pending = None;
-        if let What::Call(request) = &mut what {
+        if let StepAction::Call(request) = &mut what {
             request.path.push_str("/scale");
         }
         what
     }
 
     /// Creates an object that can be scaled.
-    fn scalable(&mut self) -> What {
+    fn scalable(&mut self) -> StepAction {
         let kind = self.kinds.iter().position(|kind| kind.plural == "ec2instances").unwrap_or_default();
         let (namespace, name) = (self.any_namespace(), self.any_name());
         let body = json!({
@@ -124,10 +124,10 @@ impl Generator<'_> {
         let path = self.kinds[kind].path(&namespace);
         self.pending = Some((kind, namespace, name));
         let (query, body) = (self.write_query(), Body::Json(body));
-        What::Call(Request { method: "POST".into(), path, query, body, ..Request::default() })
+        StepAction::Call(Request { method: "POST".into(), path, query, body, ..Request::default() })
     }
 
-    pub(super) fn delete(&mut self) -> What {
+    pub(super) fn delete(&mut self) -> StepAction {
         let key = self.any_object(|_| true);
         let step = self.version(&key);
         let mut options = Map::new();
@@ -164,11 +164,11 @@ impl Generator<'_> {
         }
         let path = self.path_of(&key);
         self.pending = Some(key);
-        What::Call(Request { method: "DELETE".into(), path, body, ..Request::default() })
+        StepAction::Call(Request { method: "DELETE".into(), path, body, ..Request::default() })
     }
 
     /// Deletes all objects of a kind in a namespace, or those that a selector matches.
-    fn delete_all(&mut self, (kind, namespace, _): &Key) -> What {
+    fn delete_all(&mut self, (kind, namespace, _): &Key) -> StepAction {
         let path = self.kinds[*kind].path(namespace);
         let mut request = Request { method: "DELETE".into(), path, ..Request::default() };
         let is_dry = self.random.chance(12);
@@ -184,11 +184,11 @@ impl Generator<'_> {
             _ if is_dry => {}
             _ => self.objects.retain(|other, _| (other.0, &other.1) != (*kind, namespace)),
         }
-        What::Call(request)
+        StepAction::Call(request)
     }
 
     /// Malformed requests.
-    pub(super) fn malformed(&mut self) -> What {
+    pub(super) fn malformed(&mut self) -> StepAction {
         let key = self.any_object(|_| true);
         let (object, collection) = (self.path_of(&key), self.kinds[key.0].path(&key.1));
         let text = |method: &str, path: &str, content_type: &str, body: &str| Request {
@@ -213,7 +213,7 @@ impl Generator<'_> {
             },
             _ => text("PATCH", &object, MERGE_PATCH, "[]"),
         };
-        What::Call(request)
+        StepAction::Call(request)
     }
 
     pub(super) fn write(
@@ -223,7 +223,7 @@ impl Generator<'_> {
         status: bool,
         content_type: Option<&str>,
         body: Body,
-    ) -> What {
+    ) -> StepAction {
         let suffix = if status { "/status" } else { "" };
         let request = Request {
             method: method.into(),
@@ -234,6 +234,6 @@ impl Generator<'_> {
             ..Request::default()
         };
         self.pending = Some(key);
-        What::Call(request)
+        StepAction::Call(request)
     }
 }

@@ -2,6 +2,7 @@
 //! saves calls and writes, and compensates for the lag of caches and of the provider's reads, but correctness does not
 //! depend on it.
 
+mod deep;
 mod records;
 
 use std::{
@@ -29,7 +30,8 @@ use crate::{
     },
 };
 
-pub(crate) use records::{Changed, Claimed, Progress, TokenUsed};
+pub(crate) use deep::Deep;
+pub(crate) use records::{Changed, Claimed, Progress, Search, TokenUsed, Unseen};
 
 /// How long an object that was visible must be missing from responses before it is treated as deleted. An object that
 /// the provider returns as deleted is treated so at once.
@@ -45,8 +47,10 @@ pub(crate) struct Memory<K = Object> {
     pub watched: Option<u128>,
     /// The intent that this process read or wrote last: a client may remove the annotation.
     pub intent: Option<Intent>,
-    /// The epoch that this process saw confirmed, and the ids that it created.
+    /// The epoch that this process saw confirmed, and the ids that it created, or found before.
     pub created: Option<(i64, Vec<String>)>,
+    /// The ids that only a search by tag found. They are observed by id from then on, before the status names them, too.
+    pub found_by_tag: Vec<String>,
     /// The epoch under which nothing was created, according to the provider: this process persisted it, and every call
     /// since was rejected. One rejected call proves nothing about another one without a response.
     pub refused: Option<i64>,
@@ -57,11 +61,13 @@ pub(crate) struct Memory<K = Object> {
     /// The highest epoch of the objects whose deletion was requested. From then on new dependents do not block the
     /// deletion, and an empty response means that the objects are deleted.
     pub deleted: Option<i64>,
-    /// The ids that a search by tag found when the deletion started. A search may list the whole account, so a deletion
+    /// The ids that searches by tag found since the deletion started. A search may list the whole account, so a deletion
     /// in progress searches again only before the finalizer is removed.
     pub found: Option<Vec<String>>,
     /// The last change, and how many times in a row it was made without effect.
     pub changed: Option<Changed>,
+    /// The changes that were not seen yet.
+    pub unseen: Vec<Unseen>,
     /// Whether a change was made because of an edit that is not in place yet: reverting it is an edit too.
     pub edit_under_way: bool,
     /// The values of fields that are applied only at creation, as digests, of the objects created last.
@@ -70,8 +76,8 @@ pub(crate) struct Memory<K = Object> {
     pub refusals: u32,
     /// How many times in a row a write of this controller met another version of the object.
     pub conflicts: u32,
-    /// When the next deep resync of this resource is due.
-    pub deep_due: Option<Instant>,
+    /// When attributes that need one call per object are to be read.
+    pub deep: Deep,
     /// The ids whose deletion this process requested: they are expected to be missing from responses.
     pub deleted_ids: Vec<String>,
     /// The ids of replaced objects that do not exist any more: the intent still names them.
@@ -82,6 +88,8 @@ pub(crate) struct Memory<K = Object> {
     pub missing: BTreeMap<String, Instant>,
     /// Whether the next observation searches by tag from the start, because the last one had to.
     pub searching: bool,
+    /// The search for objects without a record, of a resource whose spec cannot be applied.
+    pub search: Search,
     /// The launch that the provider rejects because its token or its name is in use.
     pub token_used: Option<TokenUsed>,
     /// The ids that were retagged last, when, and how many times in a row.
@@ -103,6 +111,7 @@ impl<K> Default for Memory<K> {
             watched: None,
             intent: None,
             created: None,
+            found_by_tag: vec![],
             refused: None,
             last_create: kraken_runtime::clock::now(),
             spent: None,
@@ -113,14 +122,16 @@ impl<K> Default for Memory<K> {
             released_ids: vec![],
             missing: BTreeMap::new(),
             searching: false,
+            search: Search::default(),
             token_used: None,
             claimed: None,
             changed: None,
+            unseen: vec![],
             edit_under_way: false,
             at_creation: None,
             refusals: 0,
             conflicts: 0,
-            deep_due: None,
+            deep: Deep::default(),
             unchanged: None,
             in_progress: None,
             secret_fields: BTreeSet::new(),
@@ -131,13 +142,14 @@ impl<K> Default for Memory<K> {
 
 impl<K> Memory<K> {
     /// Tracks the recorded ids that the last observation did not return, and returns whether one of them has been
-    /// missing for less than [`CONFIRMED_AFTER`]: a single response may come from a replica that lags.
-    pub(crate) fn is_vanishing(&mut self, ids: &[String]) -> bool {
+    /// missing for less than [`CONFIRMED_AFTER`]: a single response may come from a replica that lags. `clock` is from before that
+    /// observation: a response is not newer because the reconcile waited for a slot before it continued.
+    pub(crate) fn is_vanishing(&mut self, ids: &[String], clock: Clock) -> bool {
         self.missing.retain(|id, _| ids.contains(id));
         for id in ids {
             self.missing.entry(id.clone()).or_insert_with(Instant::now);
         }
-        self.missing.values().any(|since| since.elapsed() < CONFIRMED_AFTER)
+        self.missing.values().any(|since| clock.instant.saturating_duration_since(*since) < CONFIRMED_AFTER)
             && !mutants::active(Mutant::VanishedBelieved)
     }
 
@@ -192,7 +204,7 @@ impl<K> Memory<K> {
     }
 
     /// Adds the resolved secrets to the recorded ones, without duplicates.
-    pub(crate) fn learn_secrets(&mut self, secrets: Vec<SecretString>) {
+    pub(crate) fn add_secrets(&mut self, secrets: Vec<SecretString>) {
         const KEPT: usize = 256;
         for secret in secrets {
             self.secrets.retain(|kept| kept.expose_secret() != secret.expose_secret());
@@ -202,7 +214,14 @@ impl<K> Memory<K> {
         self.secrets.drain(..surplus);
     }
 
-    /// Records that the deletion of these was requested.
+    /// Records that the resource is not being deleted: a restored backup can undo a deletion, and the next one checks its
+    /// dependents again.
+    pub(crate) fn not_deleting(&mut self) {
+        self.deleted = None;
+        self.found = None;
+    }
+
+    /// Records that the deletion of these was requested, and that the provider found them.
     pub(crate) fn deleting(&mut self, ids: &[String]) {
         self.deleted_ids
             .extend(ids.iter().filter(|id| !self.deleted_ids.contains(id)).cloned().collect::<Vec<_>>());
@@ -214,6 +233,7 @@ impl<K> Memory<K> {
         if let Some((_, created)) = &mut self.created {
             created.retain(|id| !ids.contains(id));
         }
+        self.found_by_tag.retain(|id| !ids.contains(id));
     }
 
     /// Forgets ids that do not exist any more according to an observation by id and by tag.
@@ -224,35 +244,20 @@ impl<K> Memory<K> {
         if let Some((_, created)) = &mut self.created {
             created.retain(|id| !gone.contains(id));
         }
+        self.found_by_tag.retain(|id| !gone.contains(id));
         self.deleted_ids.retain(|id| !gone.contains(id));
     }
 
     /// The reference for the age of a launch.
     pub(crate) fn clock(&self, window: Duration) -> Clock {
-        Clock { now: kraken_runtime::clock::now(), last_create: self.last_create, window }
+        let (now, instant) = (kraken_runtime::clock::now(), Instant::now());
+        Clock { now, instant, last_create: self.last_create, window }
     }
 
     /// Continues or starts progress with this grace period. `for_hub`: the resource waits for the hub.
     pub(crate) fn progress(&mut self, grace: Duration, for_hub: bool) -> Progress {
         let going_on = self.in_progress.filter(|progress| progress.is_same(grace, for_hub));
         *self.in_progress.insert(going_on.unwrap_or_else(|| Progress::begin(grace, for_hub)))
-    }
-
-    /// Whether a deep resync of this resource is due. The time of the first one after a restart depends on the UID, so
-    /// that the deep resyncs of many resources are spread over the interval.
-    pub(crate) fn is_deep_due(&mut self, interval: Duration, uid: &str) -> bool {
-        if interval.is_zero() {
-            return false;
-        }
-        let share =
-            uid.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())) % 1000;
-        let first = || Instant::now() + interval.saturating_mul(share) / 1000;
-        *self.deep_due.get_or_insert_with(first) <= Instant::now()
-    }
-
-    /// Records a deep resync.
-    pub(crate) fn observed_deeply(&mut self, interval: Duration) {
-        self.deep_due = Some(Instant::now() + interval);
     }
 
     /// How many times in a row the provider rejected an operation as not possible yet, including this outcome.
@@ -272,7 +277,7 @@ impl<K> Memory<K> {
 
 impl<K: Resource> Memory<K> {
     /// Drops this controller's copy when the watch has caught up with it, to save memory.
-    pub(crate) fn caught_up(&mut self, watched: &Arc<K>) {
+    pub(crate) fn drop_watched_copy(&mut self, watched: &Arc<K>) {
         let shown = version(&**watched);
         if shown < self.watched {
             // A backup was restored: what was written after the backup does not exist any more.

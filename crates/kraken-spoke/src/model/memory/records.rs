@@ -4,6 +4,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::{
+    dynamic::{Desired, DynKind, Observed},
+    model::intent::Clock,
+};
+
 /// A launch that the provider rejects because its token or its name is in use: it was not made, so a search by tag
 /// finds nothing new unless an earlier call of the same launch becomes visible.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +41,41 @@ impl TokenUsed {
     }
 }
 
+/// The search for remote objects of a resource that has no record of any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Search {
+    /// It was not made yet.
+    #[default]
+    Open,
+    /// It is repeated at this time: it failed, or an object may not have been visible.
+    Again(Instant),
+    /// No object exists.
+    Done,
+}
+
+impl Search {
+    /// One that is repeated after this time.
+    pub(crate) fn again(after: Duration) -> Self {
+        Self::Again(Instant::now() + after)
+    }
+
+    pub(crate) fn is_due(self) -> bool {
+        match self {
+            Self::Open => true,
+            Self::Again(at) => at <= Instant::now(),
+            Self::Done => false,
+        }
+    }
+
+    /// How long until it is repeated, if it is.
+    pub(crate) fn left(self) -> Option<Duration> {
+        match self {
+            Self::Again(at) => Some(at.saturating_duration_since(Instant::now())),
+            Self::Open | Self::Done => None,
+        }
+    }
+}
+
 /// A change in place that the provider accepted.
 #[derive(Clone, Debug)]
 pub(crate) struct Changed {
@@ -54,19 +94,58 @@ impl Changed {
     }
 }
 
+/// A change in place that was not seen yet. Until it is, reads return the former value, which an edit may require again: nothing
+/// differs then, although the change removed it.
+#[derive(Clone, Debug)]
+pub(crate) struct Unseen {
+    /// The field.
+    pub path: String,
+    /// The field with its old and its new value.
+    pub what: String,
+    /// The desired state for which it was made.
+    pub desired: Desired,
+    pub at: Instant,
+}
+
+impl Unseen {
+    /// Whether these objects still have the former value.
+    pub(crate) fn is_hidden(&self, kind: &dyn DynKind, current: &Observed) -> bool {
+        // The item of a list is not named if it may be secret.
+        let is_same = |path: &str| {
+            path.strip_prefix(&*self.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+        };
+        kind.compare(&self.desired, current)
+            .differences
+            .iter()
+            .any(|difference| is_same(&difference.field.path))
+    }
+
+    /// How long until it is observed again, if it may become visible: after 1, 2, 4 s and so on. `clock` is from before the last
+    /// observation.
+    pub(crate) fn left(&self, clock: Clock) -> Option<Duration> {
+        const LEAST: Duration = Duration::from_secs(1);
+        let age = clock.instant.saturating_duration_since(self.at);
+        let left = clock.window.checked_sub(age).filter(|left| !left.is_zero())?;
+        Some(left.min(age.max(LEAST)))
+    }
+}
+
 /// A claim of objects whose tags were missing. Tags may become visible with a delay.
 #[derive(Clone, Debug)]
 pub(crate) struct Claimed {
     pub ids: Vec<String>,
     pub at: Instant,
     pub times: u32,
+    /// Whether the call succeeded. One that failed may have set the tags, too, but is repeated without waiting for them.
+    pub is_confirmed: bool,
 }
 
 impl Claimed {
     /// Whether it is too early to claim these again: the delay doubles each time.
     pub(crate) fn is_recent(&self, ids: &[String]) -> bool {
         const LONGEST: u32 = 6;
-        self.ids == ids && self.at.elapsed() < Duration::from_secs(1 << self.times.min(LONGEST))
+        let delay = Duration::from_secs(1 << self.times.min(LONGEST));
+        self.is_confirmed && self.ids == ids && self.at.elapsed() < delay
     }
 }
 

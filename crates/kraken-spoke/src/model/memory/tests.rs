@@ -19,11 +19,11 @@ pub(crate) fn object(uid: &str, version: &str) -> Arc<ConfigMap> {
 #[test]
 fn copy_written_after_a_backup_is_dropped_when_the_backup_is_restored() {
     let mut memory = Memory::<ConfigMap>::default();
-    memory.caught_up(&object("u", "7"));
+    memory.drop_watched_copy(&object("u", "7"));
     memory.latest = Some(object("u", "9"));
-    memory.caught_up(&object("u", "7"));
+    memory.drop_watched_copy(&object("u", "7"));
     assert_eq!(version(&*memory.newest(object("u", "7"))), Some(9), "the watch lags behind");
-    memory.caught_up(&object("u", "5"));
+    memory.drop_watched_copy(&object("u", "5"));
     assert_eq!(version(&*memory.newest(object("u", "5"))), Some(5));
 }
 
@@ -45,18 +45,34 @@ fn rejected_call_does_not_settle_another_call_without_response() {
     assert_eq!((memory.refused, memory.created), (None, Some((1, vec!["i-1".into()]))));
 }
 
+/// The time before an observation that began then.
+fn clock(instant: Instant) -> Clock {
+    Clock { instant, ..Memory::<ConfigMap>::default().clock(Duration::ZERO) }
+}
+
 #[tokio::test(start_paused = true)]
 async fn id_counts_as_deleted_only_after_it_was_missing_without_interruption() {
     let ids = |list: &[&str]| list.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
     let mut memory = Memory::<ConfigMap>::default();
-    assert!(memory.is_vanishing(&ids(&["vpc-1"])));
+    assert!(memory.is_vanishing(&ids(&["vpc-1"]), clock(Instant::now())));
     tokio::time::advance(CONFIRMED_AFTER / 2).await;
-    assert!(memory.is_vanishing(&ids(&["vpc-1", "vpc-2"])));
+    assert!(memory.is_vanishing(&ids(&["vpc-1", "vpc-2"]), clock(Instant::now())));
     tokio::time::advance(CONFIRMED_AFTER / 2).await;
-    assert!(memory.is_vanishing(&ids(&["vpc-1", "vpc-2"])), "the second not yet");
-    assert!(!memory.is_vanishing(&ids(&["vpc-1"])));
-    assert!(!memory.is_vanishing(&[]));
-    assert!(memory.is_vanishing(&ids(&["vpc-1"])), "it was visible in between");
+    assert!(memory.is_vanishing(&ids(&["vpc-1", "vpc-2"]), clock(Instant::now())), "the second not yet");
+    assert!(!memory.is_vanishing(&ids(&["vpc-1"]), clock(Instant::now())));
+    assert!(!memory.is_vanishing(&[], clock(Instant::now())));
+    assert!(memory.is_vanishing(&ids(&["vpc-1"]), clock(Instant::now())), "it was visible in between");
+}
+
+#[tokio::test(start_paused = true)]
+async fn response_that_waited_for_a_slot_does_not_show_that_an_id_is_still_missing() {
+    let (mut memory, ids) = (Memory::<ConfigMap>::default(), ["vpc-1".to_owned()]);
+    assert!(memory.is_vanishing(&ids, clock(Instant::now())));
+    tokio::time::advance(Duration::from_millis(200)).await;
+    let began = Instant::now();
+    tokio::time::advance(CONFIRMED_AFTER * 2).await;
+    assert!(memory.is_vanishing(&ids, clock(began)));
+    assert!(!memory.is_vanishing(&ids, clock(Instant::now())));
 }
 
 #[tokio::test(start_paused = true)]
@@ -97,9 +113,9 @@ async fn deep_resyncs_are_spread_over_the_interval() {
     let mut memories: Vec<Memory<ConfigMap>> = (0..100).map(|_| Memory::default()).collect();
     for minute in 0..60 {
         for (number, memory) in memories.iter_mut().enumerate() {
-            if memory.is_deep_due(HOUR, &format!("uid-{number}")) {
+            if memory.deep.is_due(HOUR, &format!("uid-{number}")) {
                 assert!(turns.insert((number, minute)), "{number}");
-                memory.observed_deeply(HOUR);
+                memory.deep.observed(HOUR);
             }
         }
         tokio::time::advance(Duration::from_mins(1)).await;
@@ -107,7 +123,7 @@ async fn deep_resyncs_are_spread_over_the_interval() {
     assert_eq!(turns.len(), 100, "each resource once");
     let at_most = (0..60).map(|minute| turns.iter().filter(|turn| turn.1 == minute).count()).max();
     assert!(at_most.is_some_and(|most| most < 30), "{at_most:?}");
-    assert!(!Memory::<ConfigMap>::default().is_deep_due(Duration::ZERO, "u"));
+    assert!(!Deep::default().is_due(Duration::ZERO, "u"));
 }
 
 #[test]
@@ -120,9 +136,9 @@ fn later_write_takes_precedence_over_a_watch_that_lags() {
 #[test]
 fn copy_is_dropped_when_the_watch_has_caught_up() {
     let mut memory = Memory { latest: Some(object("u", "100")), ..Memory::default() };
-    memory.caught_up(&object("u", "99"));
+    memory.drop_watched_copy(&object("u", "99"));
     assert!(memory.latest.is_some());
-    memory.caught_up(&object("u", "100"));
+    memory.drop_watched_copy(&object("u", "100"));
     assert!(memory.latest.is_none());
 }
 
@@ -131,7 +147,7 @@ fn a_copy_that_meets_a_conflict_is_dropped() {
     // After a backup was restored, the watched version is never newer than the copy of the last write.
     let watched = object("u", "20");
     let mut memory = Memory { latest: Some(object("u", "100")), ..Memory::default() };
-    memory.caught_up(&watched);
+    memory.drop_watched_copy(&watched);
     assert_eq!(version(&*memory.newest(watched.clone())), Some(100));
     assert_eq!(memory.conflicted(), 1);
     assert_eq!(version(&*memory.newest(watched)), Some(20));

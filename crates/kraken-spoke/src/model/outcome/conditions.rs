@@ -20,8 +20,10 @@ impl Outcome {
                 Reason::WaitingForHub,
                 "waiting for the hub to resolve references; if this persists, check that kraken-hub is running".to_owned(),
             ),
-            Self::InProgress(reason, message) | Self::NotYet(reason, message) => no(*reason, message.clone()),
-            Self::Changed(message) | Self::Unseen(message, _) | Self::Unheeded(message) => no(Reason::Updating, message.clone()),
+            Self::InProgress(reason, message) | Self::NotYet(reason, message) | Self::Unseen(reason, message, _) => {
+                no(*reason, message.clone())
+            }
+            Self::Changed(message) | Self::Unheeded(message) => no(Reason::Updating, message.clone()),
             Self::Immutable(fields) => no(Reason::ImmutableField, immutable_message(fields)),
             // Drift that is only reported is a policy and no failure: the Drifted condition and `status.drift` list the
             // differences.
@@ -44,7 +46,7 @@ impl Outcome {
                 Reason::LocationMismatch,
                 format!(
                     "the remote objects of this resource are in {there}; this controller works in {here} and does not change \
-                     them: configure it with the credentials and the region of the former"
+                     them: configure it with the credentials and the region of {there}"
                 ),
             ),
             Self::LaunchRefused(why) => no(Reason::LaunchRefused, why.clone()),

@@ -52,7 +52,7 @@ pub(crate) fn attributed(outcome: Outcome, rules: Option<&dyn Rules>) -> Outcome
 #[cfg(test)]
 mod tests {
     use kraken_api::{Adopt, Location};
-    use kraken_options::{Governed, Problem, Taken};
+    use kraken_options::{Governed, Problem, RestrictedValue};
 
     use super::*;
 
@@ -68,11 +68,11 @@ mod tests {
             ""
         }
 
-        fn refused(&self, _: &[Taken], _: Option<&Adopt>) -> Vec<Problem> {
+        fn refused(&self, _: &[RestrictedValue], _: Option<&Adopt>) -> Vec<Problem> {
             vec![]
         }
 
-        fn misplaced(&self, _: &Location) -> Option<String> {
+        fn location_violation(&self, _: &Location) -> Option<String> {
             None
         }
 

@@ -52,8 +52,8 @@ pub(crate) enum Outcome {
     NotYet(Reason, String),
     /// A change in place was just made; observe again at once.
     Changed(String),
-    /// A change in place was made recently, and reads lag behind it; observe again after this delay.
-    Unseen(String, Duration),
+    /// A change was or may have been made recently, and reads lag behind it; observe again after this delay.
+    Unseen(Reason, String, Duration),
     /// A change in place was made several times without effect; retry with backoff.
     Unheeded(String),
     /// A changed field cannot be changed in place.

@@ -56,7 +56,7 @@ impl Outcome {
             Self::WaitingForHub => Requeue::After(HUB_GRACE),
             Self::InProgress(..) => Requeue::Soon(SOON),
             Self::NotYet(..) => Requeue::After(growing(refusals)),
-            Self::Unseen(_, left) => Requeue::After(*left),
+            Self::Unseen(_, _, left) => Requeue::After(*left),
             Self::Blocked(_) => Requeue::Soon(BLOCKED),
             Self::Changed(_) | Self::Approved(_) => Requeue::Soon(AT_ONCE),
             Self::Failed(failure) => match failure.class {

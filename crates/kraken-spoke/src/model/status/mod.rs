@@ -11,7 +11,12 @@ use kraken_api::{
 };
 
 use crate::model::{
-    followed::Followed, ids::listed, in_place::recorded, outcome::Outcome, secrecy::SecretFields,
+    followed::Followed,
+    ids::{listed, union},
+    in_place::recorded,
+    memory::Memory,
+    outcome::Outcome,
+    secrecy::SecretFields,
 };
 
 /// The suffix of the Ready message while references are not kept up to date. It does not change the outcome, and no
@@ -23,6 +28,8 @@ pub(crate) const UNFOLLOWED: &str = "; kraken-hub is not running: see Dependenci
 pub(crate) struct ReconcileFacts {
     /// The ids of the remote objects, if they were observed.
     pub ids: Option<Vec<String>>,
+    /// The ids that were created after that observation.
+    pub created: Vec<String>,
     /// The number of remote objects, of a kind that scales.
     pub replicas: Option<i32>,
     /// The highest epoch known to have taken effect.
@@ -47,6 +54,39 @@ pub(crate) struct ReconcileFacts {
     pub location: Option<Location>,
     /// The epoch from which objects are current.
     pub replaced_before: Option<i64>,
+    /// The result of the last launch or adoption of this process, for a reconcile that observes nothing.
+    pub launched: Option<Launched>,
+}
+
+/// Remote objects that a process created or adopted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Launched {
+    pub ids: Vec<String>,
+    /// The adopted ids among them.
+    pub adopted: Vec<String>,
+    pub location: Option<Location>,
+    /// The fields whose values came from a Secret.
+    pub secret_fields: Vec<String>,
+}
+
+impl Launched {
+    /// From the memory of a process; `None` if it created and adopted nothing.
+    pub(crate) fn of<K>(memory: &Memory<K>) -> Option<Self> {
+        let (_, ids) = memory.created.as_ref()?;
+        // On record, an object without owner tags would be the resource's.
+        let lost_tags = |id: &String| memory.found_by_tag.contains(id) && memory.missing.contains_key(id);
+        let ids: Vec<String> = ids.iter().filter(|id| !lost_tags(id)).cloned().collect();
+        if ids.is_empty() {
+            return None;
+        }
+        let mut launched = Self { ids: ids.clone(), ..Self::default() };
+        if let Some(intent) = &memory.intent {
+            launched.adopted = intent.adopted.iter().filter(|id| ids.contains(id)).cloned().collect();
+            launched.location.clone_from(&intent.location);
+            launched.secret_fields = intent.secret_fields.keys().cloned().collect();
+        }
+        Some(launched)
+    }
 }
 
 impl ReconcileFacts {
@@ -70,7 +110,7 @@ pub(crate) fn status_of(
     status.observed_generation = generation;
     record(&mut status, outcome, facts);
     if let Outcome::Drifted(fields) = outcome {
-        status.drift = fields.iter().map(|field| dated(field, &status.drift, now)).collect();
+        status.drift = fields.iter().map(|field| with_since(field, &status.drift, now)).collect();
     } else if outcome.has_compared() {
         status.drift.clear();
     }
@@ -119,13 +159,23 @@ pub(crate) fn status_of(
 /// Sets the record of the remote objects.
 fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts) {
     if let Some(ids) = &facts.ids {
-        status.external_ids.clone_from(ids);
+        // Otherwise a status that reports a creation has no record of it: a restarted controller that cannot resolve the spec
+        // does not search.
+        status.external_ids = union(ids.clone(), &facts.created);
         status.adopted.clone_from(&facts.adopted);
         status.replaced_before = facts.replaced_before;
         status.at_creation = recorded(status.at_creation.take(), &facts.at_creation, ids);
         // Set with the first creation and not changed later.
-        if !ids.is_empty() && status.location.is_none() {
+        if !status.external_ids.is_empty() && status.location.is_none() {
             status.location.clone_from(&facts.location);
+        }
+    } else if let Some(launched) = facts.launched.as_ref().filter(|_| status.external_ids.is_empty()) {
+        // Otherwise nothing but the intent is on record until the spec can be resolved, and another client may remove it.
+        status.external_ids.clone_from(&launched.ids);
+        status.adopted.clone_from(&launched.adopted);
+        status.secret_fields = union(std::mem::take(&mut status.secret_fields), &launched.secret_fields);
+        if status.location.is_none() {
+            status.location.clone_from(&launched.location);
         }
     }
     if let Some(summary) = &facts.summary {
@@ -201,7 +251,7 @@ fn plan_of(outcome: &Outcome, status: &mut ResourceStatus) {
     }
 }
 
-fn dated(field: &FieldDiff, before: &[FieldDiff], now: Timestamp) -> FieldDiff {
+fn with_since(field: &FieldDiff, before: &[FieldDiff], now: Timestamp) -> FieldDiff {
     let first =
         before.iter().find(|b| b.path == field.path && b.have == field.have).and_then(|b| b.since.clone());
     FieldDiff {

@@ -1,5 +1,7 @@
+use k8s_openapi::api::core::v1::ConfigMap;
+
 use super::*;
-use crate::{Failure, FailureClass};
+use crate::{Failure, FailureClass, model::intent::Intent};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -48,6 +50,35 @@ fn first_location_is_kept() {
     assert_eq!(first.location, Some(at_home("a")));
     let second = status_of(&Outcome::InPlace, &facts("b"), Some(&first), Some(3), at(11));
     assert_eq!(second.location, Some(at_home("a")));
+}
+
+#[test]
+fn created_object_is_recorded_by_an_outcome_without_observation() {
+    let intent = Intent {
+        adopted: vec!["i-1".into()],
+        secret_fields: [("image".into(), 1)].into(),
+        ..Intent::default()
+    };
+    let memory = Memory::<ConfigMap> {
+        created: Some((1, vec!["i-1".into()])),
+        intent: Some(intent),
+        ..Memory::default()
+    };
+    let facts = ReconcileFacts { launched: Launched::of(&memory), ..ReconcileFacts::default() };
+    let status = status_of(&Outcome::WaitingForHub, &facts, None, Some(1), at(10));
+    assert_eq!((status.external_ids, status.adopted), (vec!["i-1".to_owned()], vec!["i-1".to_owned()]));
+    assert_eq!(status.secret_fields, ["image"]);
+    let observed = status_of(&Outcome::WaitingForHub, &facts, Some(&ready_status()), Some(4), at(11));
+    assert_eq!(observed.secret_fields, [] as [&str; 0], "the status has a record already");
+    assert!(Launched::of(&Memory::<ConfigMap>::default()).is_none());
+}
+
+#[test]
+fn created_object_is_recorded_beside_the_observed_ones() {
+    let facts = ReconcileFacts { created: vec!["i-2".into()], ..facts() };
+    let created = Outcome::InProgress(Reason::Creating, "created i-2".into());
+    let status = status_of(&created, &facts, None, Some(3), at(10));
+    assert_eq!(status.external_ids, ["i-1", "i-2"]);
 }
 
 #[test]
@@ -119,7 +150,7 @@ fn temporary_conditions_are_absent_otherwise() {
 }
 
 /// Status, reason and message of a condition.
-fn said<'a>(status: &'a ResourceStatus, kind: &str) -> (&'a str, &'a str, &'a str) {
+fn condition_of<'a>(status: &'a ResourceStatus, kind: &str) -> (&'a str, &'a str, &'a str) {
     let condition = conditions::get(&status.conditions, kind).unwrap();
     (&condition.status, &condition.reason, &condition.message)
 }
@@ -132,30 +163,33 @@ fn stopped_hub_is_reported_and_resource_in_place_stays_ready() {
     };
     let before = ready_status();
     let dead = of(Followed::No("not renewed since 12:00".into()), &before);
-    assert_eq!(said(&dead, DEPENDENCIES_RESOLVED), ("Unknown", "HubNotRunning", "not renewed since 12:00"));
-    assert_eq!(said(&dead, READY), ("True", "Available", &*format!("in place: i-1{UNFOLLOWED}")));
+    assert_eq!(
+        condition_of(&dead, DEPENDENCIES_RESOLVED),
+        ("Unknown", "HubNotRunning", "not renewed since 12:00")
+    );
+    assert_eq!(condition_of(&dead, READY), ("True", "Available", &*format!("in place: i-1{UNFOLLOWED}")));
     assert_eq!(
         of(Followed::No("not renewed since 12:00".into()), &dead),
         dead,
         "nothing is written at a resync"
     );
     assert_eq!(of(Followed::Unknown, &dead), dead, "nor after a restart, until the lease was read");
-    assert_eq!(said(&of(Followed::Unknown, &before), DEPENDENCIES_RESOLVED).0, "True");
+    assert_eq!(condition_of(&of(Followed::Unknown, &before), DEPENDENCIES_RESOLVED).0, "True");
     let alive = of(Followed::Yes, &dead);
-    assert_eq!(said(&alive, READY), said(&before, READY));
-    assert_eq!(said(&alive, DEPENDENCIES_RESOLVED), said(&before, DEPENDENCIES_RESOLVED));
+    assert_eq!(condition_of(&alive, READY), condition_of(&before, READY));
+    assert_eq!(condition_of(&alive, DEPENDENCIES_RESOLVED), condition_of(&before, DEPENDENCIES_RESOLVED));
 }
 
 #[test]
 fn resource_that_waits_for_a_value_reports_the_stopped_hub() {
     let facts = ReconcileFacts { followed: Followed::No("dead".into()), ..ReconcileFacts::default() };
     let status = status_of(&Outcome::Waiting(vec![]), &facts, None, Some(3), at(60));
-    assert_eq!(said(&status, DEPENDENCIES_RESOLVED), ("Unknown", "HubNotRunning", "dead"));
-    let (state, reason, message) = said(&status, READY);
+    assert_eq!(condition_of(&status, DEPENDENCIES_RESOLVED), ("Unknown", "HubNotRunning", "dead"));
+    let (state, reason, message) = condition_of(&status, READY);
     assert_eq!((state, reason), ("False", "DependenciesNotReady"));
     assert!(message.ends_with(UNFOLLOWED), "{message}");
     let waiting = status_of(&Outcome::WaitingForHub, &facts, None, Some(3), at(60));
-    assert_eq!(said(&waiting, DEPENDENCIES_RESOLVED).1, "WaitingForHub");
+    assert_eq!(condition_of(&waiting, DEPENDENCIES_RESOLVED).1, "WaitingForHub");
 }
 
 #[test]

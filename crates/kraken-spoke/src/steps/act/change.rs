@@ -4,11 +4,12 @@ use kraken_api::{FieldDiff, reasons::Reason};
 use tokio::time::Instant;
 
 use crate::{
+    FailureClass,
     actions::record::record,
     context::Reconcile,
     dynamic::{Change, DynKind},
     model::{
-        memory::{Changed, Memory},
+        memory::{Changed, Memory, Unseen},
         observation::Observation,
         outcome::{Outcome, refused},
     },
@@ -36,7 +37,18 @@ pub(super) async fn change(
         return outcome;
     }
     let (effective, current) = (observation.effective(), &observation.current);
-    if let Err(failure) = context.external.update(identity, &due.change, effective, current).await {
+    let updated = context.external.update(identity, &due.change, effective, current).await;
+    let may_have_effect = match &updated {
+        Ok(()) => true,
+        // A change can take several calls.
+        Err(failure) => matches!(failure.class, FailureClass::Transient | FailureClass::Throttled),
+    };
+    if may_have_effect {
+        let (path, what, desired) = (due.field.path.clone(), what.clone(), effective.clone());
+        memory.unseen.retain(|before| before.path != path);
+        memory.unseen.push(Unseen { path, what, desired, at: Instant::now() });
+    }
+    if let Err(failure) = updated {
         return refused(failure, Reason::Updating);
     }
     let reason = reason(&*context.kind, due);
@@ -49,8 +61,20 @@ pub(super) async fn change(
     outcome
 }
 
+/// The outcome if nothing differs only because an edit was reverted whose change is not visible yet.
+pub(super) fn unseen(reconcile: &mut Reconcile<'_>, observation: &Observation<'_>) -> Option<Outcome> {
+    let Reconcile { context, memory, .. } = reconcile;
+    let clock = observation.clock;
+    memory.unseen.retain(|unseen| {
+        unseen.left(clock).is_some() && unseen.is_hidden(&*context.kind, &observation.current)
+    });
+    let unseen = memory.unseen.last()?;
+    let message = format!("{}, which is reverted; waiting for the change to become visible", unseen.what);
+    Some(Outcome::Unseen(Reason::Updating, message, unseen.left(clock)?))
+}
+
 fn description(kind: &dyn DynKind, Due { field, change, .. }: &Due) -> String {
-    kind.what_is_done(change).unwrap_or_else(|| match field.path.as_str() {
+    kind.describe_change(change).unwrap_or_else(|| match field.path.as_str() {
         "" => format!("changed {} to {}", field.have, field.want),
         path => format!("changed spec.{path} from {} to {}", field.have, field.want),
     })
@@ -73,7 +97,8 @@ const TRIES: u32 = 5;
 fn lagging<K>(memory: &Memory<K>, what: &str) -> Option<Outcome> {
     let changed = memory.changed.as_ref().filter(|changed| changed.what == what)?;
     let left = changed.delay().checked_sub(changed.at.elapsed()).filter(|left| !left.is_zero())?;
-    Some(Outcome::Unseen(format!("{what}; waiting for the change to become visible"), left))
+    let message = format!("{what}; waiting for the change to become visible");
+    Some(Outcome::Unseen(Reason::Updating, message, left))
 }
 
 /// Records a change that the provider accepted.
@@ -85,7 +110,8 @@ fn changed<K>(memory: &mut Memory<K>, what: String) -> Outcome {
         return Outcome::Changed(what);
     }
     Outcome::Unheeded(format!(
-        "{what}: the provider accepted this {times} times and still returns the old value"
+        "{what}: the provider accepted the change {times} times and still returns the old value; check that no other \
+         client reverts it"
     ))
 }
 
@@ -100,7 +126,7 @@ mod tests {
     const WHAT: &str = "changed spec.size from 3 to 5";
 
     /// How long a repetition is delayed, in milliseconds.
-    fn put_off(memory: &Memory<()>, what: &str) -> Option<u128> {
+    fn retry_delay(memory: &Memory<()>, what: &str) -> Option<u128> {
         let outcome = lagging(memory, what)?;
         let Requeue::After(left) = outcome.requeue(None, 0) else { panic!("{outcome:?}") };
         Some(left.as_millis())
@@ -109,14 +135,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn invisible_change_is_repeated_with_backoff_and_then_reported() {
         let mut memory = Memory::<()>::default();
-        assert_eq!(put_off(&memory, WHAT), None);
+        assert_eq!(retry_delay(&memory, WHAT), None);
         for delay in [1000, 2000, 4000, 8000] {
             assert!(matches!(changed(&mut memory, WHAT.to_owned()), Outcome::Changed(_)));
-            assert_eq!(put_off(&memory, WHAT), Some(delay));
+            assert_eq!(retry_delay(&memory, WHAT), Some(delay));
             tokio::time::advance(Duration::from_millis(100)).await;
-            assert_eq!(put_off(&memory, WHAT), Some(delay - 100));
+            assert_eq!(retry_delay(&memory, WHAT), Some(delay - 100));
             tokio::time::advance(Duration::from_secs(8)).await;
-            assert_eq!(put_off(&memory, WHAT), None);
+            assert_eq!(retry_delay(&memory, WHAT), None);
         }
         assert!(matches!(changed(&mut memory, WHAT.to_owned()), Outcome::Unheeded(_)));
     }
@@ -125,8 +151,8 @@ mod tests {
     async fn different_change_is_made_without_delay() {
         let mut memory = Memory::<()>::default();
         changed(&mut memory, WHAT.to_owned());
-        assert_eq!(put_off(&memory, "changed spec.size from 3 to 7"), None);
+        assert_eq!(retry_delay(&memory, "changed spec.size from 3 to 7"), None);
         changed(&mut memory, "changed spec.colour from a to b".to_owned());
-        assert_eq!(put_off(&memory, WHAT), None);
+        assert_eq!(retry_delay(&memory, WHAT), None);
     }
 }

@@ -12,12 +12,12 @@ use crate::{
     },
     context::Reconcile,
     model::{
-        ids::{listed, union},
+        ids::{listed, union, without},
         intent::{Intent, LaunchPlan, LaunchState, is_same, parameters_hash, plan_launch},
         memory::Memory,
         observation::Observation,
         outcome::{Outcome, refused},
-        secrecy,
+        secrecy, unrecorded,
     },
     steps::act::guard,
 };
@@ -31,7 +31,7 @@ pub(super) async fn create(
     is_drift: bool,
 ) -> Result<Outcome, Outcome> {
     let epoch = epoch(reconcile, observation, what).await?;
-    let Reconcile { context, memory, identity, .. } = reconcile;
+    let Reconcile { context, memory, identity, facts, .. } = reconcile;
     let launch = Launch { epoch, token: identity.token(epoch) };
     let (desired, current) = (&observation.target.desired, &observation.current);
     let created = match context.external.create(identity, &launch, desired, current).await {
@@ -42,9 +42,14 @@ pub(super) async fn create(
         }
     };
     let ids = context.kind.ids(&created);
-    // Objects that were found by tag count too: from now on they are observed by id.
-    let all = union(union(context.kind.ids(current), &observation.recorded.ids), &ids);
+    // Objects that were found by tag count too: from now on they are observed by id. They are the resource's as long as they have
+    // their owner tags, until the status names them.
+    let recorded = &observation.recorded;
+    let all = union(union(context.kind.ids(current), &recorded.ids), &ids);
+    let proven = union(without(&recorded.ids, &recorded.unproven), &ids);
+    memory.found_by_tag = without(&all, &proven);
     memory.answered(epoch, Ok(all));
+    facts.created.clone_from(&ids);
     let made = format!("created {}", listed(&ids));
     let (reason, note) = match context.kind.ids(current).is_empty() {
         _ if is_drift => (Reason::DriftReverted, format!("{made}, because objects were missing: {what}")),
@@ -63,14 +68,18 @@ async fn epoch(
     what: &str,
 ) -> Result<i64, Outcome> {
     let hash = parameters_hash(&observation.target.desired, what);
-    let plan = plan(reconcile, observation, &hash);
+    let is_idempotent = is_idempotent(reconcile, observation, &hash);
+    if !is_idempotent {
+        await_unrecorded(reconcile, observation)?;
+    }
+    let plan = plan(reconcile, observation, is_idempotent, &hash);
     if !matches!(plan, LaunchPlan::Wait(_)) {
         guard::check(&*reconcile.context.kind, observation)?;
     }
     match plan {
         LaunchPlan::Wait(why) => Err(Outcome::InProgress(Reason::Creating, why.to_owned())),
         LaunchPlan::Repeat(epoch) => {
-            record_secret_fields(reconcile, observation).await?;
+            record_edit(reconcile, observation).await?;
             Ok(epoch)
         }
         // A new token would create the objects of the old one a second time.
@@ -89,28 +98,56 @@ async fn epoch(
     }
 }
 
-/// Adds fields to the intent that refer to a Secret since an edit after the launch was persisted: the repeated call has their
-/// values. Without such an edit, nothing is written.
-async fn record_secret_fields(
-    reconcile: &mut Reconcile<'_>,
-    observation: &Observation<'_>,
-) -> Result<(), Outcome> {
-    let (fields, intent) = (&observation.target.secret_fields, observation.target.intent.as_ref());
-    let is_recorded = fields.all.is_subset(&secrecy::recorded(reconcile.object.status(), intent));
-    let Some(intent) = intent.filter(|_| !is_recorded) else { return Ok(()) };
-    let secret_fields = fields.launched(reconcile.object.meta().generation);
-    let intent = Intent { secret_fields, ..intent.clone() };
+/// Records in the intent what the repeated call sends because of an edit after the launch was persisted: values of fields that refer
+/// to a Secret since then, and a larger number of objects. With the former number, the launch would seem to be complete while some
+/// of them are not visible yet. Without such an edit, nothing is written.
+async fn record_edit(reconcile: &mut Reconcile<'_>, observation: &Observation<'_>) -> Result<(), Outcome> {
+    let Some(before) = &observation.target.intent else { return Ok(()) };
+    let mut intent = before.clone();
+    let fields = &observation.target.secret_fields;
+    if !fields.all.is_subset(&secrecy::recorded(reconcile.object.status(), Some(before))) {
+        intent.secret_fields = fields.launched(reconcile.object.meta().generation);
+    }
+    // The former call may have taken effect instead, so a smaller number is not recorded. An unknown one stays unknown.
+    let requested = guard::requested(&*reconcile.context.kind, observation);
+    intent.requested = before.requested.map(|before| before.max(requested));
+    if intent == *before {
+        return Ok(());
+    }
     write(reconcile, &intent).await.map_err(Outcome::Kubernetes)
 }
 
+/// Whether a repeated call creates nothing that exists: because of its token, which is that of the first launch if nothing is on
+/// record, or of a name.
+fn is_idempotent(reconcile: &Reconcile<'_>, observation: &Observation<'_>, hash: &str) -> bool {
+    let (info, intent) = (reconcile.context.info(), observation.target.intent.as_ref());
+    info.is_idempotent && (!info.idempotent_by_name || is_same(intent, hash))
+}
+
+/// Waits for the objects of an unrecorded launch of a former process.
+fn await_unrecorded(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> Result<(), Outcome> {
+    if observation.target.intent.is_some() || mutants::active(Mutant::NewWhateverAge) {
+        return Ok(());
+    }
+    let (object, former_until) = (&*reconcile.object, reconcile.context.former_until());
+    let Some(left) = unrecorded::next_search(object, former_until, observation.clock) else { return Ok(()) };
+    let message = "a former controller process may have made a launch that is not recorded; searching for its \
+                   objects until the visibility window ends";
+    Err(Outcome::Unseen(Reason::Creating, message.to_owned(), left))
+}
+
 /// Whether a new launch is due, or the last one must be repeated or waited for.
-fn plan(reconcile: &Reconcile<'_>, observation: &Observation<'_>, hash: &str) -> LaunchPlan {
-    let (kind, info) = (&reconcile.context.kind, reconcile.context.info());
+fn plan(
+    reconcile: &Reconcile<'_>,
+    observation: &Observation<'_>,
+    is_idempotent: bool,
+    hash: &str,
+) -> LaunchPlan {
+    let kind = &reconcile.context.kind;
     let (intent, recorded) = (observation.target.intent.as_ref(), observation.recorded.epoch);
     let highest = kind.epoch(&observation.current).max(if intent.is_none() { recorded } else { 0 });
     let state = launch_state(intent, reconcile.memory, recorded);
-    let is_idempotent = info.is_idempotent && (!info.idempotent_by_name || is_same(intent, hash));
-    plan_launch(intent, highest, state, is_idempotent, hash, reconcile.clock())
+    plan_launch(intent, highest, state, is_idempotent, hash, observation.clock)
 }
 
 fn launch_state<K>(intent: Option<&Intent>, memory: &Memory<K>, confirmed: i64) -> LaunchState {

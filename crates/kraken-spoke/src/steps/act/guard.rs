@@ -18,15 +18,21 @@ use crate::{
     },
 };
 
-/// Why nothing may be created, if more objects exist than are accounted for: by the spec, and by a replacement in
-/// progress for the objects that existed when it started.
-pub(crate) fn excess(live: &[String], unseen: &[String], outgoing: &[String], max: usize) -> Option<String> {
+/// Why nothing may be created, if with up to `new` new ones more objects would exist than are accounted for: by the spec,
+/// and by a replacement in progress for the objects that existed when it started.
+pub(crate) fn excess(
+    live: &[String],
+    unseen: &[String],
+    outgoing: &[String],
+    new: usize,
+    max: usize,
+) -> Option<String> {
     let all = union(live.to_vec(), unseen);
     let unexplained: Vec<String> = all.into_iter().filter(|id| !outgoing.contains(id)).collect();
-    (unexplained.len() >= max).then(|| {
+    (unexplained.len().saturating_add(new) > max).then(|| {
         format!(
-            "{} remote objects of this resource exist and its spec accounts for {max}: {}. No object is created until the \
-             surplus objects are deleted; please report this",
+            "{} remote objects of this resource exist, the next call would create {new}, and its spec accounts for {max}: {}. \
+             No object is created until the surplus objects are deleted; please report this",
             unexplained.len(),
             listed(&unexplained)
         )
@@ -37,10 +43,18 @@ pub(crate) fn excess(live: &[String], unseen: &[String], outgoing: &[String], ma
 pub(crate) fn check(kind: &dyn DynKind, observation: &Observation<'_>) -> Result<(), Outcome> {
     let Observation { target, shown, .. } = observation;
     let outgoing = target.intent.as_ref().map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
-    match excess(&shown.live, &shown.unseen, outgoing, kind.max_objects(&target.desired)) {
+    let max = kind.max_objects(&target.desired);
+    // A call creates what the current objects lack. Others of the resource, which no replacement names, remain.
+    let new = max.saturating_sub(kind.ids(&observation.current).len()).max(1);
+    match excess(&shown.live, &shown.unseen, outgoing, new, max) {
         Some(why) if !mutants::active(Mutant::BoundaryMoves) => Err(Outcome::LaunchRefused(why)),
         _ => Ok(()),
     }
+}
+
+/// The maximum number of objects that a create call requests now.
+pub(super) fn requested(kind: &dyn DynKind, observation: &Observation<'_>) -> usize {
+    kind.max_objects(&observation.target.desired).saturating_sub(kind.ids(&observation.current).len())
 }
 
 /// The intent of a new launch of this epoch and digest, unless the resource has reached the launch limit.
@@ -66,11 +80,8 @@ pub(crate) async fn new_launch(
             breaker.limit, breaker.window
         )));
     }
-    let kind = &*reconcile.context.kind;
     let mut intent = Intent::next(before, epoch, now, hash);
-    intent.requested = Some(
-        kind.max_objects(&observation.target.desired).saturating_sub(kind.ids(&observation.current).len()),
-    );
+    intent.requested = Some(requested(&*reconcile.context.kind, observation));
     intent.outgoing.retain(|id| observation.shown.live.contains(id));
     intent.location = observation.location.clone().or(intent.location);
     intent.secret_fields = observation.target.secret_fields.launched(generation);
@@ -90,11 +101,12 @@ mod tests {
     fn launch_never_exceeds_what_spec_and_replacement_account_for() {
         let (old, new) = (ids(&["i-1", "i-2"]), ids(&["i-3"]));
         let all = ids(&["i-1", "i-2", "i-3"]);
-        assert_eq!(excess(&all, &[], &old, 2), None);
-        assert!(excess(&all, &ids(&["i-4"]), &old, 2).is_some(), "objects that are not visible yet count");
-        assert!(excess(&all, &[], &[], 3).is_some());
-        assert_eq!(excess(&new, &[], &[], 2), None);
-        assert_eq!(excess(&[], &[], &[], 1), None);
-        assert!(excess(&[], &[], &[], 0).is_some());
+        assert_eq!(excess(&all, &[], &old, 1, 2), None);
+        assert!(excess(&all, &ids(&["i-4"]), &old, 1, 2).is_some(), "objects that are not visible yet count");
+        assert!(excess(&all, &[], &[], 1, 3).is_some());
+        assert!(excess(&all, &[], &old, 2, 2).is_some(), "a launch that creates two objects counts twice");
+        assert_eq!(excess(&new, &[], &[], 1, 2), None);
+        assert_eq!(excess(&[], &[], &[], 1, 1), None);
+        assert!(excess(&[], &[], &[], 1, 0).is_some());
     }
 }

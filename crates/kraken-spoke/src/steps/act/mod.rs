@@ -30,9 +30,19 @@ pub(crate) async fn act(
     observation: &Observation<'_>,
     decision: Decision<Change>,
 ) -> Result<Outcome, Outcome> {
+    if matches!(decision, Decision::InPlace | Decision::Immutable(_))
+        && let Some(outcome) = change::unseen(reconcile, observation)
+    {
+        return Err(outcome);
+    }
     approve(reconcile, observation, &decision)?;
-    Box::pin(replace::retire(reconcile, observation, matches!(decision, Decision::InPlace))).await?;
+    // A disruption is completed first: no object stays stopped while another one waits for its deletion.
+    if !matches!(decision, Decision::Resume(..)) {
+        let is_up = matches!(decision, Decision::InPlace);
+        Box::pin(replace::delete_outgoing(reconcile, observation, is_up)).await?;
+    }
     prepare(reconcile, observation, &decision);
+    rest(observation, &decision)?;
     let outcome = Box::pin(carry_out(reconcile, observation, decision)).await?;
     let Outcome::InPlace = outcome else { return Ok(outcome) };
     if let Some(error) = reconcile.unpublished.take() {
@@ -42,7 +52,9 @@ pub(crate) async fn act(
     Ok(Outcome::InPlace)
 }
 
-/// Ends the reconcile if a person must approve the action and has not done so.
+/// Ends the reconcile if a person must approve the action and has not done so. During a replacement, the action includes
+/// the deletion of the replaced objects, also if nothing else is to be done: the replacement may have begun before approvals were
+/// required, or lead to another desired state than the approved one.
 fn approve(
     reconcile: &Reconcile<'_>,
     observation: &Observation<'_>,
@@ -52,7 +64,25 @@ fn approve(
         return Ok(());
     }
     let target = parameters_hash(&observation.target.desired, "");
-    Proposal::of(decision, &target).map_or(Ok(()), |proposal| proposal.approved(&*reconcile.object))
+    let proposal = Proposal::of(decision, &target);
+    let outgoing = replace::not_requested(reconcile, observation);
+    let is_due = replace::is_due(reconcile.lifecycle(), matches!(decision, Decision::InPlace));
+    // What the lifecycle protects is not deleted, approved or not.
+    let is_next = is_due && !reconcile.lifecycle().protect && !matches!(decision, Decision::Resume(..));
+    let proposal = if !outgoing.is_empty() && (proposal.is_some() || is_next) {
+        Some(Proposal::of_replacement(&outgoing, decision, &target))
+    } else {
+        proposal
+    };
+    proposal.map_or(Ok(()), |proposal| proposal.approved(&*reconcile.object))
+}
+
+/// Ends the reconcile if nothing is to be done now, and an object may become visible that the next resync would not find.
+fn rest(observation: &Observation<'_>, decision: &Decision<Change>) -> Result<(), Outcome> {
+    let is_final = matches!(decision, Decision::InPlace | Decision::Immutable(_) | Decision::Report(_));
+    observation.awaited.as_ref().filter(|_| is_final).map_or(Ok(()), |what| {
+        Err(Outcome::InProgress(Reason::Creating, format!("waiting for {what} to become visible")))
+    })
 }
 
 /// Records what the next reconcile must know of the action, even if the action fails.
@@ -67,6 +97,9 @@ fn prepare(reconcile: &mut Reconcile<'_>, observation: &Observation<'_>, decisio
     {
         // From here on the record of what was in place is void, even if the edit is reverted before it is complete.
         memory.edit_under_way = true;
+    }
+    if matches!(decision, Decision::Create(_) | Decision::Replace(_)) {
+        memory.unseen.clear();
     }
     if matches!(decision, Decision::Create(_)) && context.kind.ids(&observation.current).is_empty() {
         memory.at_creation = Some(in_place::at_creation(&identity.uid, &target.at_creation));

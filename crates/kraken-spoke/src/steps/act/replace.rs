@@ -4,7 +4,7 @@
 //! The replacement is persisted as an intent with the epoch from which objects are new. Each further step is decided
 //! from the observed objects, so after a crash at any point the replacement continues.
 
-use kraken_api::{FieldDiff, Replace, reasons::Reason};
+use kraken_api::{FieldDiff, Lifecycle, Replace, reasons::Reason};
 use kraken_runtime::mutants::{self, Mutant};
 
 use crate::{
@@ -13,10 +13,11 @@ use crate::{
     context::Reconcile,
     dynamic::Observed,
     model::{
-        ids::{listed, union},
+        ids::{listed, union, without},
         intent::{Intent, parameters_hash},
         observation::Observation,
         outcome::{Outcome, refused},
+        recorded::{EARLIER_LAUNCH, is_outstanding},
     },
     steps::act::guard,
 };
@@ -36,6 +37,11 @@ pub(super) async fn begin(
     let (kind, desired) = (&reconcile.context.kind, &observation.target.desired);
     let missing = kind.compare(desired, &kind.nothing()).missing.unwrap_or_default();
     let intent = observation.target.intent.as_ref();
+    // Otherwise an object of that launch would remain beside the original objects, which the replacement names, and the new ones.
+    if is_outstanding(intent, observation.recorded.epoch, reconcile.memory, observation.clock) {
+        let message = format!("waiting for {EARLIER_LAUNCH} to become visible");
+        return Ok(Outcome::InProgress(Reason::Replacing, message));
+    }
     let last = intent
         .map_or(0, |intent| intent.epoch)
         .max(observation.recorded.epoch)
@@ -50,17 +56,29 @@ pub(super) async fn begin(
     Ok(Outcome::InProgress(Reason::Replacing, format!("replacing, to change {}", paths.join(", "))))
 }
 
+/// The outgoing objects of a replacement whose deletion this process has not requested yet.
+pub(super) fn not_requested(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> Vec<String> {
+    let Reconcile { context, memory, .. } = reconcile;
+    let ids = observation.outgoing.as_ref().map(|outgoing| context.kind.ids(outgoing)).unwrap_or_default();
+    without(&ids, &memory.deleted_ids)
+}
+
+/// Whether the outgoing objects are deleted next. `Never`, set while a replacement is in progress, must not leave the
+/// resource without objects.
+pub(super) fn is_due(lifecycle: &Lifecycle, is_up: bool) -> bool {
+    is_up || lifecycle.replace == Replace::DeleteFirst
+}
+
 /// Deletes the outgoing objects of a replacement when they are due, and ends the reconcile then. `is_up` means that
 /// their replacement is in place.
-pub(super) async fn retire(
+pub(super) async fn delete_outgoing(
     reconcile: &mut Reconcile<'_>,
     observation: &Observation<'_>,
     is_up: bool,
 ) -> Result<(), Outcome> {
     let Some(outgoing) = &observation.outgoing else { return Ok(()) };
     let lifecycle = reconcile.lifecycle();
-    // `Never`, set while a replacement is in progress, must not leave the resource without objects.
-    let is_due = is_up || lifecycle.replace == Replace::DeleteFirst;
+    let is_due = is_due(lifecycle, is_up);
     if is_due && lifecycle.protect && !mutants::active(Mutant::ReplaceIgnoresProtect) {
         let ids = listed(&reconcile.context.kind.ids(outgoing));
         return Err(Outcome::Protected(format!(
@@ -100,11 +118,12 @@ async fn delete_or_release(
 async fn delete(reconcile: &mut Reconcile<'_>, replaced: &Observed, ids: &[String]) -> Outcome {
     let Reconcile { context, memory, identity, .. } = reconcile;
     match context.external.delete(identity, replaced).await {
-        Ok(()) => {
-            let is_first = ids.iter().any(|id| !memory.deleted_ids.contains(id));
-            memory.deleting(ids);
+        Ok(unknown) => {
+            let requested = without(ids, &unknown);
+            let is_first = requested.iter().any(|id| !memory.deleted_ids.contains(id));
+            memory.deleting(&requested);
             if is_first {
-                let note = format!("requested the deletion of {}, which is replaced", listed(ids));
+                let note = format!("requested the deletion of {}, which is replaced", listed(&requested));
                 record(reconcile, Reason::Replaced, &note).await;
             }
             Outcome::InProgress(Reason::Replacing, format!("deleting {}, which is replaced", listed(ids)))

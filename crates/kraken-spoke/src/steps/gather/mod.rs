@@ -55,6 +55,13 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         references::drop_request(&api, manager, stale).await.map_err(in_namespace)?;
         return Err(Outcome::WaitingForHub);
     }
+    if found.is_none() && context.unselected.contains(&key) {
+        // It lost its label. If it is needed, the apply below writes the label again. The request of an earlier resource could
+        // not be applied, because it has another controller, and an unneeded one would delay the deletion of what it names.
+        let is_needed =
+            |request: &DependencyRequest| !dependencies.is_empty() && is_owned_by(request, &**object);
+        references::drop_unwatched(context, &api, &key, is_needed).await.map_err(in_namespace)?;
+    }
     if dependencies.is_empty() {
         if let Some(request) = &found {
             references::drop_request(&api, manager, request).await.map_err(in_namespace)?;
@@ -62,8 +69,12 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         return Ok(Values::default());
     }
     if let Some(request) = found.as_ref().filter(|request| request.meta().deletion_timestamp.is_some()) {
-        // While its namespace is being deleted, the finalizer keeps the request, and with it the order of deletion.
+        // While its namespace or its resource is being deleted, the finalizer keeps the request, and with it the order of
+        // deletion. The watch of the resource may lag behind that of the request, which the garbage collector deletes.
         is_alive(&api).await.map_err(in_namespace)?;
+        if !is_wanted(reconcile).await.map_err(Outcome::Kubernetes)? {
+            return Err(Outcome::WaitingForHub);
+        }
         references::release(&api, manager, request).await.map_err(in_namespace)?;
         return Err(Outcome::WaitingForHub);
     }
@@ -151,6 +162,18 @@ async fn is_alive(api: &Api<DependencyRequest>) -> Result<(), ApiError> {
         // Any other error is about the probe and not about the namespace.
         _ => Ok(()),
     }
+}
+
+/// Whether the resource exists and is not being deleted, according to the API server and not to the watch. Otherwise the
+/// watch is about to trigger its deletion.
+async fn is_wanted(reconcile: &Reconcile<'_>) -> Result<bool, ApiError> {
+    let Reconcile { context, object, .. } = reconcile;
+    let (namespace, name) = place(&**object);
+    let api = context.api(&namespace);
+    let found = within("read the resource", api.get_metadata_opt(&name)).await?;
+    Ok(found.is_some_and(|found| {
+        found.metadata.uid == object.meta().uid && found.metadata.deletion_timestamp.is_none()
+    }))
 }
 
 /// Whether the object's controller is this resource, and not an earlier one of its name.

@@ -1,10 +1,7 @@
 //! The calls of @Kind@. Write each of them; until then, the failure says which one is missing.
 
-use kraken_aws::{
-    Aws, AwsResource,
-    resource::{Creation, DescribeQuery},
-};
-use kraken_spoke::{Failure, FailureClass};
+use kraken_aws::prelude::*;
+use kraken_spoke::FailureClass;
 
 use super::{
     api::{self, Change, Desired},
@@ -13,8 +10,6 @@ use super::{
 
 /// The kind @Kind@.
 pub(crate) struct @Kinds@;
-
-// from_sdk!(types::@Type@ => @Type@ { @module@_id, availability_zone, size, tags });
 
 impl AwsResource for @Kinds@ {
     type Kind = api::@Kind@;

@@ -1,18 +1,11 @@
 //! The observed @noun@, which is the published state.
 
-use kraken_aws::{Tags, resource::RemoteObject, tagged_by, tags};
-use serde::Serialize;
+use kraken_aws::aws_observed;
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+// With `from = Type`, it is converted from this type of the SDK.
+#[aws_observed(id = @module@_id)]
 pub(crate) struct @Type@ {
     pub(super) @module@_id: String,
     pub(super) availability_zone: Option<String>,
     pub(super) size: Option<i32>,
-    #[serde(serialize_with = "tags::written")]
-    pub(super) tags: Tags,
 }
-
-tagged_by!(@Type@, @module@_id);
-
-impl RemoteObject for @Type@ {}

@@ -1,0 +1,14 @@
+//! The names that the calls, rules and comparisons of most kinds use: `use kraken_aws::prelude::*;`.
+
+pub use kraken_spoke::{Difference, Failure, Remedy, Resolved};
+
+pub use crate::{
+    Aws, AwsResource,
+    diff::{changed, difference, fixed},
+    ec2::types::ResourceType,
+    fields::shown,
+    missing::ignore_codes,
+    resolved::{exposed, given},
+    resource::{Creation, DescribeQuery},
+    validator::SpecValidator,
+};

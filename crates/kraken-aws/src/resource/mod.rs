@@ -1,0 +1,231 @@
+//! The layer for kinds of AWS. It implements their common parts, so that a kind consists of its fields, their comparison, and
+//! its calls: [`AwsResource`] with one object per resource (a VPC, a subnet, a listener), [`AwsObjects`] with several (EC2
+//! instances).
+
+mod compare;
+mod external;
+mod group;
+mod objects;
+mod one;
+mod reader;
+mod select;
+mod spec;
+mod tag_changes;
+
+use std::{fmt::Debug, future::ready};
+
+use aws_sdk_ec2::types::{Filter, ResourceType, TagSpecification};
+use kraken_spoke::{Failure, FailureClass, Launch, OwnSecret, SpokeKind};
+use kube::core::object::HasSpec;
+use serde::Serialize;
+
+pub use compare::{Change, DesiredWithTags};
+pub use external::Managed;
+pub use group::Group;
+pub use objects::AwsObjects;
+pub use spec::AwsSpec;
+pub use tag_changes::{TagChange, remove_all as remove_tags_of_all, set_all as set_tags_of_all};
+
+use crate::{
+    Aws,
+    lookup::Tagged,
+    tags::{self, CLUSTER, EPOCH, Tags, UID},
+};
+
+/// The lifecycle phase of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// It exists and is ready.
+    Available,
+    /// It is in a transitional state; the text is AWS's state: "pending".
+    Pending(String),
+    /// Its creation failed; the text is the cause.
+    Failed(String),
+    /// It is being deleted.
+    Deleting,
+    /// It is deleted, and still returned by AWS.
+    Deleted,
+}
+
+/// An AWS object as plain data. Its serialized form is the published state: an allow-list of fields with AWS's names.
+pub trait RemoteObject: Tagged + Serialize + Debug + Sync + 'static {
+    /// Its phase. Most objects are ready as soon as they are created.
+    fn phase(&self) -> Phase {
+        Phase::Available
+    }
+
+    /// The id for tagging, if it differs from the id.
+    fn tagged_as(&self) -> &str {
+        self.id()
+    }
+
+    /// Its index among the objects of its launch, by which they are ordered.
+    fn launch_index(&self) -> i32 {
+        0
+    }
+}
+
+/// The prefix of generated names, and the number of digits of the launch's token in them.
+const GENERATED_NAME_PREFIX: &str = "kraken-";
+const GENERATED_NAME_DIGITS: usize = 20;
+
+/// Whether a name has the format of [`Creation::name`].
+pub fn is_generated_name(name: &str) -> bool {
+    name.strip_prefix(GENERATED_NAME_PREFIX).is_some_and(|digits| {
+        digits.len() == GENERATED_NAME_DIGITS && digits.chars().all(|c| c.is_ascii_hexdigit())
+    })
+}
+
+/// The parameters of every create call.
+#[derive(Clone, Debug)]
+pub struct Creation<'a> {
+    /// All tags, Kraken's and the user's.
+    pub tags: &'a Tags,
+    /// The launch, with the token for APIs that accept one.
+    pub launch: &'a Launch,
+}
+
+impl Creation<'_> {
+    /// The tags as EC2 tag specifications.
+    pub fn specifications(&self, kind: ResourceType) -> Vec<TagSpecification> {
+        tags::specifications(&[kind], self.tags)
+    }
+
+    /// Whether an object with these tags was created for the same resource.
+    fn is_own(&self, tags: &Tags) -> bool {
+        [CLUSTER, UID].iter().all(|key| self.tags.get(*key).is_some_and(|own| tags.get(*key) == Some(own)))
+    }
+
+    /// Interprets AWS's error that `what`, such as "the name web", is in use. `others` are the visible objects that use
+    /// it. If no object of another launch uses it, this launch succeeded before.
+    pub fn is_taken<T: Tagged>(&self, refusal: Failure, what: &str, others: &[T]) -> Failure {
+        let Some(other) = others.iter().find(|other| !self.has_created(other.tags())) else {
+            return Failure { class: FailureClass::TokenUsed, ..refusal };
+        };
+        Failure { class: FailureClass::Terminal, message: self.taken(what, other), ..refusal }
+    }
+
+    /// Whether an object with these tags was created by this launch.
+    pub fn has_created(&self, tags: &Tags) -> bool {
+        self.is_own(tags) && tags.get(EPOCH) == self.tags.get(EPOCH)
+    }
+
+    /// The message with the object that uses the conflicting value, its owner and the required action.
+    fn taken<T: Tagged>(&self, what: &str, other: &T) -> String {
+        let holder = match tags::owner(other.tags()) {
+            Some(_) if self.is_own(other.tags()) => {
+                "which this resource replaces: set lifecycle.replace to DeleteFirst, or change the conflicting value"
+                    .to_owned()
+            }
+            Some(owner) if other.tags().get(CLUSTER) == self.tags.get(CLUSTER) => {
+                format!("which belongs to {}", owner.owner)
+            }
+            Some(owner) => format!("which belongs to {} of another cluster", owner.owner),
+            None => "which is not managed by Kraken: use another value, or adopt the object with lifecycle.adopt".to_owned(),
+        };
+        format!("{what} is in use by {}, {holder}", other.id())
+    }
+
+    /// A generated name for an object that requires one. It is unique for each launch, so that AWS rejects a second
+    /// object. 27 characters.
+    pub fn name(&self) -> String {
+        format!(
+            "{GENERATED_NAME_PREFIX}{}",
+            self.launch.token.chars().take(GENERATED_NAME_DIGITS).collect::<String>()
+        )
+    }
+}
+
+/// A query: the objects with these ids, or those that match these filters; never both.
+#[derive(Clone, Debug)]
+pub struct DescribeQuery {
+    /// The ids.
+    pub ids: Option<Vec<String>>,
+    /// EC2 filters.
+    pub filters: Option<Vec<Filter>>,
+}
+
+/// The spec of a kind.
+pub type SpecOf<S> = <<S as AwsObjects>::Kind as HasSpec>::Spec;
+/// The desired state of a kind.
+pub type DesiredOf<S> = <SpecOf<S> as AwsSpec>::Desired;
+/// The observed object of a kind.
+pub type ObservedOf<S> = <SpecOf<S> as AwsSpec>::Observed;
+/// The changes in place of a kind.
+pub type ChangeOf<S> = <SpecOf<S> as AwsSpec>::Change;
+
+/// The calls of a kind with one AWS object per resource. [`Managed`] implements [`kraken_spoke::External`] for it; its pure part
+/// is the [`AwsSpec`] of its kind.
+pub trait AwsResource: Sized + Send + Sync + 'static {
+    /// The custom resource.
+    type Kind: SpokeKind + HasSpec<Spec: AwsSpec>;
+
+    /// As [`kraken_spoke::External::IS_IDEMPOTENT`]: by a token, or by a unique name ([`Creation::name`]).
+    const IS_IDEMPOTENT: bool = false;
+    /// As [`kraken_spoke::External::IDEMPOTENT_BY_NAME`].
+    const IDEMPOTENT_BY_NAME: bool = false;
+    /// As [`kraken_spoke::External::MAKES_SECRETS`].
+    const MAKES_SECRETS: bool = false;
+
+    /// Pure. As [`kraken_spoke::External::own_secret`].
+    fn own_secret(_: &SpecOf<Self>) -> Option<OwnSecret> {
+        None
+    }
+
+    /// Reads all pages.
+    fn read(
+        aws: &Aws,
+        query: DescribeQuery,
+    ) -> impl Future<Output = Result<Vec<ObservedOf<Self>>, Failure>> + Send;
+
+    /// Reads attributes that are not in the batched response and need one call per object; `deep` as in
+    /// [`kraken_spoke::ObserveRequest::deep`].
+    fn complete(
+        _: &Aws,
+        _: &mut ObservedOf<Self>,
+        _deep: bool,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        ready(Ok(()))
+    }
+
+    /// Creates it, with all tags in the same call, with [`Aws::ec2_once`] or [`Aws::elb_once`].
+    fn create(
+        aws: &Aws,
+        desired: &DesiredOf<Self>,
+        creation: &Creation<'_>,
+    ) -> impl Future<Output = Result<ObservedOf<Self>, Failure>> + Send;
+
+    /// Performs one change. All changes are idempotent.
+    fn update(
+        aws: &Aws,
+        change: &ChangeOf<Self>,
+        desired: &DesiredOf<Self>,
+        object: &ObservedOf<Self>,
+    ) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Pure. As [`kraken_spoke::External::unprotected_by`].
+    fn unprotected_by(_: &SpecOf<Self>) -> Option<&'static str> {
+        None
+    }
+
+    /// Disables AWS's deletion protection of an object, as [`kraken_spoke::External::unprotect`].
+    fn unprotect(_: &Aws, _: &ObservedOf<Self>) -> impl Future<Output = Result<(), Failure>> + Send {
+        ready(Ok(()))
+    }
+
+    /// Requests its deletion. Objects that no longer exist are excluded before.
+    fn delete(aws: &Aws, object: &ObservedOf<Self>) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Sets tags of an object. By default, an object of EC2.
+    fn set_tags(aws: &Aws, id: &str, tags: &Tags) -> impl Future<Output = Result<(), Failure>> + Send {
+        tag_changes::set(aws, id, tags)
+    }
+
+    /// Removes tags of an object. By default, an object of EC2.
+    fn remove_tags(aws: &Aws, id: &str, keys: &[&str]) -> impl Future<Output = Result<(), Failure>> + Send {
+        tag_changes::remove(aws, id, keys)
+    }
+}
+
+#[cfg(test)]
+mod tests;

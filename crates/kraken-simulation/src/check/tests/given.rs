@@ -1,0 +1,42 @@
+//! Checks of remote objects to which users gave the owner tags of another resource.
+
+use super::*;
+
+impl Scene {
+    /// The record no longer names an object.
+    fn forget(&mut self) {
+        let mut object = vpc(json!({}));
+        object["status"]["externalIds"] = json!([]);
+        self.set(object);
+        self.write(&vpc_caller(), &json!({}));
+    }
+}
+
+#[test]
+fn an_object_may_be_forgotten_while_it_is_shown_with_the_tags_of_another_resource() {
+    for (is_given, forgets, seconds, is_fine) in [
+        (true, true, 1, true),
+        (true, true, 60, false),
+        (false, true, 1, false),
+        (true, false, 1, true), // the resource is deleted at once
+        (true, false, 60, false),
+    ] {
+        let mut scene = scene_with(json!({}));
+        if is_given {
+            scene.object("vpc-1", &[("uid", "u-2"), ("cluster", "c")]);
+            scene.after_out_of_band();
+            scene.advance(60);
+        }
+        scene.object("vpc-1", &[]);
+        scene.after_out_of_band();
+        scene.advance(seconds);
+        if forgets {
+            scene.forget();
+            scene.advance(60);
+        }
+        scene.remove("u-1");
+        scene.write(&vpc_caller(), &json!({}));
+        scene.checks.emptied(scene.now);
+        scene.has_violation_unless(is_fine, Class::LeftBehind);
+    }
+}

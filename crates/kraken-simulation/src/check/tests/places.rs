@@ -1,0 +1,84 @@
+//! Where the objects of resources are.
+
+use super::*;
+
+const ELSEWHERE: &str = "222222222222";
+const USUAL: &str = "123456789012";
+
+/// The VPC with a last launch in this account.
+fn launched(account: &str) -> Value {
+    let mut object = vpc(json!({}));
+    let intent = json!({"epoch": 1, "location": {"account": account, "region": "us-east-1"}});
+    object["metadata"]["annotations"][kraken_spoke::api::INTENT_ANNOTATION] = json!(intent.to_string());
+    object
+}
+
+/// The VPC of which users removed the ids, and not the place.
+fn without_ids() -> Value {
+    let mut object = launched(USUAL);
+    object["status"]["externalIds"] = json!([]);
+    object
+}
+
+/// The VPC without a last launch.
+fn without_a_record() -> Value {
+    let mut object = vpc(json!({}));
+    object["metadata"]["annotations"] = json!({});
+    object
+}
+
+fn caller_elsewhere() -> CallingProcess {
+    CallingProcess { place: format!("{PLACE}{ELSEWHERE}/us-east-1"), ..vpc_caller() }
+}
+
+/// The VPC is at the usual place, according to its record.
+fn scene_at_the_usual_place() -> Scene {
+    let mut scene = scene_with(json!({}));
+    scene.set(launched(USUAL));
+    scene.write(&vpc_caller(), &json!({}));
+    scene.has_no_violation();
+    scene.advance(1);
+    scene
+}
+
+#[test]
+fn a_finalizer_goes_if_its_process_recorded_another_place_after_users_removed_the_record() {
+    for (edited, account, is_fine) in [
+        (Some(without_a_record()), ELSEWHERE, true),
+        (Some(without_a_record()), USUAL, false),
+        (Some(without_ids()), ELSEWHERE, false),
+        (None, ELSEWHERE, false),
+    ] {
+        let mut scene = scene_at_the_usual_place();
+        if let Some(edited) = edited {
+            scene.set(edited);
+            scene.after_out_of_band();
+            scene.advance(1);
+        }
+        scene.set(launched(account));
+        scene.write(&vpc_caller(), &json!({}));
+        scene.remove("u-1");
+        scene.write(&vpc_caller(), &json!({}));
+        scene.has_violation_unless(is_fine, Class::FinalizerEarly);
+    }
+}
+
+#[test]
+fn a_finalizer_goes_if_its_process_works_elsewhere_after_users_removed_the_record() {
+    for (is_removed, by, account, is_fine) in [
+        (true, caller_elsewhere(), json!(null), true),
+        (true, vpc_caller(), json!(null), false),
+        (false, caller_elsewhere(), json!(null), false),
+        // The Account says where its objects are, wherever the process works.
+        (true, caller_elsewhere(), json!({"name": "main"}), false),
+    ] {
+        let mut scene = scene_at_the_usual_place();
+        let mut object = if is_removed { without_a_record() } else { launched(USUAL) };
+        object["spec"]["account"] = account;
+        scene.set(object);
+        scene.after_out_of_band();
+        scene.remove("u-1");
+        scene.write(&by, &json!({}));
+        scene.has_violation_unless(is_fine, Class::FinalizerEarly);
+    }
+}

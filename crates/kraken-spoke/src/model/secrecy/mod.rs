@@ -1,0 +1,284 @@
+//! The values of a resource that come from a Secret, by field: the value of such a field is not shown, neither the
+//! current nor a former one. Pure.
+//!
+//! Values are not enough: after a rotation the remote object still has the old value, which no Secret contains any
+//! more. So the fields decide, and the [`Scrubber`] is the second layer, for messages of providers.
+
+mod fields;
+
+use std::collections::BTreeSet;
+
+use kraken_api::state_declaration::Withheld;
+use kraken_options::{Scrubber, SecretString};
+use kraken_runtime::mutants::{self, Mutant};
+use serde_json::Value;
+
+use crate::{Comparison, Difference, Remedy, dynamic::KindInfo, failure::Failure, model::outcome::Outcome};
+pub(crate) use fields::{SecretFields, is_compared_as_whole, recorded, top};
+
+/// The replacement of a hidden value.
+const STARS: &str = "***";
+
+/// What one reconcile must not show.
+#[derive(Debug)]
+pub(crate) struct Secrecy {
+    /// The fields of the spec that came from a Secret, by their names at the top level.
+    fields: BTreeSet<String>,
+    /// The paths of the state that contain them; `None` if the kind does not declare them: then the whole state is
+    /// withheld.
+    state_paths: Option<Vec<StatePath>>,
+    secrets: Vec<SecretString>,
+    scrubber: Scrubber,
+}
+
+/// A path of the state that contains a field of the spec.
+#[derive(Debug)]
+struct StatePath {
+    path: &'static str,
+    field: String,
+}
+
+impl Secrecy {
+    /// From the secret fields, with every secret text that is known of this resource, including former ones.
+    pub(crate) fn of(kind: &KindInfo, secret_fields: &SecretFields, secrets: Vec<SecretString>) -> Self {
+        let fields = secret_fields.all.clone();
+        let table = |field: &String| {
+            let (_, paths) = kind.secret_field_paths.iter().find(|(name, _)| name == field)?;
+            Some(paths.iter().map(|path| StatePath { path, field: field.clone() }).collect::<Vec<_>>())
+        };
+        // The order of dependencies is not secret, and the state does not contain it.
+        let of_spec = fields.iter().filter(|field| *field != "lifecycle");
+        let state_paths =
+            of_spec.map(table).collect::<Option<Vec<_>>>().map(|each| each.into_iter().flatten().collect());
+        let scrubber = Scrubber::new(&secrets);
+        Self { fields, state_paths, secrets, scrubber }
+    }
+
+    /// A comparison without values of secret fields, neither the desired ones nor the observed ones: these may be
+    /// former ones.
+    pub(crate) fn mask<C>(&self, comparison: Comparison<C>) -> Comparison<C> {
+        let text = |text: Option<String>| text.map(|text| self.scrubber.scrub(&text));
+        let Comparison { missing, settling, differences } = comparison;
+        let differences = differences.into_iter().map(|difference| self.masked(difference)).collect();
+        Comparison { missing: text(missing), settling: text(settling), differences }
+    }
+
+    fn masked<C>(&self, difference: Difference<C>) -> Difference<C> {
+        let Difference { mut field, remedy } = difference;
+        if !self.fields.contains(top(&field.path)) {
+            return Difference { field, remedy };
+        }
+        let scrub = |text: &str| {
+            let mut texts = self.secrets.clone();
+            texts.extend([&field.want, &field.have].map(|text| SecretString::from(text.as_str())));
+            Scrubber::new(&texts).scrub(text)
+        };
+        let remedy = match remedy {
+            Remedy::Immutable(why) => Remedy::Immutable(scrub(&why)),
+            Remedy::Disruptive(change, takes) => Remedy::Disruptive(change, scrub(&takes)),
+            Remedy::Change(change) => Remedy::Change(change),
+            Remedy::Resume(change) => Remedy::Resume(change),
+        };
+        // The path of an item may contain its value: `subnetIDs["subnet-1"]`.
+        if let Some(at) = field.path.find('[') {
+            field.path.truncate(at);
+        }
+        (field.want, field.have) = (STARS.to_owned(), STARS.to_owned());
+        Difference { field, remedy }
+    }
+
+    /// Values that are applied only at creation, without those of secret fields: a digest of each is recorded.
+    pub(crate) fn at_creation(&self, mut values: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
+        for (path, value) in &mut values {
+            if self.fields.contains(top(path)) {
+                STARS.clone_into(value);
+            }
+        }
+        values
+    }
+
+    /// The part of a state without secret fields.
+    pub(crate) fn published(&self, mut state: Value) -> Value {
+        if mutants::active(Mutant::SecretInState) {
+            return state;
+        }
+        match &self.state_paths {
+            None => Value::Object(serde_json::Map::new()),
+            Some(state_paths) => {
+                for state_path in state_paths {
+                    remove_path(&mut state, &state_path.path.split('.').collect::<Vec<_>>());
+                }
+                self.scrubber.scrub_json(state)
+            }
+        }
+    }
+
+    /// The main id, unless it contains a secret: a redacted id is of no use.
+    pub(crate) fn published_id(&self, id: Option<String>) -> Option<String> {
+        id.filter(|id| self.scrubber.scrub(id) == *id)
+    }
+
+    /// The paths that are withheld from dependents, with the field of the spec that is the reason.
+    pub(crate) fn withheld(&self, without_id: bool) -> Vec<Withheld> {
+        let all = |path: &str| Withheld {
+            path: path.to_owned(),
+            field: self.fields.iter().map(String::as_str).collect::<Vec<_>>().join(", spec."),
+        };
+        let mut withheld: Vec<Withheld> = match &self.state_paths {
+            None => vec![all("*")],
+            Some(state_paths) => state_paths
+                .iter()
+                .map(|state_path| Withheld {
+                    path: state_path.path.to_owned(),
+                    field: state_path.field.clone(),
+                })
+                .collect(),
+        };
+        if without_id {
+            withheld.push(all(""));
+        }
+        withheld
+    }
+}
+
+/// A text without the values of these secrets.
+pub(crate) fn scrubbed_text(text: &str, secrets: &[SecretString]) -> String {
+    scrubber(secrets).map_or_else(|| text.to_owned(), |scrubber| scrubber.scrub(text))
+}
+
+fn scrubber(secrets: &[SecretString]) -> Option<Scrubber> {
+    let is_needed = !secrets.is_empty() && !mutants::active(Mutant::SecretInError);
+    is_needed.then(|| Scrubber::new(secrets))
+}
+
+/// The outcome of a reconcile without secret texts: a provider may quote values that it received, also long ago.
+pub(crate) fn scrubbed(outcome: Outcome, secrets: &[SecretString]) -> Outcome {
+    let Some(scrubber) = scrubber(secrets) else { return outcome };
+    let scrub = |text: String| scrubber.scrub(&text);
+    match outcome {
+        Outcome::Failed(failure) => Outcome::Failed(Failure { message: scrub(failure.message), ..failure }),
+        Outcome::InProgress(reason, what) => Outcome::InProgress(reason, scrub(what)),
+        Outcome::NotYet(reason, what) => Outcome::NotYet(reason, scrub(what)),
+        Outcome::Changed(what) => Outcome::Changed(scrub(what)),
+        Outcome::Unseen(reason, what, left) => Outcome::Unseen(reason, scrub(what), left),
+        Outcome::Unheeded(what) => Outcome::Unheeded(scrub(what)),
+        Outcome::AdoptionRefused(why) => Outcome::AdoptionRefused(scrub(why)),
+        outcome => outcome,
+    }
+}
+
+/// Removes the value at a path. Lists are traversed.
+fn remove_path(value: &mut Value, path: &[&str]) {
+    match (value, path) {
+        (Value::Array(items), _) => items.iter_mut().for_each(|item| remove_path(item, path)),
+        (Value::Object(members), [last]) => drop(members.remove(*last)),
+        (Value::Object(members), [first, rest @ ..]) => {
+            if let Some(member) = members.get_mut(*first) {
+                remove_path(member, rest);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_api::FieldDiff;
+    use serde_json::json;
+
+    use super::*;
+
+    fn secrecy(fields: &[&str], state_paths: Option<&[(&'static str, &str)]>, secrets: &[&str]) -> Secrecy {
+        let secrets: Vec<SecretString> = secrets.iter().map(|text| SecretString::from(*text)).collect();
+        Secrecy {
+            fields: fields.iter().map(|field| (*field).to_owned()).collect(),
+            state_paths: state_paths.map(|state_paths| {
+                state_paths
+                    .iter()
+                    .map(|(path, field)| StatePath { path, field: (*field).to_owned() })
+                    .collect()
+            }),
+            scrubber: Scrubber::new(&secrets),
+            secrets,
+        }
+    }
+
+    fn image() -> Secrecy {
+        secrecy(&["imageID", "rules"], Some(&[("instances.ImageId", "imageID")]), &["ami-new"])
+    }
+
+    #[test]
+    fn former_value_of_a_secret_field_is_withheld() {
+        let state =
+            json!({"instances": [{"InstanceId": "i-1", "ImageId": "ami-old"}, {"InstanceId": "i-2"}]});
+        assert_eq!(
+            image().published(state),
+            json!({"instances": [{"InstanceId": "i-1"}, {"InstanceId": "i-2"}]})
+        );
+        let withheld = image().withheld(false);
+        assert_eq!(withheld, [Withheld { path: "instances.ImageId".into(), field: "imageID".into() }]);
+    }
+
+    #[test]
+    fn kind_without_declared_echoes_publishes_no_state() {
+        let unknown = secrecy(&["imageID", "x"], None, &["ami-new"]);
+        assert_eq!(unknown.published(json!({"a": 1})), json!({}));
+        assert_eq!(unknown.published_id(Some("i-1".into())).as_deref(), Some("i-1"));
+        assert_eq!(unknown.withheld(false), [Withheld { path: "*".into(), field: "imageID, spec.x".into() }]);
+    }
+
+    #[test]
+    fn state_without_secret_fields_is_published_in_full() {
+        let none = secrecy(&[], Some(&[]), &[]);
+        assert_eq!(none.published(json!({"a": 1})), json!({"a": 1}));
+        assert!(none.withheld(false).is_empty());
+    }
+
+    #[test]
+    fn difference_shows_neither_the_desired_nor_the_former_secret() {
+        let why = "it was ami-old and becomes ami-next";
+        let comparison = Comparison::<()> {
+            missing: Some("1 of ami-new".into()),
+            settling: None,
+            differences: vec![
+                Difference {
+                    field: FieldDiff::new("imageID", "ami-next", "ami-old"),
+                    remedy: Remedy::Immutable(why.into()),
+                },
+                Difference {
+                    field: FieldDiff::new("rules[\"10.0.0.0/8\"].port", "1", "2"),
+                    remedy: Remedy::Change(()),
+                },
+                Difference { field: FieldDiff::new("size", "1", "2"), remedy: Remedy::Change(()) },
+            ],
+        };
+        let masked = image().mask(comparison);
+        assert_eq!(masked.missing.as_deref(), Some("1 of ***"));
+        let fields: Vec<_> = masked.differences.iter().map(|d| d.field.clone()).collect();
+        assert_eq!(
+            fields,
+            [
+                FieldDiff::new("imageID", "***", "***"),
+                FieldDiff::new("rules", "***", "***"),
+                FieldDiff::new("size", "1", "2"),
+            ]
+        );
+        assert_eq!(masked.differences[0].remedy, Remedy::Immutable("it was *** and becomes ***".into()));
+    }
+
+    #[test]
+    fn no_digest_is_recorded_of_a_secret_value() {
+        let values =
+            vec![("imageID", "ami-1".to_owned()), ("rules.port", "1".to_owned()), ("size", "2".to_owned())];
+        let expected = [("imageID", "***"), ("rules.port", "***"), ("size", "2")];
+        assert_eq!(image().at_creation(values), expected.map(|(path, value)| (path, value.to_owned())));
+    }
+
+    #[test]
+    fn former_secret_is_absent_from_provider_messages() {
+        let texts = [SecretString::from("old-password"), SecretString::from("new-password")];
+        let said = Outcome::AdoptionRefused("not old-password, not new-password".into());
+        let Outcome::AdoptionRefused(why) = scrubbed(said, &texts) else { panic!() };
+        assert_eq!(why, "not ***, not ***");
+    }
+}

@@ -1,0 +1,60 @@
+//! An unrecorded launch of a former process: a client removed the whole record while no process ran, or a backup from before
+//! the launch was restored. Pure.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::Resource;
+
+use crate::model::intent::Clock;
+
+/// The minimum delay between two searches.
+const LEAST: Duration = Duration::from_secs(1);
+
+/// The delay until the next search for the objects of such a launch, if it may have been made and they may not be visible yet.
+/// `former_until` is the latest time at which a former process can have made a call: it cannot have launched a resource that
+/// was created later.
+pub(crate) fn next_search(object: &impl Resource, former_until: Timestamp, clock: Clock) -> Option<Duration> {
+    let created = object.meta().creation_timestamp.as_ref();
+    if created.is_some_and(|created| created.0 >= former_until) || !clock.is_within_window(former_until) {
+        return None;
+    }
+    let age = Duration::try_from(clock.now.duration_since(former_until)).unwrap_or_default();
+    Some(clock.window.saturating_sub(age).min(age.max(LEAST)))
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::Time};
+    use kube::api::ObjectMeta;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    /// The delay in seconds for a resource that was created at 100 s.
+    fn delay(former_until: Timestamp, now: i64) -> Option<u64> {
+        let created = ObjectMeta { creation_timestamp: Some(Time(at(100))), ..ObjectMeta::default() };
+        let object = ConfigMap { metadata: created, ..ConfigMap::default() };
+        let (now, instant, window) = (at(now), Instant::now(), Duration::from_secs(90));
+        let clock = Clock { now, instant, last_create: now, window };
+        next_search(&object, former_until, clock).map(|delay| delay.as_secs())
+    }
+
+    #[test]
+    fn an_older_resource_is_searched_for_until_the_window_of_the_former_process_ends() {
+        assert_eq!(
+            [delay(at(120), 120), delay(at(120), 122), delay(at(120), 150)],
+            [Some(1), Some(2), Some(30)]
+        );
+        assert_eq!([delay(at(120), 200), delay(at(120), 210)], [Some(10), None]);
+    }
+
+    #[test]
+    fn a_younger_resource_is_not_waited_for() {
+        assert_eq!([delay(at(100), 101), delay(Timestamp::MIN, 101)], [None, None]);
+    }
+}

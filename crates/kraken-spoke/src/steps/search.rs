@@ -1,0 +1,88 @@
+//! Step 12, after `resume`: searches by tag for the remote objects of a resource without any record, if its spec cannot be applied
+//! now, so that step 7 was not reached: without a finalizer, its deletion would leave them behind. Client required.
+//!
+//! Only a resource that is older than this process is searched for: this process knows its own launches.
+
+use std::time::Duration;
+
+use kraken_api::reasons::Reason;
+use kraken_runtime::{
+    mutants::{self, Mutant},
+    patch::ApiError,
+};
+
+use crate::{
+    actions::location,
+    context::Reconcile,
+    dynamic::Observed,
+    model::{memory::Search, outcome::Outcome, recorded::has_finalizer},
+    steps::{resolve, restore},
+};
+
+/// How soon a failed search is repeated.
+const RETRY: Duration = Duration::from_secs(30);
+
+/// The outcome of a reconcile that ended before anything was observed, after the search that is due. A failed search is not
+/// reported: the outcome is what a person can act on.
+pub(crate) async fn search(reconcile: &mut Reconcile<'_>, outcome: Outcome) -> Outcome {
+    if !is_possible(reconcile, &outcome) {
+        reconcile.memory.search = Search::default();
+        return outcome;
+    }
+    if !reconcile.memory.search.is_due() || mutants::active(Mutant::NotRestored) {
+        return outcome;
+    }
+    match find(reconcile).await {
+        Ok(()) => outcome,
+        Err(error) => Outcome::Kubernetes(error),
+    }
+}
+
+/// Whether the resource may have remote objects that are not recorded: a record implies the finalizer.
+fn is_possible(reconcile: &Reconcile<'_>, outcome: &Outcome) -> bool {
+    let is_unobserved = matches!(
+        outcome,
+        Outcome::Paused
+            | Outcome::Account(Reason::NotAllowedByAccount, _)
+            | Outcome::Invalid(_)
+            | Outcome::Waiting(_)
+            | Outcome::WaitingForHub
+    );
+    is_unobserved
+        && reconcile.is_connected
+        && !reconcile.is_deleted()
+        && !has_finalizer(&*reconcile.object)
+        && reconcile.recorded(None, reconcile.clock()).may_exist
+}
+
+/// Searches, and restores the record of what is found. As if this process had created it, its ids are recorded in the status.
+async fn find(reconcile: &mut Reconcile<'_>) -> Result<(), ApiError> {
+    let clock = reconcile.clock();
+    let Some(found) = observed(reconcile).await else {
+        reconcile.memory.search = Search::again(RETRY);
+        return Ok(());
+    };
+    let context = reconcile.context.clone();
+    let ids = context.kind.ids(&found);
+    if ids.is_empty() {
+        // The last object of an earlier process may not be visible yet.
+        let is_final = !clock.is_within_window(clock.last_create);
+        reconcile.memory.search = if is_final { Search::Done } else { Search::again(clock.window) };
+        return Ok(());
+    }
+    let epoch = context.kind.epoch(&found);
+    let secret_fields = resolve::secret_fields(&*context.kind, reconcile.object.spec());
+    restore::restore_from_tags(reconcile, epoch, &secret_fields).await?;
+    reconcile.memory.found_by_tag.clone_from(&ids);
+    reconcile.memory.created = Some((epoch, ids));
+    Ok(())
+}
+
+/// The objects with the tags of the resource; `None` if that is not known.
+async fn observed(reconcile: &mut Reconcile<'_>) -> Option<Observed> {
+    reconcile.facts.location = location::here(reconcile, None).await.ok()?;
+    let recorded = reconcile.recorded(None, reconcile.clock());
+    let request = recorded.request(&reconcile.identity, true, false);
+    let observed = reconcile.context.observe(reconcile.slot.lane(), request);
+    reconcile.slot.release_while(observed).await.ok()
+}

@@ -1,0 +1,143 @@
+//! Step 12: the search for remote objects of a resource without any record.
+
+use std::time::Duration;
+
+use kraken_api::FINALIZER;
+use kraken_runtime::{
+    clock::{Simulated, simulate},
+    queue::Requeue,
+};
+use serde_json::{Value, json};
+use tokio::time::advance;
+
+use super::{
+    fixtures::{Disk, disk, from_config_map, remote, request},
+    scene::{Report, Scene, Setup},
+    script::{Call, EVENT, INTENT, STATUS, call, observe},
+};
+use crate::FailureClass;
+
+/// A Disk that is older than the controller process, and whose finalizer, intent and status another client removed.
+fn unrecorded() -> Disk {
+    disk().creation("2020-01-01T00:00:00Z")
+}
+
+fn invalid() -> Disk {
+    unrecorded().spec("size", json!({"value": 0}))
+}
+
+/// Whether a reconcile is repeated after this time.
+fn is_repeated(report: &Report, after: Duration) -> bool {
+    matches!(report.requeue, Requeue::After(left) if left <= after && left + Duration::from_secs(1) > after)
+}
+
+fn by_tag(objects: &[Value]) -> Call {
+    call("observe by tag").returns(json!(objects))
+}
+
+#[tokio::test(start_paused = true)]
+async fn search_restores_the_record_of_a_resource_that_cannot_be_resolved() {
+    let unmet = json!([{"kind": "ConfigMap", "name": "sizes", "entry": "small", "reason": "ConfigMapNotFound",
+        "message": "ConfigMap sizes does not exist"}]);
+    let answer = request(&json!({"observedGeneration": 1, "unmet": unmet}));
+    let waiting = Setup { requests: vec![answer], ..Setup::of(unrecorded().spec("size", from_config_map())) };
+    let paused = unrecorded().lifecycle("paused", json!(true));
+    for (setup, reason) in [
+        (waiting, "DependenciesNotReady"),
+        (Setup::of(paused), "Paused"),
+        (Setup::of(invalid()), "InvalidSpec"),
+    ] {
+        let scene = setup.start().await;
+        let found = by_tag(&[remote("disk-1")]);
+        let report = scene.reconcile([found, call(INTENT), call(EVENT), call(STATUS), call(EVENT)]).await;
+        assert_eq!(report.disk["metadata"]["finalizers"], json!([FINALIZER]));
+        assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1"]));
+        assert_eq!((report.condition("Ready"), report.requeue), (("False", reason), Requeue::Never));
+        assert_eq!(report.events()[0], ("Warning", "RecordRestored"));
+        // By its id, because it may have been stopped for a change: it is not searched for again.
+        scene.reconcile([observe(&[remote("disk-1")])]).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn search_records_the_fields_that_refer_to_secrets() {
+    let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "password"}}});
+    let scene = Scene::of(unrecorded().lifecycle("paused", json!(true)).spec("password", secret)).await;
+    let found = by_tag(&[remote("disk-1")]);
+    let report = scene.reconcile([found, call(INTENT), call(EVENT), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.intent()["secretFields"], json!({"password": 1}));
+    assert_eq!(report.disk["status"]["secretFields"], json!(["password"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn search_that_finds_nothing_is_not_repeated() {
+    let scene = Scene::of(invalid()).await;
+    let report = scene.reconcile([by_tag(&[]), call(STATUS), call(EVENT)]).await;
+    assert_eq!((report.condition("Ready").1, report.requeue), ("InvalidSpec", Requeue::Never));
+    assert_eq!(report.disk["metadata"]["finalizers"], Value::Null);
+    scene.reconcile([]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn search_is_repeated_after_the_visibility_window() {
+    let visibility_window = Duration::from_mins(10);
+    let scene = Setup { visibility_window, ..Setup::of(invalid()) }.start().await;
+    let report = scene.reconcile([by_tag(&[]), call(STATUS), call(EVENT)]).await;
+    assert!(is_repeated(&report, visibility_window), "{report:?}");
+    let report = scene.reconcile([]).await;
+    assert!(is_repeated(&report, visibility_window), "{report:?}");
+    advance(visibility_window).await;
+    let found = by_tag(&[remote("disk-1")]);
+    let report = scene.reconcile([found, call(INTENT), call(EVENT), call(STATUS)]).await;
+    assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1"]));
+}
+
+/// The scene of an unrecorded Disk whose spec can be applied. The wall clock follows the runtime's.
+async fn restarted(has_tokens: bool) -> (Scene, Simulated) {
+    let clock = simulate("2026-01-01T00:00:00Z".parse().unwrap());
+    let visibility_window = Duration::from_secs(90);
+    let setup = Setup { has_tokens, visibility_window, ..Setup::of(unrecorded()) };
+    (setup.start().await, clock)
+}
+
+fn create() -> Call {
+    call("create epoch 1").returns(json!([remote("disk-1")]))
+}
+
+#[tokio::test(start_paused = true)]
+async fn first_launch_awaits_one_that_is_not_on_record() {
+    let (scene, _clock) = restarted(false).await;
+    let report = scene.reconcile([by_tag(&[])]).await;
+    assert_eq!(report.metric, "Creating");
+    let is_soon = matches!(report.requeue, Requeue::After(left) if left < Duration::from_secs(10));
+    assert!(is_soon, "{report:?}");
+    advance(Duration::from_secs(1)).await;
+    let found = by_tag(&[remote("disk-1")]);
+    let report = scene.reconcile([found, call(INTENT), call(EVENT)]).await;
+    assert_eq!(report.events(), [("Warning", "RecordRestored")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn first_launch_is_made_after_the_visibility_window() {
+    let (scene, _clock) = restarted(false).await;
+    scene.reconcile([by_tag(&[])]).await;
+    advance(Duration::from_secs(90)).await;
+    scene.reconcile([by_tag(&[]), call(INTENT), create(), call(EVENT), call(STATUS)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn first_launch_with_a_token_awaits_no_other() {
+    let (scene, _clock) = restarted(true).await;
+    scene.reconcile([by_tag(&[]), call(INTENT), create(), call(EVENT)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn search_that_fails_is_repeated_and_not_reported() {
+    let scene = Scene::of(invalid()).await;
+    let fails = by_tag(&[]).fails(FailureClass::Transient);
+    let report = scene.reconcile([fails, call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready").1, "InvalidSpec");
+    assert!(is_repeated(&report, Duration::from_secs(30)), "{report:?}");
+    advance(Duration::from_secs(30)).await;
+    assert_eq!(scene.reconcile([by_tag(&[])]).await.requeue, Requeue::Never);
+}
