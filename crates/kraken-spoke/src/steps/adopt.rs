@@ -84,13 +84,13 @@ async fn claim(
     // Changes in place may follow before the status is written.
     intent.secret_fields = observation.target.secret_fields.launched(reconcile.object.meta().generation);
     // If two resources adopt the same object, the second must observe the new owner.
-    if !context.claims.take(&id, &reconcile.identity.uid, context.visibility_window) {
+    let Some(claimed) = context.claims.take(&id, &reconcile.identity.uid, context.visibility_window) else {
         return Outcome::AdoptionRefused(format!(
             "spec.lifecycle.adopt: {id} is being adopted by another resource: specify another object"
         ));
-    }
+    };
     if let Err(error) = write(reconcile, &intent).await {
-        context.claims.release(&id, &reconcile.identity.uid);
+        claimed.release();
         return Outcome::Kubernetes(error);
     }
     let result = context.external.claim(&reconcile.identity, epoch, &candidate.observed).await;
@@ -98,7 +98,7 @@ async fn claim(
     reconcile.memory.claimed = Some(Claimed { ids, at: Instant::now(), times: 0, is_confirmed });
     if let Err(failure) = result {
         if failure.class == FailureClass::Terminal {
-            context.claims.release(&id, &reconcile.identity.uid);
+            claimed.release();
         }
         return refused(failure, Reason::Creating);
     }
