@@ -100,6 +100,13 @@ impl Clock {
         age < i64::try_from(self.window.as_millis()).unwrap_or(i64::MAX)
             && !mutants::active(Mutant::IgnoreWindow)
     }
+
+    /// The delay until the next read for an object or a change of this age that is not visible yet: 1, 2, 4 s and so on, at most
+    /// until the window ends. Zero after that.
+    pub(crate) fn next_read(self, age: Duration) -> Duration {
+        const LEAST: Duration = Duration::from_secs(1);
+        self.window.saturating_sub(age).min(age.max(LEAST))
+    }
 }
 
 /// A digest of the parameters of a launch. It contains no secret values: `Debug` of the desired state hides them.

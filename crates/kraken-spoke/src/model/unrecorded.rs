@@ -8,9 +8,6 @@ use kube::Resource;
 
 use crate::model::intent::Clock;
 
-/// The minimum delay between two searches.
-const LEAST: Duration = Duration::from_secs(1);
-
 /// The delay until the next search for the objects of such a launch, if it may have been made and they may not be visible yet.
 /// `former_until` is the latest time at which a former process can have made a call: it cannot have launched a resource that
 /// was created later.
@@ -20,7 +17,7 @@ pub(crate) fn next_search(object: &impl Resource, former_until: Timestamp, clock
         return None;
     }
     let age = Duration::try_from(clock.now.duration_since(former_until)).unwrap_or_default();
-    Some(clock.window.saturating_sub(age).min(age.max(LEAST)))
+    Some(clock.next_read(age))
 }
 
 #[cfg(test)]

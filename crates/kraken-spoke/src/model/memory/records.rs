@@ -120,13 +120,10 @@ impl Unseen {
             .any(|difference| is_same(&difference.field.path))
     }
 
-    /// How long until it is observed again, if it may become visible: after 1, 2, 4 s and so on. `clock` is from before the last
-    /// observation.
+    /// How long until it is observed again, if it may become visible. `clock` is from before the last observation.
     pub(crate) fn left(&self, clock: Clock) -> Option<Duration> {
-        const LEAST: Duration = Duration::from_secs(1);
         let age = clock.instant.saturating_duration_since(self.at);
-        let left = clock.window.checked_sub(age).filter(|left| !left.is_zero())?;
-        Some(left.min(age.max(LEAST)))
+        Some(clock.next_read(age)).filter(|delay| !delay.is_zero())
     }
 }
 
