@@ -9,7 +9,7 @@ use crate::{
     Identity, ObserveRequest,
     dynamic::{DynKind, Observed},
     model::{
-        ids::{listed, union},
+        ids::{listed, union, without},
         intent::{Clock, Intent},
         memory::Memory,
     },
@@ -70,6 +70,11 @@ impl RecordedState {
             || object.creation_timestamp().is_some_and(|created| created.0 >= began);
         let may_exist = has_finalizer(object) || outstanding || !ids.is_empty() || !is_new;
         Self { ids, unproven, epoch, outstanding, may_exist }
+    }
+
+    /// The recorded ids without those that are [unproven](Self::unproven).
+    pub(crate) fn proven(&self) -> Vec<String> {
+        without(&self.ids, &self.unproven)
     }
 
     /// Records a launch of which all objects are visible.

@@ -200,7 +200,7 @@ async fn observe(
     policy: ReleasePolicy<'_>,
 ) -> Result<Observed, Failure> {
     let Reconcile { context, identity, memory, slot, .. } = reconcile;
-    let on_record = union(without(&recorded.ids, &recorded.unproven), policy.adopted);
+    let on_record = union(recorded.proven(), policy.adopted);
     let observed = async {
         if let Some(found) = &memory.found {
             recorded.ids = union(std::mem::take(&mut recorded.ids), found);

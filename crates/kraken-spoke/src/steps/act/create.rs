@@ -46,7 +46,7 @@ pub(super) async fn create(
     // their owner tags, until the status names them.
     let recorded = &observation.recorded;
     let all = union(union(context.kind.ids(current), &recorded.ids), &ids);
-    let proven = union(without(&recorded.ids, &recorded.unproven), &ids);
+    let proven = union(recorded.proven(), &ids);
     memory.found_by_tag = without(&all, &proven);
     memory.answered(epoch, Ok(all));
     facts.created.clone_from(&ids);
