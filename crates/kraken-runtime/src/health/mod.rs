@@ -113,13 +113,6 @@ impl Health {
         closed.chain(unsynced).collect()
     }
 
-    /// Whether nothing is missing.
-    fn has_all(&self) -> bool {
-        let state = self.state.lock();
-        state.gates.iter().all(|(_, open)| open.load(Ordering::Acquire))
-            && state.watches.iter().all(|watch| watch.lock().synced)
-    }
-
     /// Why the process is not ready: missing prerequisites, and watches that synced and have failed since.
     pub fn not_ready(&self, now: Instant) -> Vec<String> {
         let failing = |watch: &Arc<Mutex<Watch>>| watch.lock().failing_since(now);
@@ -133,7 +126,7 @@ impl Health {
             let mut progress = std::pin::pin!(self.progress.notified());
             // Subscribe before checking, or the last notification could be missed.
             progress.as_mut().enable();
-            if self.has_all() {
+            if self.missing().is_empty() {
                 return;
             }
             progress.await;
