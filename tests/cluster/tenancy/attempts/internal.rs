@@ -1,6 +1,6 @@
 //! Attempts with the internal objects: the states of resources, and their requests for values.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Attempt,
@@ -15,34 +15,14 @@ pub(super) fn attempts(victim: &Other) -> Vec<Attempt> {
     let state = |name: &str| {
         object(CORE, "StateDeclaration", name, &json!({"data": {"vpc": {"VpcId": id}}, "id": id}))
     };
+    let secret = json!({"secretDependencies": [{"name": "db", "key": "password"}]});
+    let config_map = json!({"configMapDependencies": [{"name": "settings", "key": "cidr"}]});
     vec![
         ("a state of a resource that has none", state("vpc.aws.main"), Refused),
         ("a state owned by the other's VPC", with(state("vpc.aws.main"), "ownerReferences", owner), Refused),
         ("a state in the other namespace", with(state("static-x"), "namespace", &json!(other)), Refused),
-        (
-            "a request for a Secret",
-            object(
-                CORE,
-                "DependencyRequest",
-                "vpc.aws.main",
-                &json!({"secretDependencies": [{"name": "db", "key": "password"}]}),
-            ),
-            Refused,
-        ),
-        (
-            "a request owned by the other's VPC",
-            with(
-                object(
-                    CORE,
-                    "DependencyRequest",
-                    "vpc.aws.main",
-                    &json!({"configMapDependencies": [{"name": "settings", "key": "cidr"}]}),
-                ),
-                "ownerReferences",
-                owner,
-            ),
-            Refused,
-        ),
+        ("a request for a Secret", request(&secret), Refused),
+        ("a request owned by the other's VPC", with(request(&config_map), "ownerReferences", owner), Refused),
         (
             "a static state owned by the other's VPC",
             with(state("static-owned"), "ownerReferences", owner),
@@ -57,19 +37,11 @@ pub(super) fn attempts(victim: &Other) -> Vec<Attempt> {
             ),
             Harmless,
         ),
-        (
-            "a request in the other namespace",
-            with(
-                object(
-                    CORE,
-                    "DependencyRequest",
-                    "vpc.aws.main",
-                    &json!({"secretDependencies": [{"name": "db", "key": "password"}]}),
-                ),
-                "namespace",
-                &json!(other),
-            ),
-            Refused,
-        ),
+        ("a request in the other namespace", with(request(&secret), "namespace", &json!(other)), Refused),
     ]
+}
+
+/// The request for values of the VPC `main`.
+fn request(spec: &Value) -> Value {
+    object(CORE, "DependencyRequest", "vpc.aws.main", spec)
 }
