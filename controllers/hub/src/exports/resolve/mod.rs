@@ -21,6 +21,9 @@ use crate::{
 
 /// The maximum size of the values of a ConfigMap or Secret, in bytes.
 const MAX_CONTENT: usize = 1024 * 1024;
+/// The message about a value that requires another type of target.
+const SECRET_IN_CONFIG_MAP: &str =
+    "comes from a Secret and cannot be exported to a ConfigMap: set configType: Secret";
 
 /// The desired content of the target. `Debug` shows no value from a Secret.
 #[derive(Clone, Debug, PartialEq)]
@@ -178,10 +181,7 @@ fn check(
         }
         // By the reference only: it does not matter whether the Secret exists.
         if spec.config_type == ConfigType::ConfigMap && secret_entries.contains(&index) {
-            resolver.problem(
-                &format!("entries[{index}].valueFrom"),
-                "comes from a Secret and cannot be exported to a ConfigMap: set configType: Secret",
-            );
+            resolver.problem(&format!("entries[{index}].valueFrom"), SECRET_IN_CONFIG_MAP);
         }
     }
 }
@@ -213,7 +213,7 @@ fn allowed(content: Content, config_type: ConfigType) -> ContentState {
     let secret = content.0.iter().find(|(_, value)| value.is_secret());
     if let (ConfigType::ConfigMap, Some((key, _))) = (config_type, secret) {
         return ContentState::Invalid(format!(
-            "spec.entries: the value of key \"{}\" comes from a Secret and cannot be exported to a ConfigMap: set configType: Secret",
+            "spec.entries: the value of key \"{}\" {SECRET_IN_CONFIG_MAP}",
             bounded(key, 64)
         ));
     }
