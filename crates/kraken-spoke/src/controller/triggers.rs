@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kraken_api::{INTENT_ANNOTATION, conditions, names};
+use kraken_api::{INTENT_ANNOTATION, conditions};
 use kraken_runtime::{
     queue::{Lane, Queue},
     watch::{Change, ObjectKey, version},
@@ -13,7 +13,7 @@ use crate::{
     account::{DEFAULT_ACCOUNT, OnChange},
     context::Context,
     dynamic::{Object, account_of},
-    model::{recorded::has_finalizer, status::unfollowed_condition},
+    model::{graph, recorded::has_finalizer, status::unfollowed_condition},
     shared::hub_lease::Dependents,
 };
 
@@ -55,17 +55,10 @@ pub(super) fn dependents(context: &Arc<Context>) -> Dependents {
     Dependents { exist: Box::new(exist), enqueue: Box::new(enqueue) }
 }
 
-/// The resource that owns a DependencyRequest or a StateDeclaration, by its name: a client can remove or replace the owner
-/// reference, and the owner reverts that.
+/// The resource that owns a DependencyRequest or a StateDeclaration; the watch returns only those of this kind.
 fn owner_of(meta: &ObjectMeta) -> Option<ObjectKey> {
-    let by_name = meta.name.as_deref().and_then(names::owner).map(|(_, name)| name);
-    // A truncated name does not contain the one of the owner.
-    let by_reference = || {
-        let mut owners = meta.owner_references.iter().flatten();
-        owners.find(|reference| reference.controller == Some(true)).map(|reference| reference.name.as_str())
-    };
-    let name = by_name.or_else(by_reference)?;
-    Some(ObjectKey::new(meta.namespace.as_deref().unwrap_or_default(), name))
+    let (_, name) = graph::owner_of(meta)?;
+    Some(ObjectKey::new(meta.namespace.as_deref().unwrap_or_default(), &name))
 }
 
 /// Enqueues the resource that owns the changed object.
@@ -137,6 +130,7 @@ fn is_unreported(object: &Object) -> bool {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+    use kraken_api::names;
 
     use super::*;
 

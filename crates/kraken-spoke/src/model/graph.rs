@@ -6,7 +6,7 @@ use kraken_api::{
     DependencyRequest,
     names::{self, owner_kind, referenced_kind},
 };
-use kube::ResourceExt;
+use kube::api::ObjectMeta;
 
 /// A resource: its kind with its group, and its name. In a reference the group may be missing.
 pub(crate) type Node = (String, String);
@@ -16,7 +16,7 @@ pub(crate) type Graph = BTreeMap<Node, BTreeSet<Node>>;
 pub(crate) fn graph_of(requests: &[DependencyRequest]) -> Graph {
     let mut graph = Graph::new();
     for request in requests {
-        let Some(owner) = owner_of(request) else { continue };
+        let Some(owner) = owner_of(&request.metadata) else { continue };
         let to = request.spec.kraken_resource_dependencies.iter();
         let to = to.map(|d| (referenced_kind(&d.kind), d.name.clone()));
         graph.entry(owner).or_default().extend(to);
@@ -24,14 +24,16 @@ pub(crate) fn graph_of(requests: &[DependencyRequest]) -> Graph {
     graph
 }
 
-/// The resource whose references a request contains, by the name of the request: during the deletion of the resource, its
-/// spoke does not restore an owner reference that `kubectl delete --cascade=orphan` removed or a client replaced, or a label.
-fn owner_of(request: &DependencyRequest) -> Option<Node> {
-    if let Some((kind, name)) = names::owner(&request.name_any()) {
+/// The resource that owns a DependencyRequest or a StateDeclaration, by its name: a client can remove or replace the owner
+/// reference, as `kubectl delete --cascade=orphan` does, or the label, and its spoke does not restore them during the deletion of
+/// the resource.
+pub(crate) fn owner_of(meta: &ObjectMeta) -> Option<Node> {
+    if let Some((kind, name)) = meta.name.as_deref().and_then(names::owner) {
         return Some((kind.to_owned(), name.to_owned()));
     }
     // A truncated name does not contain the one of the owner.
-    let owner = request.owner_references().iter().find(|owner| owner.controller == Some(true))?;
+    let mut owners = meta.owner_references.iter().flatten();
+    let owner = owners.find(|reference| reference.controller == Some(true))?;
     let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
     Some((owner_kind(&owner.kind, group), owner.name.clone()))
 }
