@@ -21,7 +21,7 @@ pub(crate) struct RecordedState {
     /// The ids that were recorded, in the status or by this process.
     pub ids: Vec<String>,
     /// Those of them that are in memory only, and that no call returned: only a search by tag found them. Without its owner tags,
-    /// nothing proves whose such an object is.
+    /// nothing proves which resource such an object belongs to.
     pub unproven: Vec<String>,
     /// The highest epoch that is known to have taken effect.
     pub epoch: i64,

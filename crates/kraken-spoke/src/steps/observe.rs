@@ -165,7 +165,7 @@ fn remember(reconcile: &mut Reconcile<'_>, recorded: &RecordedState, observed: &
 }
 
 /// Ends the reconcile if objects without owner tags are not on record: only a search by tag found them, so nothing proves any more
-/// whose they are. One response may lag, so they are forgotten after some time, and neither tagged nor deleted.
+/// which resource they belong to. One response may lag, so they are forgotten after some time, and neither tagged nor deleted.
 fn await_tags(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, observed: &Observed) -> Result<(), Outcome> {
     let mut others = reconcile.context.kind.untagged(observed);
     others.retain(|id| scope.recorded.unproven.contains(id));

@@ -220,9 +220,9 @@ async fn observe(
     slot.release_while(observed).await
 }
 
-/// The observed objects without those that lost their owner tags and are not on record: nothing else proves whose they are. While
-/// the requested deletion of one is in progress, it remains. So does a kept one: it is neither tagged nor deleted, and an attempt
-/// that failed afterwards may have removed its tags.
+/// The observed objects without those that lost their owner tags and are not on record: nothing else proves which resource
+/// they belong to. While the requested deletion of one is in progress, it remains. So does a kept one: it is neither tagged nor
+/// deleted, and an attempt that failed afterwards may have removed its tags.
 fn owned(
     kind: &dyn DynKind,
     observed: Observed,

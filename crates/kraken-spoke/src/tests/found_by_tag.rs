@@ -1,4 +1,5 @@
-//! Objects that only a search by tag found: while they are not on record, their owner tags alone prove whose they are.
+//! Objects that only a search by tag found: while they are not on record, their owner tags alone prove which resource they
+//! belong to.
 
 use std::time::Duration;
 
