@@ -1,0 +1,72 @@
+//! The expected target of a ConfigExport, according to its entries and their values.
+
+use std::collections::BTreeMap;
+
+use kraken_spoke::api::EXPORTED_BY_ANNOTATION;
+use serde_json::Value;
+
+use super::values::{Source, text};
+use super::{Oracle, data};
+
+impl Oracle<'_> {
+    /// The contradiction in the status of a ConfigExport.
+    pub(super) fn wrong_export(&self, export: &Value) -> Option<String> {
+        let ready = crate::check::ready_of(export);
+        let spec = &export["spec"];
+        let kind = spec["configType"].as_str().unwrap_or("ConfigMap");
+        let mut name = spec["configMetadata"]["name"].as_str()?.to_owned();
+        if spec["rotate"] == true {
+            name = format!("{name}-{}", export["status"]["revision"]);
+        }
+        let target = self.find(kind, export["metadata"]["namespace"].as_str()?, &name);
+        // A user can make the export the owner of an object that it did not write, and that the hub therefore leaves.
+        let is_recorded = export["status"]["target"] == format!("{kind}/{name}");
+        let mine = target.filter(|target| {
+            let (meta, uid) = (&target["metadata"], &export["metadata"]["uid"]);
+            let owners = meta["ownerReferences"].as_array();
+            owners.into_iter().flatten().any(|owner| owner["uid"] == *uid)
+                && (is_recorded || meta["annotations"][EXPORTED_BY_ANNOTATION] == *uid)
+                && meta["deletionTimestamp"].is_null()
+        });
+        let entries = spec["entries"].as_array()?;
+        let wanted: Option<BTreeMap<String, String>> = entries
+            .iter()
+            .map(|entry| Some((entry["key"].as_str()?.to_owned(), self.entry(export, entry)?)))
+            .collect();
+        match (ready["reason"].as_str()?, wanted) {
+            ("Exported", None) => Some("is exported, and an entry has no value".to_owned()),
+            ("Exported", Some(wanted)) => {
+                let have = mine.map(|target| data(target));
+                (have.as_ref() != Some(&wanted)).then(|| {
+                    let keys = |map: &BTreeMap<String, String>| map.keys().cloned().collect::<Vec<_>>();
+                    format!(
+                        "is exported, and {kind} {name} differs: keys {:?} and not {:?}",
+                        have.as_ref().map(keys),
+                        keys(&wanted)
+                    )
+                })
+            }
+            ("WaitingForValues", Some(_)) if !self.reports_another_cause(export) => {
+                Some(format!("waits for values, and all are there: {}", ready["message"]))
+            }
+            ("WaitingForValues", None) => (spec["whileWaiting"] != "Keep" && mine.is_some())
+                .then(|| format!("waits for values, and {kind} {name} is still there")),
+            _ => None,
+        }
+    }
+
+    /// Whether an export reports something other than a missing value.
+    fn reports_another_cause(&self, export: &Value) -> bool {
+        let message = crate::check::ready_of(export)["message"].as_str().unwrap_or_default().to_lowercase();
+        ["circle", "cycle", "several", "type", "manually", "large", "no owner", "withheld", "secret", "read"]
+            .iter()
+            .any(|word| message.contains(word))
+    }
+
+    fn entry(&self, export: &Value, entry: &Value) -> Option<String> {
+        if let Some(value) = entry.get("value") {
+            return Some(text(value));
+        }
+        self.value(export, &Source::of(&entry["valueFrom"])?).map(|value| text(&value))
+    }
+}
