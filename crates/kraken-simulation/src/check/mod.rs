@@ -22,6 +22,7 @@ mod permission;
 mod places;
 mod policy;
 mod remote;
+mod resources;
 mod subjects;
 
 use std::collections::{BTreeMap, BTreeSet};

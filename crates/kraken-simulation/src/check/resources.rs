@@ -1,0 +1,111 @@
+//! Checks what spokes write to their resources: the finalizer, the intent, and the start of a replacement.
+
+use std::time::Duration;
+
+use kraken_simulator::hook::Call;
+use kraken_spoke::api::INTENT_ANNOTATION;
+use serde_json::Value;
+
+use super::judge::all;
+use super::policy::{intent, is_held};
+use super::remote::remote_kind;
+use super::{CallingProcess, Checks, Class};
+
+impl Checks {
+    /// After a write of a resource.
+    pub(super) fn check_resource(
+        &mut self,
+        now: Duration,
+        by: &CallingProcess,
+        uid: &str,
+        before: Option<&Value>,
+        after: Option<&Value>,
+    ) {
+        if before.is_some_and(is_held) && !after.is_some_and(is_held) {
+            self.check_finalizer(now, by, uid);
+        }
+        let Some(after) = after else { return };
+        self.check_answer(now, by, uid, before, after);
+        let plan = &after["status"]["plan"];
+        // Only what a controller shows for the first time: a plan that a client stored is preserved by other writes.
+        let is_shown = before.is_none_or(|before| before["status"]["plan"]["hash"] != plan["hash"]);
+        if let Some(hash) = plan["hash"].as_str().filter(|_| is_shown) {
+            let key = (uid.to_owned(), hash.to_owned());
+            self.plans.entry(key).or_insert_with(|| plan.clone());
+        }
+        let boundary =
+            |object: &Value| intent(object).map_or(Value::Null, |intent| intent["replacedBefore"].clone());
+        let begins = before
+            .is_some_and(|before| boundary(before) != boundary(after) && intent(before).is_some())
+            && !boundary(after).is_null();
+        if !begins {
+            return;
+        }
+        let Some(record) = self.history.records.get(uid) else { return };
+        let title = record.title();
+        // The last version is this very write.
+        let candidates = self.history.candidates(record, by, now, self.calm);
+        let candidates = candidates.get(..candidates.len().saturating_sub(1)).unwrap_or_default();
+        if all(candidates, |policy| policy.protect) {
+            self.violated(
+                now,
+                Class::Protected,
+                format!("a replacement of {title} begins, which is protected"),
+            );
+        } else if self.is_only_drift(uid, candidates) && record.disturbed.is_none() {
+            self.violated(
+                now,
+                Class::DriftReplaced,
+                format!("a replacement of {title} begins, without an edit"),
+            );
+        }
+    }
+
+    /// The finalizer must outlive the remote objects.
+    fn check_finalizer(&mut self, now: Duration, by: &CallingProcess, uid: &str) {
+        let Some(record) = self.history.records.get(uid) else { return };
+        if self.has_unknown_location(uid, record) || self.is_searched_elsewhere(uid, record, by) {
+            if let Some(record) = self.history.records.get_mut(uid) {
+                record.excused = true;
+            }
+            return;
+        }
+        let title = record.title();
+        let kind = remote_kind(&record.kind);
+        let cloud = (self.view.cloud)();
+        // A retained object that is being deleted needs no finalizer.
+        let keeps = record.latest().policy().keeps();
+        let left = cloud.of_uid(uid).find(|(id, remote)| {
+            let is_a_copy = self.tampered.contains_key(*id);
+            let is_held_for = remote.alive || (remote.exists && !keeps);
+            is_held_for && Some(remote.kind) == kind && !is_a_copy
+        });
+        if let Some((id, _)) = left {
+            self.violated(
+                now,
+                Class::FinalizerEarly,
+                format!("the finalizer of {title} went while {id} exists"),
+            );
+        }
+    }
+
+    /// An intent is valid only if the object was not changed since the decision.
+    pub(super) fn check_precondition(&mut self, now: Duration, by: &CallingProcess, call: &Call) {
+        if !by.controller.is_spoke() || !call.name.starts_with("PATCH") {
+            return;
+        }
+        // Most patches are of a status: they are not parsed.
+        if !std::str::from_utf8(&call.body).is_ok_and(|body| body.contains(INTENT_ANNOTATION)) {
+            return;
+        }
+        let Ok(body) = serde_json::from_slice::<Value>(&call.body) else { return };
+        let meta = &body["metadata"];
+        if meta["annotations"][INTENT_ANNOTATION].is_string()
+            && !(meta["resourceVersion"].is_string() && meta["uid"].is_string())
+        {
+            let message =
+                format!("the intent of {}/{} is written without a precondition", call.namespace, call.object);
+            self.violated(now, Class::NoPrecondition, message);
+        }
+    }
+}
