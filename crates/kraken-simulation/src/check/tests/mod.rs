@@ -6,6 +6,7 @@ mod end;
 mod given;
 mod launches;
 mod objects;
+mod order;
 mod permission;
 mod places;
 mod scaling;
