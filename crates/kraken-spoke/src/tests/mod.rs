@@ -15,6 +15,7 @@ mod observe;
 mod orphans;
 mod outcomes;
 mod prepare;
+mod release;
 mod scene;
 mod script;
 mod search;

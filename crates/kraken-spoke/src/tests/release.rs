@@ -1,0 +1,120 @@
+//! What a deletion releases: objects that are retained, and the DependencyRequest of the resource.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kraken_runtime::{
+    queue::{Lane, Requeue},
+    watch::ObjectKey,
+};
+use serde_json::{Value, json};
+use tokio::time::{Instant, advance};
+
+use super::{
+    deletion::{READ_REQUEST, deleted, gone, no_dependents},
+    fixtures::{disk, remote, request, stored, unlabelled, with},
+    scene::{Scene, Setup},
+    script::{EVENT, INTENT, REQUEST, STATUS, call, observe_by_tag},
+};
+use crate::model::memory::{Claimed, Memory};
+
+#[tokio::test(start_paused = true)]
+async fn retained_object_is_released_and_not_deleted() {
+    let scene = Scene::of(deleted().lifecycle("deletion", json!("Retain"))).await;
+    let object = observe_by_tag(&[remote("disk-1")]);
+    let calls = [object, call("release disk-1"), call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let report = scene.reconcile(calls).await;
+    assert_eq!((report.metric.as_str(), report.events()), ("Removed", vec![("Normal", "Released")]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn retained_object_is_released_again_if_the_finalizer_could_not_be_removed() {
+    let scene = Scene::of(deleted().lifecycle("deletion", json!("Retain"))).await;
+    let (object, release) = (observe_by_tag(&[remote("disk-1")]), || call("release disk-1"));
+    let rejected = call(INTENT).rejected(500);
+    scene.reconcile([object, release(), call(READ_REQUEST), rejected, call(STATUS), call(EVENT)]).await;
+    // It has no owner tags any more.
+    let bare = || json!([with(remote("disk-1"), "tagged", json!(false))]);
+    let [by_id, by_tag] = ["observe disk-1", "observe disk-1,by tag"].map(|name| call(name).returns(bare()));
+    let calls = [by_id, by_tag, release(), call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let report = scene.reconcile(calls).await;
+    assert_eq!((report.metric.as_str(), report.events()), ("Removed", vec![("Normal", "Released")]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn retained_object_is_released_when_its_owner_tags_are_visible() {
+    let known = |is_confirmed| {
+        let ids = vec!["disk-1".to_owned()];
+        let claimed = Some(Claimed { ids, at: Instant::now(), times: 0, is_confirmed });
+        Memory { claimed, last_create: Timestamp::UNIX_EPOCH, ..Memory::default() }
+    };
+    // This process set the tags, or its call or a former process may have done so.
+    for memory in [known(true), known(false), Memory::default()] {
+        let retained = deleted().lifecycle("deletion", json!("Retain"));
+        let visibility_window = Duration::from_mins(10);
+        let scene = Setup { visibility_window, ..Setup::of(retained) }.start().await;
+        scene.context.memories.put(ObjectKey::new("ns", "a"), "u-1".to_owned(), memory);
+        let bare = observe_by_tag(&[with(remote("disk-1"), "tagged", json!(false))]);
+        let report = scene.reconcile([bare, call(STATUS)]).await;
+        assert!(report.message().contains("waiting for the owner tags of disk-1"), "{}", report.message());
+        let by_id = call("observe disk-1").returns(json!([remote("disk-1")]));
+        let visible = [by_id, observe_by_tag(&[remote("disk-1")])];
+        let ends = [call("release disk-1"), call(READ_REQUEST), call(INTENT), call(EVENT)];
+        assert_eq!(scene.reconcile(visible.into_iter().chain(ends)).await.metric, "Removed");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn retained_object_does_not_prevent_the_search_before_the_finalizer_is_removed() {
+    let retained = deleted().lifecycle("deletion", json!("Retain"));
+    let scene = Scene::of(retained.status("externalIds", json!(["disk-1", "disk-2"]))).await;
+    let by_tag = |objects: &[Value]| call("observe disk-1,disk-2,by tag").returns(json!(objects));
+    let report = scene.reconcile([by_tag(&[remote("disk-1")]), call(STATUS)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "Deleting"));
+    advance(Duration::from_secs(10)).await;
+    let by_id = call("observe disk-1,disk-2").returns(json!([remote("disk-1")]));
+    let late = by_tag(&[remote("disk-1"), remote("disk-3")]);
+    let release = call("release disk-1,disk-3");
+    let calls = [by_id, late, release, call(READ_REQUEST), call(INTENT), call(EVENT)];
+    assert_eq!(scene.reconcile(calls).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn request_is_released_after_its_resource_was_deleted_without_a_finalizer() {
+    // The watch returns another Disk only, and no request: a client has removed the label.
+    let mut other = disk().json();
+    other["metadata"]["name"] = json!("b");
+    let scene = Scene::of(stored(other)).await;
+    scene.context.memories.put(ObjectKey::new("ns", "a"), "u-1".to_owned(), Memory::default());
+    let rejected = call(READ_REQUEST).rejected(500);
+    assert_eq!(scene.reconcile([rejected]).await.requeue, Requeue::Backoff);
+    let found = call(READ_REQUEST).returns(request(&Value::Null));
+    let calls = [found, call(REQUEST), call("DELETE dependencyrequests/disk.testing.a")];
+    assert_eq!(scene.reconcile(calls).await.requeue, Requeue::Never);
+    assert_eq!(scene.reconcile([]).await.requeue, Requeue::Never);
+}
+
+#[tokio::test(start_paused = true)]
+async fn request_is_released_that_lost_its_label_and_its_resource_before_the_start() {
+    let mut other = disk().json();
+    other["metadata"]["name"] = json!("b");
+    let setup = Setup { unlabelled: vec![unlabelled()], ..Setup::of(stored(other)) };
+    let scene = setup.start().await;
+    // The Disk that exists, and the one that owned the request.
+    assert_eq!(scene.context.queue.depth(Lane::Edit), 2);
+    let found = call(READ_REQUEST).returns(unlabelled());
+    let calls = [found, call(REQUEST), call("DELETE dependencyrequests/disk.testing.a")];
+    assert_eq!(scene.reconcile(calls).await.requeue, Requeue::Never);
+    assert_eq!(scene.reconcile([]).await.requeue, Requeue::Never);
+}
+
+#[tokio::test(start_paused = true)]
+async fn finalizer_is_kept_until_the_request_is_released() {
+    let scene = Scene::of(deleted()).await;
+    let rejected = call(READ_REQUEST).rejected(500);
+    let report = scene
+        .reconcile([no_dependents(), observe_by_tag(&[gone()]), rejected, call(STATUS), call(EVENT)])
+        .await;
+    assert_eq!((report.condition("Ready"), report.requeue), (("False", "KubernetesError"), Requeue::Backoff));
+    assert_eq!(report.disk["metadata"]["finalizers"], json!([kraken_api::FINALIZER]));
+}
