@@ -164,16 +164,22 @@ fn a_remaining_object_is_detected_after_all_are_deleted() {
     assert_eq!(scene.classes(), [Class::LeftBehind], "the object itself");
 }
 
+/// The VPC is being deleted with this message, and an object exists that Kraken did not create.
+fn vpc_that_names(message: &str, kind: Kind, id: &str, tags: &[(&str, &str)]) -> Scene {
+    let mut deleting = deleting_vpc();
+    status(&mut deleting, "False", "Deleting", message);
+    let mut scene = Scene::of(vpc(json!({})));
+    scene.created_object("vpc-1");
+    scene.object_of(kind, id, tags);
+    scene.after_out_of_band();
+    scene.set(deleting);
+    scene
+}
+
 #[test]
 fn a_remaining_resource_must_name_an_unmanaged_object() {
     for (message, is_explained) in [("it is used by vpc-9", true), ("vpc-1 has dependencies", false)] {
-        let mut deleting = deleting_vpc();
-        status(&mut deleting, "False", "Deleting", message);
-        let mut scene = Scene::of(vpc(json!({})));
-        scene.created_object("vpc-1");
-        scene.object("vpc-9", &[]);
-        scene.after_out_of_band();
-        scene.set(deleting);
+        let mut scene = vpc_that_names(message, Kind::Vpc, "vpc-9", &[]);
         scene.checks.emptied(scene.now);
         assert_eq!(scene.classes().is_empty(), is_explained, "{message}");
     }
@@ -189,8 +195,7 @@ fn a_remaining_subnet_must_name_the_object_in_it() {
         subnet["kind"] = json!("Subnet");
         status(&mut subnet, "False", "Deleting", &format!("{refusal}{used} (DependencyViolation)"));
         let mut scene = Scene::of(subnet);
-        scene.object("nat-9", &[]);
-        scene.cloud.lock().0.get_mut("nat-9").unwrap().kind = Kind::NatGateway;
+        scene.object_of(Kind::NatGateway, "nat-9", &[]);
         scene.after_out_of_band();
         scene.checks.emptied(scene.now);
         assert_eq!(scene.classes().is_empty(), is_explained, "{used}");
@@ -199,15 +204,8 @@ fn a_remaining_subnet_must_name_the_object_in_it() {
 
 #[test]
 fn a_load_balancer_is_named_by_its_interfaces() {
-    let mut deleting = deleting_vpc();
-    status(&mut deleting, "False", "Deleting", "it is used by eni-1 (ELB app/web/1)");
-    let mut scene = Scene::of(vpc(json!({})));
-    scene.created_object("vpc-1");
     let arn = "arn:aws:elasticloadbalancing:us-east-1:1:loadbalancer/app/web/1";
-    scene.object(arn, &[]);
-    scene.cloud.lock().0.get_mut(arn).unwrap().kind = Kind::LoadBalancer;
-    scene.after_out_of_band();
-    scene.set(deleting);
+    let mut scene = vpc_that_names("it is used by eni-1 (ELB app/web/1)", Kind::LoadBalancer, arn, &[]);
     scene.checks.emptied(scene.now);
     assert_eq!(scene.classes(), []);
 }
@@ -215,14 +213,8 @@ fn a_load_balancer_is_named_by_its_interfaces() {
 #[test]
 fn an_object_of_another_kind_with_the_owner_tags_explains_what_it_blocks() {
     for (kind, is_fine) in [(Kind::Subnet, true), (Kind::Vpc, false)] {
-        let mut deleting = deleting_vpc();
-        status(&mut deleting, "False", "Deleting", "it is used by copy-9");
-        let mut scene = Scene::of(vpc(json!({})));
-        scene.created_object("vpc-1");
-        scene.owned_object("copy-9");
-        scene.cloud.lock().0.get_mut("copy-9").unwrap().kind = kind;
-        scene.after_out_of_band();
-        scene.set(deleting);
+        let owner = [("uid", "u-1"), ("cluster", "c")];
+        let mut scene = vpc_that_names("it is used by copy-9", kind, "copy-9", &owner);
         scene.checks.emptied(scene.now);
         assert_eq!(scene.classes().is_empty(), is_fine);
     }
@@ -230,15 +222,8 @@ fn an_object_of_another_kind_with_the_owner_tags_explains_what_it_blocks() {
 
 #[test]
 fn a_released_object_without_tags_explains_what_it_blocks() {
-    let mut deleting = deleting_vpc();
-    status(&mut deleting, "False", "Deleting", "it is used by sg-9");
-    let mut scene = Scene::of(vpc(json!({})));
-    scene.created_object("vpc-1");
-    scene.object("sg-9", &[]);
-    scene.cloud.lock().0.get_mut("sg-9").unwrap().kind = Kind::SecurityGroup;
+    let mut scene = vpc_that_names("it is used by sg-9", Kind::SecurityGroup, "sg-9", &[]);
     scene.checks.launched.insert("sg-9".into(), "gone".into());
-    scene.after_out_of_band();
-    scene.set(deleting);
     scene.checks.emptied(scene.now);
     assert_eq!(scene.classes(), []);
 }
@@ -246,15 +231,8 @@ fn a_released_object_without_tags_explains_what_it_blocks() {
 #[test]
 fn an_object_of_a_user_without_tags_explains_what_it_blocks() {
     for is_implicit in [false, true] {
-        let mut deleting = deleting_vpc();
-        status(&mut deleting, "False", "Deleting", "it is used by sg-9");
-        let mut scene = Scene::of(vpc(json!({})));
-        scene.created_object("vpc-1");
-        scene.object("sg-9", &[]);
-        scene.cloud.lock().0.get_mut("sg-9").unwrap().kind = Kind::SecurityGroup;
+        let mut scene = vpc_that_names("it is used by sg-9", Kind::SecurityGroup, "sg-9", &[]);
         scene.cloud.lock().0.get_mut("sg-9").unwrap().is_implicit = is_implicit;
-        scene.after_out_of_band();
-        scene.set(deleting);
         scene.checks.emptied(scene.now);
         // The default security group is deleted with its VPC.
         assert_eq!(scene.classes().is_empty(), !is_implicit);
@@ -282,8 +260,7 @@ fn resources_whose_objects_a_user_connected_may_wait_for_each_other() {
         status(&mut gateway, "False", "DeletionBlocked", blocked_by);
         let mut scene = Scene::of(vpc(json!({})));
         scene.created_object("vpc-1");
-        scene.object("igw-1", &[("uid", "u-2"), ("cluster", "c")]);
-        scene.cloud.lock().0.get_mut("igw-1").unwrap().kind = Kind::InternetGateway;
+        scene.object_of(Kind::InternetGateway, "igw-1", &[("uid", "u-2"), ("cluster", "c")]);
         scene.checks.launched.insert("igw-1".into(), "u-2".into());
         scene.set(gateway);
         scene.after_out_of_band();

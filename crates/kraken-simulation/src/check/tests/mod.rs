@@ -119,8 +119,12 @@ impl Scene {
     }
 
     fn object(&self, id: &str, tags: &[(&str, &str)]) {
+        self.object_of(Kind::Vpc, id, tags);
+    }
+
+    fn object_of(&self, kind: Kind, id: &str, tags: &[(&str, &str)]) {
         let tags = tags.iter().map(|(key, value)| (format!("{}{key}", remote::PREFIX), (*value).to_owned()));
-        let (kind, tags) = (Kind::Vpc, tags.collect());
+        let tags = tags.collect();
         let remote = RemoteObject { kind, name: None, tags, alive: true, exists: true, is_implicit: false };
         self.cloud.lock().0.insert(id.to_owned(), remote);
     }
