@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::history::{Record, Version, uid_of};
 use super::policy::{external_ids, is_held_by_others, is_resource, ready};
 use super::remote::{plain, remote_kind};
+use super::waits::connected_by_users;
 use super::{Checks, RemoteObject, RemoteObjects};
 use crate::oracle::Oracle;
 
@@ -154,41 +155,9 @@ impl Checks {
     }
 }
 
-/// The UIDs of resources that wait for each other because users connected their remote objects. One refers to the other and
-/// must be deleted first, but the object of the other uses its object, although the spec of the other does not refer to it:
-/// each condition names the other.
-fn connected_by_users(
-    oracle: &Oracle<'_>,
-    resources: &[&Arc<Value>],
-    cloud: &RemoteObjects,
-) -> BTreeSet<String> {
-    let ids = |object: &Value| -> Vec<String> {
-        let alive = cloud.of_uid(uid_of(object)).filter(|(_, remote)| remote.alive);
-        alive.map(|(id, _)| title(id).to_owned()).collect()
-    };
-    let mut found = BTreeSet::new();
-    let deleting = || resources.iter().filter(|object| object["metadata"]["deletionTimestamp"].is_string());
-    for blocked in deleting().filter(|object| ready(object)["reason"] == "DeletionBlocked") {
-        let (by, users) = (text(&ready(blocked)["message"]), ids(blocked));
-        let is_stuck = |object: &&&Arc<Value>| {
-            let (kind, name) = (text(&object["kind"]).to_lowercase(), text(&object["metadata"]["name"]));
-            let (node, message) = (format!("{kind} {name}"), text(&ready(object)["message"]));
-            let mut dependents = by.rsplit(": ").next().unwrap_or_default().split(", ");
-            object["metadata"]["namespace"] == blocked["metadata"]["namespace"]
-                && dependents.any(|dependent| dependent == node)
-                && users.iter().any(|id| message.contains(id.as_str()))
-                && !oracle.refers_to(blocked, object, &ids(object))
-        };
-        for dependent in deleting().filter(is_stuck) {
-            found.extend([uid_of(blocked).to_owned(), uid_of(dependent).to_owned()]);
-        }
-    }
-    found
-}
-
 /// How conditions name a remote object: by its id, or, if that is a load balancer's ARN, by its end, which is in the
 /// description of its network interfaces, too.
-fn title(id: &str) -> &str {
+pub(super) fn title(id: &str) -> &str {
     plain(id).split_once(":loadbalancer/").map_or(plain(id), |(_, end)| end)
 }
 
@@ -230,6 +199,6 @@ fn owners(object: &Value) -> impl Iterator<Item = &str> {
     owners.into_iter().flatten().map(|owner| text(&owner["uid"]))
 }
 
-fn text(value: &Value) -> &str {
+pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

@@ -24,6 +24,7 @@ mod policy;
 mod remote;
 mod resources;
 mod subjects;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

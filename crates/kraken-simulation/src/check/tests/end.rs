@@ -238,34 +238,3 @@ fn an_object_of_a_user_without_tags_explains_what_it_blocks() {
         assert_eq!(scene.classes().is_empty(), !is_implicit);
     }
 }
-
-#[test]
-fn resources_whose_objects_a_user_connected_may_wait_for_each_other() {
-    let waits = "waiting until these dependents are deleted or no longer refer to this resource: vpc a";
-    let of_vpc = |reference: &str| json!({"vpcID": {"valueFrom": {"ref": reference}}});
-    for (spec, used, blocked_by, is_fine) in [
-        (json!({}), "it is used by igw-1 (InternetGateway/prod/b)", waits, true),
-        (of_vpc("VPC/other"), "it is used by igw-1", waits, true),
-        (of_vpc("VPC/a"), "it is used by igw-1", waits, false),
-        (json!({}), "it is used by igw-2", waits, false),
-        (json!({}), "it is used by igw-1", "waiting until these dependents are deleted: vpc ab", false),
-    ] {
-        let mut deleting = deleting_vpc();
-        deleting["spec"]["lifecycle"]["dependsOn"] = json!([{"kind": "InternetGateway", "name": "b"}]);
-        status(&mut deleting, "False", "Deleting", used);
-        let mut gateway = deleting_vpc();
-        gateway["kind"] = json!("InternetGateway");
-        (gateway["metadata"]["name"], gateway["metadata"]["uid"]) = (json!("b"), json!("u-2"));
-        gateway["spec"] = spec.clone();
-        status(&mut gateway, "False", "DeletionBlocked", blocked_by);
-        let mut scene = Scene::of(vpc(json!({})));
-        scene.created_object("vpc-1");
-        scene.object_of(Kind::InternetGateway, "igw-1", &[("uid", "u-2"), ("cluster", "c")]);
-        scene.checks.launched.insert("igw-1".into(), "u-2".into());
-        scene.set(gateway);
-        scene.after_out_of_band();
-        scene.set(deleting);
-        scene.checks.emptied(scene.now);
-        assert_eq!(scene.classes().is_empty(), is_fine, "{spec} {used} {blocked_by}");
-    }
-}

@@ -10,6 +10,7 @@ mod order;
 mod permission;
 mod places;
 mod scaling;
+mod waits;
 
 use parking_lot::Mutex;
 use serde_json::json;
