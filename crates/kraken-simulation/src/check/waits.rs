@@ -61,9 +61,10 @@ fn waits_for(resource: &Value, dependent: &Value) -> bool {
 /// Whether an object of `user`, which waits for a dependent, prevents the deletion of an object of `used`, although the spec
 /// of `user` does not refer to `used`.
 fn is_connected(oracle: &Oracle<'_>, cloud: &RemoteObjects, used: &Value, user: &Value) -> bool {
-    let message = text(&ready(used)["message"]);
+    // Before these words is the provider's error, which can also name what the object itself uses.
+    let Some((_, users)) = text(&ready(used)["message"]).split_once("used by ") else { return false };
     ready(user)["reason"] == "DeletionBlocked"
-        && ids(cloud, user).iter().any(|id| message.contains(id.as_str()))
+        && ids(cloud, user).iter().any(|id| users.contains(id.as_str()))
         && !oracle.refers_to(user, used, &ids(cloud, used))
 }
 

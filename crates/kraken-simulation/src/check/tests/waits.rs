@@ -87,3 +87,14 @@ fn a_resource_for_which_others_wait_must_wait_for_one_of_them_itself() {
         scene.has_violation_unless(is_fine, Class::LeftBehind);
     }
 }
+
+#[test]
+fn a_resource_whose_error_names_what_its_object_uses_is_reported() {
+    let mut scene = scene();
+    let refusal = "Network vpc-1 has some mapped public address(es). (DependencyViolation)";
+    let waiting = format!("{WAITING} internetgateway a");
+    scene.deletion("InternetGateway", "igw-1", reference("vpcID", "VPC/a"), "Deleting", refusal);
+    scene.deletion("VPC", "vpc-1", json!({}), "DeletionBlocked", &waiting);
+    scene.checks.emptied(scene.now);
+    assert_eq!(scene.classes(), [Class::LeftBehind, Class::LeftBehind]);
+}
