@@ -31,6 +31,7 @@ pub(crate) struct Instances;
 impl AwsObjects for Instances {
     type Kind = EC2Instance;
     const IS_IDEMPOTENT: bool = true;
+    const SHOWS_DELETED: bool = true;
     const DISRUPTS: bool = true;
 
     fn remedies(

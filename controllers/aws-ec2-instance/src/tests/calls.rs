@@ -53,6 +53,12 @@ fn it_is_deleted_when_all_instances_are_terminated() {
 }
 
 #[test]
+fn an_instance_that_is_missing_after_its_termination_is_awaited() {
+    // AWS returns a terminated instance for about an hour.
+    assert_eq!([Managed::<Instances>::SHOWS_DELETED], [true]);
+}
+
+#[test]
 fn the_epoch_is_the_highest_observed_one() {
     let old = Instance { state: state("terminated"), ..tagged("i-1", &[(EPOCH, "7")]) };
     assert_eq!(Managed::<Instances>::epoch(&vec![instance("i-2"), old]), 7);

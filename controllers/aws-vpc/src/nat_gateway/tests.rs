@@ -1,10 +1,12 @@
-use kraken_aws::testing;
+use kraken_aws::{Managed, testing};
+use kraken_spoke::External as _;
 use serde_json::json;
 
 use super::{
     NatGateways,
     observed::{Address, NatGateway},
 };
+use crate::volume::Volumes;
 
 impl NatGateway {
     pub(super) fn with_address(mut self, id: &str) -> Self {
@@ -43,4 +45,10 @@ fn only_a_public_gateway_has_an_address() {
         ]
     );
     testing::desired::<NatGateways>(json!({"subnetID": subnet, "connectivityType": private}));
+}
+
+#[test]
+fn a_gateway_that_is_missing_after_its_deletion_is_awaited() {
+    // AWS returns a deleted gateway for about an hour, and a deleted volume not at all.
+    assert_eq!([Managed::<NatGateways>::SHOWS_DELETED, Managed::<Volumes>::SHOWS_DELETED], [true, false]);
 }

@@ -54,6 +54,7 @@ impl<S: AwsObjects> External for Managed<S> {
     type Change = Change<ChangeOf<S>>;
     const IS_IDEMPOTENT: bool = S::IS_IDEMPOTENT;
     const IDEMPOTENT_BY_NAME: bool = S::IDEMPOTENT_BY_NAME;
+    const SHOWS_DELETED: bool = S::SHOWS_DELETED;
     const DRIFT_PATHS: &[&str] = SpecOf::<S>::DRIFT_PATHS;
     const SECRET_FIELD_PATHS: &[(&str, &[&str])] = SpecOf::<S>::SECRET_FIELD_PATHS;
     const SUMMARY: &[(&str, &str)] = SpecOf::<S>::SUMMARY;

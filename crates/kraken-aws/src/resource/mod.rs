@@ -164,6 +164,8 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     const IS_IDEMPOTENT: bool = false;
     /// As [`kraken_spoke::External::IDEMPOTENT_BY_NAME`].
     const IDEMPOTENT_BY_NAME: bool = false;
+    /// As [`kraken_spoke::External::SHOWS_DELETED`]: as [`Phase::Deleted`].
+    const SHOWS_DELETED: bool = false;
     /// As [`kraken_spoke::External::MAKES_SECRETS`].
     const MAKES_SECRETS: bool = false;
 

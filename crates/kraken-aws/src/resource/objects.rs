@@ -23,6 +23,8 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
     const IS_IDEMPOTENT: bool = false;
     /// As [`super::AwsResource::IDEMPOTENT_BY_NAME`].
     const IDEMPOTENT_BY_NAME: bool = false;
+    /// As [`super::AwsResource::SHOWS_DELETED`].
+    const SHOWS_DELETED: bool = false;
     /// As [`super::AwsResource::MAKES_SECRETS`].
     const MAKES_SECRETS: bool = false;
     /// As [`kraken_spoke::External::DISRUPTS`].

@@ -18,6 +18,7 @@ impl<S: AwsResource> AwsObjects for S {
     type Kind = <S as AwsResource>::Kind;
     const IS_IDEMPOTENT: bool = S::IS_IDEMPOTENT;
     const IDEMPOTENT_BY_NAME: bool = S::IDEMPOTENT_BY_NAME;
+    const SHOWS_DELETED: bool = S::SHOWS_DELETED;
     const MAKES_SECRETS: bool = S::MAKES_SECRETS;
 
     fn own_secret(spec: &SpecOf<S>) -> Option<OwnSecret> {

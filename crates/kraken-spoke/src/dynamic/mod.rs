@@ -29,6 +29,7 @@ pub use typed::{calls_of, kind_of};
 
 /// The constants of a kind.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a constant of the kind")]
 pub struct KindInfo {
     /// The name of the kind, such as `VPC`; `'static`, because it is a label of metrics.
     pub name: &'static str,
@@ -42,6 +43,8 @@ pub struct KindInfo {
     pub is_idempotent: bool,
     /// As [`crate::External::IDEMPOTENT_BY_NAME`].
     pub idempotent_by_name: bool,
+    /// As [`crate::External::SHOWS_DELETED`].
+    pub shows_deleted: bool,
     /// As [`crate::External::DRIFT_PATHS`].
     pub drift_paths: &'static [&'static str],
     /// As [`crate::External::SECRET_FIELD_PATHS`].

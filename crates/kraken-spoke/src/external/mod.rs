@@ -54,6 +54,11 @@ pub trait External: Send + Sync + 'static {
     /// client can change before the object is visible, such as the port of a listener, does not prevent a second object.
     const IDEMPOTENT_BY_NAME: bool = false;
 
+    /// Whether the provider returns a deleted object as deleted, for much longer than ten seconds. Then an object that a response
+    /// does not contain after its deletion was requested may be hidden by a read that lags: unless it was returned as deleted
+    /// before, it counts as deleted only after it was missing for ten seconds. For other kinds, it counts as deleted at once.
+    const SHOWS_DELETED: bool = false;
+
     /// Paths in [`Difference`]s that are not fields of the spec, such as `state`: a user may name them in
     /// `lifecycle.ignoreChanges`.
     const DRIFT_PATHS: &[&str] = &[];

@@ -155,7 +155,7 @@ pub(crate) struct Shown {
     /// Recorded ids that do not exist any more although their deletion was not requested.
     pub lost: Vec<String>,
     /// Recorded ids, visible before, that were not returned, not even as deleted, although this process did not request
-    /// their deletion.
+    /// their deletion, or although the kind shows deleted objects.
     pub vanished: Vec<String>,
     /// Whether a known id was not returned, not even as deleted, and its deletion was not requested.
     pub hidden: bool,
@@ -196,7 +196,7 @@ impl Shown {
             if memory.deleted_ids.contains(id) || outgoing.contains(id) {
                 if !shown.contains(id) {
                     this.gone.push(id.clone());
-                    this.vanished.extend((!memory.deleted_ids.contains(id)).then(|| id.clone()));
+                    this.vanished.extend((!memory.is_deleted(kind, id)).then(|| id.clone()));
                 }
                 continue;
             }

@@ -157,11 +157,13 @@ async fn attempt(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool)
 }
 
 /// Remembers the objects that only the search found. An action that fails can delay the status that names them beyond the
-/// visibility window, and then one response that lags must not count as proof that they do not exist.
+/// visibility window, and then one response that lags must not count as proof that they do not exist. Remembers also which
+/// objects are shown as deleted.
 fn remember(reconcile: &mut Reconcile<'_>, recorded: &RecordedState, observed: &Observed) {
     let Reconcile { context, memory, .. } = reconcile;
     let found = without(&context.kind.ids(observed), &recorded.ids);
     memory.found_by_tag = union(std::mem::take(&mut memory.found_by_tag), &found);
+    memory.note_deleted(&*context.kind, observed);
 }
 
 /// Ends the reconcile if objects without owner tags are not on record: only a search by tag found them, so nothing proves any more

@@ -205,6 +205,7 @@ async fn observe(
         if let Some(found) = &memory.found {
             recorded.ids = union(std::mem::take(&mut recorded.ids), found);
             let observed = context.observe(Lane::Edit, recorded.request(identity, false, false)).await?;
+            memory.note_deleted(&*context.kind, &observed);
             let observed = owned(&*context.kind, observed, policy, &on_record, &memory.deleted_ids);
             let (_, doomed) = kept_and_doomed(&*context.kind, observed.clone(), policy);
             if !context.kind.is_gone(&doomed) {
@@ -212,6 +213,7 @@ async fn observe(
             }
         }
         let observed = context.observe(Lane::Edit, recorded.request(identity, true, false)).await?;
+        memory.note_deleted(&*context.kind, &observed);
         // Also what earlier searches found: an id that is not on record, and that this search does not show, must be missing
         // for some time, as a recorded one.
         memory.found = Some(union(memory.found.take().unwrap_or_default(), &context.kind.ids(&observed)));

@@ -56,6 +56,7 @@ impl Disks {
             schema: Schema::new(Default::default),
             is_idempotent: true,
             idempotent_by_name: false,
+            shows_deleted: false,
             drift_paths: &[],
             secret_field_paths: &[("password", &[])],
             summary: &[("Size", "disk.size")],
@@ -70,6 +71,12 @@ impl Disks {
     /// Of a provider whose create call may accept no token.
     pub(super) fn with_tokens(mut self, has_tokens: bool) -> Self {
         self.info.is_idempotent = has_tokens;
+        self
+    }
+
+    /// Of a provider that may return deleted objects as deleted for some time.
+    pub(super) fn with_deleted(mut self, shows_deleted: bool) -> Self {
+        self.info.shows_deleted = shows_deleted;
         self
     }
 }
@@ -96,7 +103,11 @@ pub(super) fn id(object: &Value) -> String {
 }
 
 fn is_live(object: &Value) -> bool {
-    object["state"] != "deleted"
+    !is_deleted(object) && object["state"] != "deleting"
+}
+
+fn is_deleted(object: &Value) -> bool {
+    object["state"] == "deleted"
 }
 
 impl DynKind for Disks {
@@ -236,7 +247,7 @@ impl DynKind for Disks {
     }
 
     fn is_gone(&self, observed: &Observed) -> bool {
-        objects(observed).iter().all(|object| !is_live(object))
+        objects(observed).iter().all(is_deleted)
     }
 
     fn epoch(&self, observed: &Observed) -> i64 {

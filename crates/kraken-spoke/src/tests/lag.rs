@@ -1,4 +1,4 @@
-//! Step 11 while reads lag behind a launch or a change.
+//! Reads that lag behind a launch, a change or a deletion.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use tokio::time::advance;
 
 use super::{
-    fixtures::{disk, remote, stored, with},
+    fixtures::{Disk, disk, remote, stored, with},
     scene::{Scene, Setup},
-    script::{EVENT, INTENT, STATE, STATUS, call, observe},
+    script::{Call, EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
 };
 use crate::FailureClass;
 
@@ -60,4 +60,65 @@ async fn reverted_edit_is_in_place_only_when_its_change_is_visible() {
     scene.reconcile([has(2), call(STATE), call("update size 1"), call(EVENT)]).await;
     let report = scene.reconcile([has(1), call(STATE), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("True", "Available"));
+}
+
+/// A controller of a provider that returns deleted objects as deleted for some time.
+async fn showing_deleted(disk: Disk) -> Scene {
+    Setup { shows_deleted: true, ..Setup::of(disk) }.start().await
+}
+
+/// A resource of it that is being deleted. The provider has accepted the deletion of its object, and the next read does not
+/// show the object.
+async fn hidden_after_its_deletion() -> Scene {
+    let scene = showing_deleted(disk().launched().deleted().status("conditions", json!([]))).await;
+    let no_dependents = call("GET dependencyrequests").returns(json!({"metadata": {}, "items": []}));
+    let seen = observe_by_tag(&[remote("disk-1")]);
+    scene.reconcile([no_dependents, seen, call("delete disk-1"), call(EVENT), call(STATUS)]).await;
+    assert_eq!(scene.reconcile([observe(&[]), observe_by_tag(&[])]).await.metric, "Deleting");
+    scene
+}
+
+/// The removal of the finalizer.
+fn removal() -> [Call; 3] {
+    [call("GET dependencyrequests/disk.testing.a"), call(INTENT), call(EVENT)]
+}
+
+#[tokio::test(start_paused = true)]
+async fn hidden_object_is_awaited_after_its_deletion_if_deleted_ones_are_shown() {
+    let scene = hidden_after_its_deletion().await;
+    advance(Duration::from_secs(2)).await;
+    let disk = |state: &str| observe(&[with(remote("disk-1"), "state", json!(state))]);
+    assert_eq!(scene.reconcile([disk("deleting")]).await.metric, "Deleting");
+    // An object that was shown as deleted may be missing at once.
+    let calls = [disk("deleted"), observe_by_tag(&[])].into_iter().chain(removal());
+    assert_eq!(scene.reconcile(calls).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn hidden_object_counts_as_deleted_ten_seconds_after_its_deletion_if_deleted_ones_are_shown() {
+    let scene = hidden_after_its_deletion().await;
+    advance(Duration::from_secs(10)).await;
+    let calls = [observe(&[]), observe_by_tag(&[])].into_iter().chain(removal());
+    assert_eq!(scene.reconcile(calls).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn hidden_object_is_awaited_in_a_replacement_if_deleted_ones_are_shown() {
+    let disk = disk().launched().edited().spec("image", json!({"value": "b"}));
+    let scene = showing_deleted(disk.lifecycle("replace", json!("DeleteFirst"))).await;
+    let old = |state: &str| [with(with(remote("disk-1"), "image", json!("a")), "state", json!(state))];
+    let new = || json!([with(with(remote("disk-2"), "image", json!("b")), "epoch", json!(2))]);
+    scene.reconcile([observe(&old("available")), call(STATE), call(INTENT)]).await;
+    let seen = [observe(&old("available")), observe_by_tag(&old("available"))];
+    scene.reconcile(seen.into_iter().chain([call("delete disk-1"), call(EVENT)])).await;
+    // Nothing is created in its place while a lagging read does not show it.
+    assert_eq!(scene.reconcile([observe_by_tag(&[])]).await.metric, "Updating");
+    assert_eq!(scene.reconcile([observe_by_tag(&old("deleting"))]).await.metric, "Replacing");
+    let created = call("create epoch 2").returns(new());
+    scene.reconcile([observe_by_tag(&old("deleted")), created, call(EVENT)]).await;
+    // It was shown as deleted: the provider does not show it any more.
+    let gone = call("observe disk-1,disk-2,by tag").returns(new());
+    let report = scene.reconcile([gone, call(STATE), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
+    assert_eq!(report.disk["status"]["externalIds"], json!(["disk-2"]));
 }

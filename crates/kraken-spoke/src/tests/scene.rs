@@ -40,6 +40,8 @@ pub(super) struct Setup {
     pub has_tags: bool,
     /// Whether the create call accepts a token.
     pub has_tokens: bool,
+    /// Whether the provider returns deleted objects as deleted for some time.
+    pub shows_deleted: bool,
     pub visibility_window: Duration,
     pub launch_limit: usize,
     /// In percent of the resources of the kind.
@@ -56,6 +58,7 @@ impl Setup {
             account: None,
             has_tags: true,
             has_tokens: true,
+            shows_deleted: false,
             visibility_window: Duration::ZERO,
             launch_limit: 10,
             vanished_share: 100,
@@ -73,7 +76,7 @@ impl Setup {
         let client = server::client(&script, &stored, lists);
         let manager = Manager::detached("kraken-test", client, run_args(), "cluster".to_owned());
         let kind = Disks::new(self.has_tags, self.account.is_some()).with_tokens(self.has_tokens);
-        let kind: Arc<dyn DynKind> = Arc::new(kind);
+        let kind: Arc<dyn DynKind> = Arc::new(kind.with_deleted(self.shows_deleted));
         let args = LoopArgs {
             visibility_window: self.visibility_window,
             launch_limit: self.launch_limit,

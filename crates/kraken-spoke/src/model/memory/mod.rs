@@ -3,6 +3,7 @@
 //! depend on it.
 
 mod deep;
+mod deletions;
 mod records;
 
 use std::{
@@ -59,7 +60,7 @@ pub(crate) struct Memory<K = Object> {
     /// The epoch whose token cannot be used again.
     pub spent: Option<i64>,
     /// The highest epoch of the objects whose deletion was requested. From then on new dependents do not block the
-    /// deletion, and an empty response means that the objects are deleted.
+    /// deletion.
     pub deleted: Option<i64>,
     /// The ids that searches by tag found since the deletion started. A search may list the whole account, so a deletion
     /// in progress searches again only before the finalizer is removed.
@@ -78,8 +79,12 @@ pub(crate) struct Memory<K = Object> {
     pub conflicts: u32,
     /// When attributes that need one call per object are to be read.
     pub deep: Deep,
-    /// The ids whose deletion this process requested: they are expected to be missing from responses.
+    /// The ids whose deletion this process requested: they are expected to be missing from responses, see
+    /// [`Memory::is_deleted`].
     pub deleted_ids: Vec<String>,
+    /// Those of them that the provider returned as deleted, if the kind [shows deleted
+    /// objects](crate::External::SHOWS_DELETED).
+    pub shown_as_deleted: Vec<String>,
     /// The ids of replaced objects that do not exist any more: the intent still names them.
     pub retired_ids: Vec<String>,
     /// The ids that this process released: the resource does not own them any more.
@@ -118,6 +123,7 @@ impl<K> Default for Memory<K> {
             deleted: None,
             found: None,
             deleted_ids: vec![],
+            shown_as_deleted: vec![],
             retired_ids: vec![],
             released_ids: vec![],
             missing: BTreeMap::new(),
@@ -246,6 +252,7 @@ impl<K> Memory<K> {
         }
         self.found_by_tag.retain(|id| !gone.contains(id));
         self.deleted_ids.retain(|id| !gone.contains(id));
+        self.shown_as_deleted.retain(|id| !gone.contains(id));
     }
 
     /// The reference for the age of a launch.

@@ -1,0 +1,28 @@
+//! Which objects are deleted, of those whose deletion this process requested.
+
+use crate::{
+    dynamic::{DynKind, Observed},
+    model::{
+        ids::{shown_as_deleted, union},
+        memory::Memory,
+    },
+};
+
+impl<K> Memory<K> {
+    /// Records which objects the provider returns as deleted: later responses need not contain them.
+    pub(crate) fn note_deleted(&mut self, kind: &dyn DynKind, observed: &Observed) {
+        if !kind.info().shows_deleted || self.deleted_ids.is_empty() {
+            return;
+        }
+        let mut shown = shown_as_deleted(kind, observed);
+        shown.retain(|id| self.deleted_ids.contains(id));
+        self.shown_as_deleted = union(std::mem::take(&mut self.shown_as_deleted), &shown);
+    }
+
+    /// Whether an object that a response does not contain is deleted: its deletion was requested, and it was returned as
+    /// deleted if the kind [shows deleted objects](crate::External::SHOWS_DELETED). Otherwise, a read that lags may hide it.
+    pub(crate) fn is_deleted(&self, kind: &dyn DynKind, id: &str) -> bool {
+        let is_in = |ids: &[String]| ids.iter().any(|other| other == id);
+        is_in(&self.deleted_ids) && (!kind.info().shows_deleted || is_in(&self.shown_as_deleted))
+    }
+}
