@@ -24,7 +24,7 @@ use crate::{
     context::{Reconcile, place},
     dynamic::{DynKind, Observed},
     model::{
-        ids::{listed, union, without},
+        ids::{listed, shown_as_deleted, union, without},
         intent::{Clock, Intent},
         outcome::{Outcome, refused},
         plan::Proposal,
@@ -215,8 +215,10 @@ async fn observe(
         let observed = context.observe(Lane::Edit, recorded.request(identity, true, false)).await?;
         memory.note_deleted(&*context.kind, &observed);
         // Also what earlier searches found: an id that is not on record, and that this search does not show, must be missing
-        // for some time, as a recorded one.
-        memory.found = Some(union(memory.found.take().unwrap_or_default(), &context.kind.ids(&observed)));
+        // for some time, as a recorded one. An object that is being deleted still exists.
+        let deleted = shown_as_deleted(&*context.kind, &observed);
+        let found = without(&context.kind.shown(&observed), &deleted);
+        memory.found = Some(union(memory.found.take().unwrap_or_default(), &found));
         Ok(owned(&*context.kind, observed, policy, &on_record, &memory.deleted_ids))
     };
     slot.release_while(observed).await

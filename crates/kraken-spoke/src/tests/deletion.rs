@@ -142,6 +142,24 @@ async fn object_that_only_a_search_found_must_be_missing_for_ten_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn object_that_is_being_deleted_and_not_on_record_must_be_missing_for_ten_seconds() {
+    let scene = Scene::of(deleted()).await;
+    // A surplus object, which was removed from the record when its deletion began.
+    let found = observe_by_tag(&[gone(), with(remote("disk-2"), "state", json!("deleting"))]);
+    assert_eq!(scene.reconcile([no_dependents(), found, call(STATUS)]).await.metric, "Deleting");
+    // The next reads lag.
+    let unseen = || {
+        let one = || json!([gone()]);
+        let by_tag = call("observe disk-1,disk-2,by tag").returns(one());
+        [no_dependents(), call("observe disk-1,disk-2").returns(one()), by_tag]
+    };
+    assert_eq!(scene.reconcile(unseen()).await.metric, "Deleting");
+    advance(Duration::from_secs(10)).await;
+    let ends = [call(READ_REQUEST), call(INTENT), call(EVENT)];
+    assert_eq!(scene.reconcile(unseen().into_iter().chain(ends)).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
 async fn deletion_of_one_of_several_objects_that_is_not_found_is_no_request() {
     let scene = Scene::of(deleted().status("externalIds", json!(["disk-1", "disk-2"]))).await;
     let by_id = |objects: &[Value]| call("observe disk-1,disk-2").returns(json!(objects));

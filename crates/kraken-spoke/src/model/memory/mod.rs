@@ -62,8 +62,8 @@ pub(crate) struct Memory<K = Object> {
     /// The highest epoch of the objects whose deletion was requested. From then on new dependents do not block the
     /// deletion.
     pub deleted: Option<i64>,
-    /// The ids that searches by tag found since the deletion started. A search may list the whole account, so a deletion
-    /// in progress searches again only before the finalizer is removed.
+    /// The ids that searches by tag found since the deletion started, except those of deleted objects. A search may list the
+    /// whole account, so a deletion in progress searches again only before the finalizer is removed.
     pub found: Option<Vec<String>>,
     /// The last change, and how many times in a row it was made without effect.
     pub changed: Option<Changed>,
