@@ -8,7 +8,7 @@ use kraken_spoke::api::{EXPORTED_BY_ANNOTATION, REFERENCES_FINALIZER};
 use serde_json::Value;
 
 use super::history::{Changes, uid_of};
-use super::places::recorded_place;
+use super::places::is_displacement;
 use super::policy::{intent, is_deleting, is_held, is_resource, strings};
 use super::{CallingProcess, Checks, Class};
 use crate::schedule::Controller;
@@ -70,8 +70,7 @@ impl Checks {
             if older || (lost && is_resource(after)) {
                 record.disturbed = Some(now);
             }
-            let place = recorded_place(before);
-            if place.is_some() && place != recorded_place(after) {
+            if is_displacement(before, after) {
                 record.displaced.insert(now);
             }
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::places::is_displacement;
 use super::policy::Policy;
 use super::{CallingProcess, SLACK};
 use crate::schedule::Controller;
@@ -158,7 +159,11 @@ impl History {
                 known: BTreeMap::new(),
             });
             if record.gone.take().is_some() {
-                record.disturbed = Some(now); // a backup brought it back
+                // A backup brought it back.
+                record.disturbed = Some(now);
+                if is_displacement(&record.latest().value, object) {
+                    record.displaced.insert(now);
+                }
             }
             record.versions.push(Version { at: now, value: object.clone() });
             changes.all.push((uid.clone(), before.remove(&uid), Some(object.clone())));

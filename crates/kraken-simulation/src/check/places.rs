@@ -22,18 +22,9 @@ impl Checks {
         record.disturbed.is_some() && has_moved()
     }
 
-    /// Whether this process cannot find objects that were launched for a resource: users removed the record of where they
-    /// are, or restored a backup without it, and it works elsewhere, or has recorded another place since. Other edits of the
-    /// record are no reason.
+    /// Whether an object was launched for a resource where this process [cannot find it](is_missed).
     pub(super) fn is_searched_elsewhere(&self, uid: &str, record: &Record, by: &CallingProcess) -> bool {
-        let object = &record.latest().value;
-        let recorded = recorded_place(object).as_ref().map(suffix);
-        let has_account = !object["spec"]["account"].is_null();
-        let searched = recorded.or_else(|| (!has_account).then(|| by.place.clone()));
-        let is_missed = |searched: String| {
-            self.places_of(uid).iter().any(|place| *place != searched && is_forgotten(record, place))
-        };
-        searched.is_some_and(is_missed)
+        self.places_of(uid).into_iter().any(|place| is_missed(record, by, place))
     }
 
     /// Where objects were launched for a resource.
@@ -42,12 +33,29 @@ impl Checks {
     }
 }
 
+/// Whether this process cannot find an object of a resource at this place: users removed the record of the place, or restored
+/// a backup without it, and the process works elsewhere, or has recorded another place since. Other edits of the record are
+/// no reason.
+pub(super) fn is_missed(record: &Record, by: &CallingProcess, place: &str) -> bool {
+    let object = &record.latest().value;
+    let recorded = recorded_place(object).as_ref().map(suffix);
+    let has_account = !object["spec"]["account"].is_null();
+    let searched = recorded.or_else(|| (!has_account).then(|| by.place.clone()));
+    searched.is_some_and(|searched| place != searched && is_forgotten(record, place))
+}
+
 /// Whether the last version that names this place was replaced by another than the controller.
 fn is_forgotten(record: &Record, place: &str) -> bool {
     let names =
         |version: &Version| recorded_place(&version.value).is_some_and(|named| suffix(&named) == place);
     let next = record.versions.iter().rposition(names).and_then(|last| record.versions.get(last + 1));
     next.is_some_and(|next| record.displaced.contains(&next.at))
+}
+
+/// Whether a version names where the objects of a resource are, and the one that replaces it names no place or another one.
+pub(super) fn is_displacement(before: &Value, after: &Value) -> bool {
+    let place = recorded_place(before);
+    place.is_some() && place != recorded_place(after)
 }
 
 /// Where the objects of a resource are, according to its status or its last launch.

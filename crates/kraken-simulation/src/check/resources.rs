@@ -7,8 +7,9 @@ use kraken_spoke::api::INTENT_ANNOTATION;
 use serde_json::Value;
 
 use super::judge::all;
+use super::places::is_missed;
 use super::policy::{intent, is_held};
-use super::remote::remote_kind;
+use super::remote::{place_of, remote_kind};
 use super::{CallingProcess, Checks, Class};
 
 impl Checks {
@@ -64,12 +65,8 @@ impl Checks {
     /// The finalizer must outlive the remote objects.
     fn check_finalizer(&mut self, now: Duration, by: &CallingProcess, uid: &str) {
         let Some(record) = self.history.records.get(uid) else { return };
-        if self.has_unknown_location(uid, record) || self.is_searched_elsewhere(uid, record, by) {
-            if let Some(record) = self.history.records.get_mut(uid) {
-                record.excused = true;
-            }
-            return;
-        }
+        let has_unknown_location = self.has_unknown_location(uid, record);
+        let is_excused = has_unknown_location || self.is_searched_elsewhere(uid, record, by);
         let title = record.title();
         let kind = remote_kind(&record.kind);
         let cloud = (self.view.cloud)();
@@ -78,9 +75,12 @@ impl Checks {
         let left = cloud.of_uid(uid).find(|(id, remote)| {
             let is_a_copy = self.tampered.contains_key(*id);
             let is_held_for = remote.alive || (remote.exists && !keeps);
-            is_held_for && Some(remote.kind) == kind && !is_a_copy
+            is_held_for && Some(remote.kind) == kind && !is_a_copy && !is_missed(record, by, place_of(id))
         });
-        if let Some((id, _)) = left {
+        if let Some(record) = self.history.records.get_mut(uid).filter(|_| is_excused) {
+            record.excused = true;
+        }
+        if let Some((id, _)) = left.filter(|_| !has_unknown_location) {
             self.violated(
                 now,
                 Class::FinalizerEarly,

@@ -82,3 +82,42 @@ fn a_finalizer_goes_if_its_process_works_elsewhere_after_users_removed_the_recor
         scene.has_violation_unless(is_fine, Class::FinalizerEarly);
     }
 }
+
+#[test]
+fn a_finalizer_goes_if_a_backup_brought_its_resource_back_without_the_record() {
+    for (restored, account, is_fine) in [
+        (without_a_record(), ELSEWHERE, true),
+        (without_a_record(), USUAL, false),
+        // The backup has the record, and the controller replaced it.
+        (launched(USUAL), ELSEWHERE, false),
+    ] {
+        let mut scene = scene_at_the_usual_place();
+        // Users removed its finalizer while it was being deleted.
+        scene.remove("u-1");
+        scene.after_out_of_band();
+        scene.advance(1);
+        scene.set(restored);
+        scene.after_out_of_band();
+        scene.advance(1);
+        scene.set(launched(account));
+        scene.write(&vpc_caller(), &json!({}));
+        scene.remove("u-1");
+        scene.write(&vpc_caller(), &json!({}));
+        scene.has_violation_unless(is_fine, Class::FinalizerEarly);
+    }
+}
+
+#[test]
+fn a_removed_record_does_not_excuse_an_object_where_the_process_searches() {
+    for (place, is_fine) in [(caller_elsewhere().place, false), (String::new(), true)] {
+        let mut scene = scene_at_the_usual_place();
+        scene.set(without_a_record());
+        scene.after_out_of_band();
+        scene.advance(1);
+        // It was not created for the resource.
+        scene.owned_object(&format!("vpc-2{place}"));
+        scene.remove("u-1");
+        scene.write(&caller_elsewhere(), &json!({}));
+        scene.has_violation_unless(is_fine, Class::FinalizerEarly);
+    }
+}
