@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use kraken_api::FINALIZER;
+use kraken_api::{FINALIZER, Location};
 use kraken_runtime::queue::{Lane, Requeue};
 use serde_json::{Value, json};
 use tokio::time::advance;
 
 use super::{
     cloud::Account,
-    fixtures::{disk, from_config_map, remote, request, unlabelled, with},
+    fixtures::{disk, from_config_map, remote, request, stored, unlabelled, with},
     scene::{Scene, Setup},
     script::{Call, EVENT, INTENT, REQUEST, STATE, STATUS, call},
     secrecy::{read_secret, with_secret},
@@ -54,6 +54,22 @@ async fn restore_assumes_a_launch_if_only_the_finalizer_is_left() {
     let found = call("find").returns(json!([with(remote("disk-9"), "epoch", json!(null))]));
     let report = scene.reconcile([by_tag(), found, call(INTENT), call("claim disk-9"), call(EVENT)]).await;
     assert_eq!(report.events(), [("Normal", "Adopted")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn launch_under_a_restored_intent_is_not_made_again_in_another_location() {
+    let place = |account: &str| Some(Location { account: account.to_owned(), region: "r".to_owned() });
+    let unrecorded = disk().finalizer_only().creation("2020-01-01T00:00:00Z");
+    let scene = Setup { location: place("1"), ..Setup::of(unrecorded) }.start().await;
+    let by_tag = call("observe by tag").returns(json!([]));
+    let created = call("create epoch 1").returns(json!([remote("disk-1")]));
+    let calls = [call(INTENT), call(EVENT), by_tag, call(INTENT), created, call(EVENT)];
+    let report = scene.reconcile(calls).await;
+    assert_eq!(report.intent()["location"], json!(place("1")));
+    // The controller is restarted elsewhere before the status names the object.
+    let scene = Setup { location: place("2"), ..Setup::of(stored(report.disk)) }.start().await;
+    let report = scene.reconcile([call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "LocationMismatch"));
 }
 
 #[tokio::test(start_paused = true)]

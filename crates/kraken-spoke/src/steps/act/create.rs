@@ -79,7 +79,7 @@ async fn epoch(
     match plan {
         LaunchPlan::Wait(why) => Err(Outcome::InProgress(Reason::Creating, why.to_owned())),
         LaunchPlan::Repeat(epoch) => {
-            record_edit(reconcile, observation).await?;
+            record_call(reconcile, observation).await?;
             Ok(epoch)
         }
         // A new token would create the objects of the old one a second time.
@@ -98,10 +98,10 @@ async fn epoch(
     }
 }
 
-/// Records in the intent what the repeated call sends because of an edit after the launch was persisted: values of fields that refer
-/// to a Secret since then, and a larger number of objects. With the former number, the launch would seem to be complete while some
-/// of them are not visible yet. Without such an edit, nothing is written.
-async fn record_edit(reconcile: &mut Reconcile<'_>, observation: &Observation<'_>) -> Result<(), Outcome> {
+/// Records in the intent where the repeated call is made, if that is not on record, and what it sends because of an edit after the
+/// launch was persisted: values of fields that refer to a Secret since then, and a larger number of objects. With the former number,
+/// the launch would seem to be complete while some of them are not visible yet. If all of this is on record, nothing is written.
+async fn record_call(reconcile: &mut Reconcile<'_>, observation: &Observation<'_>) -> Result<(), Outcome> {
     let Some(before) = &observation.target.intent else { return Ok(()) };
     let mut intent = before.clone();
     let fields = &observation.target.secret_fields;
@@ -111,6 +111,9 @@ async fn record_edit(reconcile: &mut Reconcile<'_>, observation: &Observation<'_
     // The former call may have taken effect instead, so a smaller number is not recorded. An unknown one stays unknown.
     let requested = guard::requested(&*reconcile.context.kind, observation);
     intent.requested = before.requested.map(|before| before.max(requested));
+    // A rebuilt intent names no place. Without one, a controller that is restarted elsewhere before the status names it would launch
+    // again there.
+    intent.location = before.location.clone().or_else(|| observation.location.clone());
     if intent == *before {
         return Ok(());
     }
