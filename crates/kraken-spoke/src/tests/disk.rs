@@ -180,10 +180,12 @@ impl DynKind for Disks {
                 comparison.differences.push(Difference { field, remedy: Remedy::Resume(Change::new(start)) });
             }
             if object["size"] != desired["size"] {
-                let change = Change::new(json!(format!("size {}", desired["size"])));
-                comparison
-                    .differences
-                    .push(Difference { field: field("size"), remedy: Remedy::Change(change) });
+                let remedy = if object["rejected"] == desired["size"] {
+                    Remedy::Immutable("the provider rejected it".into())
+                } else {
+                    Remedy::Change(Change::new(json!(format!("size {}", desired["size"]))))
+                };
+                comparison.differences.push(Difference { field: field("size"), remedy });
             }
             if !desired["image"].is_null() && object["image"] != desired["image"] {
                 let remedy = Remedy::Immutable("an image is fixed".into());

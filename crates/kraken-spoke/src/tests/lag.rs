@@ -62,6 +62,17 @@ async fn reverted_edit_is_in_place_only_when_its_change_is_visible() {
     assert_eq!(report.condition("Ready"), ("True", "Available"));
 }
 
+#[tokio::test(start_paused = true)]
+async fn value_that_the_provider_rejects_is_reported_without_waiting_for_its_change() {
+    // A change takes several calls, such as to stop an instance: the provider accepts the first and rejects a later one.
+    let edited = disk().launched().edited().spec("size", json!({"value": 2}));
+    let scene = Setup { visibility_window: Duration::from_secs(90), ..Setup::of(edited) }.start().await;
+    scene.reconcile([observe(&[remote("disk-1")]), call("update size 2"), call(EVENT)]).await;
+    let rejected = observe(&[with(remote("disk-1"), "rejected", json!(2))]);
+    let report = scene.reconcile([rejected, call(STATE), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "ImmutableField"));
+}
+
 /// A controller of a provider that returns deleted objects as deleted for some time.
 async fn showing_deleted(disk: Disk) -> Scene {
     Setup { shows_deleted: true, ..Setup::of(disk) }.start().await

@@ -110,14 +110,15 @@ pub(crate) struct Unseen {
 impl Unseen {
     /// Whether these objects still have the former value.
     pub(crate) fn is_hidden(&self, kind: &dyn DynKind, current: &Observed) -> bool {
-        // The item of a list is not named if it may be secret.
-        let is_same = |path: &str| {
-            path.strip_prefix(&*self.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
-        };
         kind.compare(&self.desired, current)
             .differences
             .iter()
-            .any(|difference| is_same(&difference.field.path))
+            .any(|difference| self.is_of(&difference.field.path))
+    }
+
+    /// Whether this is the path of the change. The item of a list is not named if it may be secret.
+    pub(crate) fn is_of(&self, path: &str) -> bool {
+        path.strip_prefix(&*self.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
     }
 
     /// How long until it is observed again, if it may become visible. `clock` is from before the last observation.

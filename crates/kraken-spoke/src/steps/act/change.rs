@@ -61,12 +61,19 @@ pub(super) async fn change(
     outcome
 }
 
-/// The outcome if nothing differs only because an edit was reverted whose change is not visible yet.
-pub(super) fn unseen(reconcile: &mut Reconcile<'_>, observation: &Observation<'_>) -> Option<Outcome> {
+/// The outcome if fields do not differ only because an edit was reverted whose change is not visible yet. A field that differs,
+/// such as `fixed`, is not reverted: it is reported at once, for example if the provider rejected the next call of a change.
+pub(super) fn unseen(
+    reconcile: &mut Reconcile<'_>,
+    observation: &Observation<'_>,
+    fixed: &[(FieldDiff, String)],
+) -> Option<Outcome> {
     let Reconcile { context, memory, .. } = reconcile;
     let clock = observation.clock;
     memory.unseen.retain(|unseen| {
-        unseen.left(clock).is_some() && unseen.is_hidden(&*context.kind, &observation.current)
+        unseen.left(clock).is_some()
+            && unseen.is_hidden(&*context.kind, &observation.current)
+            && !fixed.iter().any(|(field, _)| unseen.is_of(&field.path))
     });
     let unseen = memory.unseen.last()?;
     let message = format!("{}, which is reverted; waiting for the change to become visible", unseen.what);

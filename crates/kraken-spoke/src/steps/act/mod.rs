@@ -30,9 +30,12 @@ pub(crate) async fn act(
     observation: &Observation<'_>,
     decision: Decision<Change>,
 ) -> Result<Outcome, Outcome> {
-    if matches!(decision, Decision::InPlace | Decision::Immutable(_))
-        && let Some(outcome) = change::unseen(reconcile, observation)
-    {
+    let fixed: Option<&[_]> = match &decision {
+        Decision::InPlace => Some(&[]),
+        Decision::Immutable(fields) => Some(fields),
+        _ => None,
+    };
+    if let Some(outcome) = fixed.and_then(|fixed| change::unseen(reconcile, observation, fixed)) {
         return Err(outcome);
     }
     approve(reconcile, observation, &decision)?;
