@@ -9,7 +9,11 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+use nix::sys::statvfs::statvfs;
+
+/// The data of a control plane and its logs grow to about 500 MiB. With a full disk, each program fails with an error of its own.
+const REQUIRED_MIB: u64 = 1024;
 
 const JANITOR: &str = r#"
 keep=
@@ -33,6 +37,8 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     pub(crate) fn new(purpose: &str) -> Result<Self> {
+        let parent = std::env::temp_dir();
+        check_space(&parent, free_mib(&parent)?)?;
         let path = tempfile::Builder::new()
             .prefix(&format!("kraken-{purpose}-"))
             .tempdir()
@@ -71,5 +77,37 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         drop(self.janitor.stdin.take());
         let _ = self.janitor.wait();
+    }
+}
+
+/// The free disk space for users of this folder, in MiB.
+fn free_mib(folder: &Path) -> Result<u64> {
+    let file_system = statvfs(folder)
+        .with_context(|| format!("cannot read the free disk space of {}", folder.display()))?;
+    Ok(file_system.blocks_available() * file_system.fragment_size() / (1024 * 1024))
+}
+
+fn check_space(folder: &Path, free_mib: u64) -> Result<()> {
+    if free_mib < REQUIRED_MIB {
+        bail!(
+            "{} has {free_mib} MiB of free disk space, and at least {REQUIRED_MIB} MiB are required: delete files, such as \
+             those in target/, or set TMPDIR to a folder on another disk",
+            folder.display()
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_reported_before_anything_is_started() {
+        let folder = std::env::temp_dir();
+        assert!(free_mib(&folder).expect("the folder exists") > 0);
+        assert!(check_space(&folder, REQUIRED_MIB).is_ok());
+        let error = check_space(&folder, REQUIRED_MIB - 1).expect_err("too little").to_string();
+        assert!(error.contains("1023 MiB of free disk space") && error.contains("TMPDIR"), "{error}");
     }
 }
