@@ -144,10 +144,10 @@ impl Simulation {
         self.check(checker::Checker::emptied);
     }
 
-    /// Waits until the desired state is reached and nothing has been written for longer than a resync, and at least for this
-    /// time.
+    /// Waits until the desired state is reached and nothing has been written for longer than it takes until every change is
+    /// observed, and at least for this time.
     async fn settle(&self, least: Duration) {
-        let quiet = least.max(self.0.settings.resync_interval + Duration::from_secs(10));
+        let quiet = least.max(self.0.settings.observed_after() + Duration::from_secs(10));
         let limit = Instant::now() + CONVERGENCE;
         let begin = Instant::now();
         let mut pause = Duration::from_secs(1);

@@ -94,6 +94,11 @@ impl Settings {
         lags.into_iter().all(|lag| lag <= self.visibility_window / 2)
     }
 
+    /// The time within which a resync has observed every change in the cloud. One resync may still read the former tags.
+    pub(crate) fn observed_after(&self) -> Duration {
+        self.tag_lag + self.resync_interval
+    }
+
     /// The flags of a controller's `run` that these settings are about; region, lease namespace and the like are added by
     /// who starts it.
     pub fn flags(&self, controller: Controller) -> Vec<String> {
