@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use kraken_api::names::{owned_name, owner_kind};
 use kraken_simulator::Kind;
 use kraken_spoke::api::{DOMAIN, EXPORTED_BY_ANNOTATION};
 use serde_json::Value;
@@ -24,9 +25,12 @@ impl Checks {
         let objects = (self.view.objects)();
         let cloud = (self.view.cloud)();
         let explained = self.explained(&objects, &cloud);
+        let remaining = objects.iter().filter(|object| explained.contains(uid_of(object)));
+        let requests: BTreeSet<(&str, String)> = remaining.map(|resource| request_of(resource)).collect();
         let is_left = |object: &&Arc<Value>| {
             let is_own = is_resource(object) || object["kind"] == "ConfigExport";
-            let is_of_explained = owners(object).any(|owner| explained.contains(owner));
+            let is_of_explained = owners(object).any(|owner| explained.contains(owner))
+                || (is_request(object) && requests.contains(&name_of(object)));
             is_of_kraken(object)
                 && !is_held_by_others(object)
                 && !explained.contains(uid_of(object))
@@ -189,8 +193,27 @@ fn is_of_kraken(object: &Value) -> bool {
     // Static states belong to users.
     let is_fact = text(&object["metadata"]["name"]).starts_with("static-");
     let is_own = is_resource(object) || object["kind"] == "ConfigExport";
-    // Orphaned objects have no owner.
-    is_own || (owners(object).next().is_some() && !is_fact && (is_group || made.is_string()))
+    // A spoke finds its requests by their names, too. Other orphaned objects have no owner.
+    is_own
+        || is_request(object)
+        || (owners(object).next().is_some() && !is_fact && (is_group || made.is_string()))
+}
+
+fn is_request(object: &Value) -> bool {
+    object["kind"] == "DependencyRequest"
+}
+
+/// The namespace and the name of an object.
+fn name_of(object: &Value) -> (&str, String) {
+    let meta = &object["metadata"];
+    (text(&meta["namespace"]), text(&meta["name"]).to_owned())
+}
+
+/// The namespace and the name of the request of a resource, by which it is the resource's, even if it lost its owner.
+fn request_of(resource: &Value) -> (&str, String) {
+    let (namespace, name) = name_of(resource);
+    let group = text(&resource["apiVersion"]).split('/').next().unwrap_or_default();
+    (namespace, owned_name(&owner_kind(text(&resource["kind"]), group), &name))
 }
 
 /// The UIDs of its owners.

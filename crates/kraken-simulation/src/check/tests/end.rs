@@ -186,6 +186,19 @@ fn a_remaining_resource_must_name_an_unmanaged_object() {
 }
 
 #[test]
+fn a_request_that_lost_its_owner_remains_only_with_its_resource() {
+    for (name, is_explained) in [("vpc.aws.a", true), ("vpc.aws.b", false), ("subnet.aws.a", false)] {
+        let mut scene = vpc_that_names("it is used by vpc-9", Kind::Vpc, "vpc-9", &[]);
+        scene.set(json!({
+            "apiVersion": "core.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "DependencyRequest",
+            "metadata": {"namespace": NS, "name": name, "uid": "r-1"},
+        }));
+        scene.checks.emptied(scene.now);
+        assert_eq!(scene.classes().is_empty(), is_explained, "{name}: {:?}", scene.checks.violations());
+    }
+}
+
+#[test]
 fn a_remaining_subnet_must_name_the_object_in_it() {
     let refusal = "failed to delete the subnet: The subnet 'subnet-1' has dependencies and cannot be deleted";
     for (used, is_explained) in
