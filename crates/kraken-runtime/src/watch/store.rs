@@ -59,6 +59,11 @@ impl<K> Store<K> {
         self.objects.read().get(key).map(|stored| stored.open(key))
     }
 
+    /// Whether the watch has returned the object.
+    pub fn contains(&self, key: &ObjectKey) -> bool {
+        self.objects.read().contains_key(key)
+    }
+
     /// All objects, in no particular order.
     pub fn all(&self) -> Vec<Arc<K>> {
         self.objects.read().iter().map(|(key, stored)| stored.open(key)).collect()

@@ -17,16 +17,6 @@ use serde_json::json;
 
 use crate::{context::Context, model::request::has_finalizer};
 
-/// Whether a request may exist that the watch does not return.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expected {
-    /// The resource is about to be removed: an API read is worthwhile, because no later reconcile would release the
-    /// request.
-    Yes,
-    /// Only if the request left the watch with its finalizer.
-    IfUnselected,
-}
-
 /// Removes the finalizer, so that Kubernetes deletes the request during garbage collection, or at once if its deletion
 /// was requested already.
 pub(crate) async fn release(
@@ -69,22 +59,30 @@ pub(crate) async fn drop_request(
 }
 
 /// Deletes the request of a resource whose remote objects are deleted, so that its dependencies may be deleted. The
-/// garbage collector would do so too, but as one of thousands of objects and at a few calls per second.
-pub(crate) async fn release_of(
-    context: &Context,
-    owner: &ObjectKey,
-    expected: Expected,
-) -> Result<(), ApiError> {
+/// garbage collector would do so too, but as one of thousands of objects and at a few calls per second. A request that the
+/// watch does not return is read, because no later reconcile would release it.
+pub(crate) async fn release_of(context: &Context, owner: &ObjectKey) -> Result<(), ApiError> {
     let key = ObjectKey::new(&owner.namespace, &context.owned_name(&owner.name));
     let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &owner.namespace);
-    let manager = context.manager.name;
-    if let Some(request) = context.requests.get(&key) {
-        return drop_request(&api, manager, &request).await;
+    match context.requests.get(&key) {
+        Some(request) => drop_request(&api, context.manager.name, &request).await,
+        None => drop_unwatched(context, &api, &key, |_| false).await,
     }
-    if expected == Expected::IfUnselected && !context.unselected.contains(&key) {
-        return Ok(());
+}
+
+/// Deletes the request of a resource that the watch does not return, if there may be one. Returns `false` if the resource
+/// exists: its watch may lag behind that of the requests, or return a list that lags.
+pub(crate) async fn release_of_missing(context: &Context, owner: &ObjectKey) -> Result<bool, ApiError> {
+    let key = ObjectKey::new(&owner.namespace, &context.owned_name(&owner.name));
+    if !context.requests.contains(&key) && !context.unselected.contains(&key) {
+        return Ok(true);
     }
-    drop_unwatched(context, &api, &key, |_| false).await
+    let api = context.api(&owner.namespace);
+    if within("read the resource", api.get_metadata_opt(&owner.name)).await?.is_some() {
+        return Ok(false);
+    }
+    release_of(context, owner).await?;
+    Ok(true)
 }
 
 /// Deletes a request that the watch does not return, unless it is still needed.

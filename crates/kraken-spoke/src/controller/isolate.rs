@@ -105,7 +105,8 @@ async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
 }
 
 /// Forgets a deleted resource, and releases its DependencyRequest: needed only if the resource had no finalizer, or another
-/// client removed it, so that it was deleted before its request was released.
+/// client removed it, so that it was deleted before its request was released, or if a restored backup brought the request
+/// back.
 pub(super) async fn forget(context: &Context, key: &ObjectKey) -> Requeue {
     let owned = ObjectKey::new(&key.namespace, &context.owned_name(&key.name));
     context.vanished.forget(key);
@@ -116,8 +117,10 @@ pub(super) async fn forget(context: &Context, key: &ObjectKey) -> Requeue {
     if context.memories.forget(key) {
         context.unselected.insert(owned);
     }
-    match references::release_of(context, key, references::Expected::IfUnselected).await {
-        Ok(()) => Requeue::Never,
+    match references::release_of_missing(context, key).await {
+        Ok(true) => Requeue::Never,
+        // Until the watch returns it, or it is deleted.
+        Ok(false) => Requeue::Backoff,
         Err(error) => {
             warn!(namespace = &*key.namespace, name = &*key.name, %error, "failed to release the DependencyRequest");
             Requeue::Backoff

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kraken_api::{INTENT_ANNOTATION, conditions};
 use kraken_runtime::{
     queue::{Lane, Queue},
-    watch::{Change, ObjectKey, version},
+    watch::{Change, ObjectKey, Store, version},
 };
 use kube::{Resource, ResourceExt, api::ObjectMeta, core::object::HasStatus};
 
@@ -75,6 +75,14 @@ pub(super) fn enqueue_owner<K: Resource>(
             queue.add(owner, Lane::Edit);
         }
     }
+}
+
+/// Whether a change of an owned object reveals nothing: a new list has it in the known version, and its owner exists.
+/// Without the owner, a restored backup of the API server may have brought it back after this process deleted it, and before
+/// the watch returned its deletion: nothing else would lead to it.
+pub(crate) fn is_known<K: Resource>(change: &Change<K>, owners: &Store<Object>) -> bool {
+    let Change::Listed(listed) = change else { return false };
+    owner_of(listed.meta()).is_none_or(|owner| owners.contains(&owner))
 }
 
 /// Whether a change triggers a reconcile. The controller's own writes of status, finalizer and intent do not; every

@@ -14,7 +14,7 @@ use crate::{
     account::KnownAccounts,
     args::LoopArgs,
     context::{Shared, Undecodable},
-    controller::triggers::{enqueue_owner, is_restored, is_trigger},
+    controller::triggers::{enqueue_owner, is_known, is_restored, is_trigger},
     dynamic::{DynKind, Object},
     model::{breaker::Breaker, fields::Fields},
     shared::{
@@ -76,27 +76,7 @@ pub(crate) fn watch(
     owned: &mut Owned,
 ) -> Shared {
     let queue = Queue::new(IN_FLIGHT);
-    let (hub, unselected) = (Arc::new(Hub::default()), Unselected::default());
-    let requests = owned.requests.add(&kind.info().key, {
-        let (hub, unselected, enqueue) = (hub.clone(), unselected.clone(), enqueue_owner(queue.clone()));
-        move |change: Change<DependencyRequest>| {
-            hub.note(&change);
-            unselected.note(&change);
-            if !matches!(change, Change::Listed(_)) {
-                enqueue(change);
-            }
-        }
-    });
     let published = Published::default();
-    let states = owned.states.add(&kind.info().key, {
-        let (enqueue, published) = (enqueue_owner(queue.clone()), published.clone());
-        // The controller's own writes trigger no reconcile; an edit of a state by another client is reverted at once.
-        move |change: Change<PartialObjectMeta<StateDeclaration>>| {
-            if published.needs_reconcile(&change) {
-                enqueue(change);
-            }
-        }
-    });
     let undecodable = Undecodable::default();
     let memories = Arc::<Memories>::default();
     let on_change = on_change(
@@ -111,6 +91,27 @@ pub(crate) fn watch(
         move |object: &RawObject| kind.decode(object)
     };
     let objects = manager.watches().decoded(kind.info().name, &kind.info().resource, on_change, decode);
+    let (hub, unselected) = (Arc::new(Hub::default()), Unselected::default());
+    let requests = owned.requests.add(&kind.info().key, {
+        let (hub, unselected, enqueue) = (hub.clone(), unselected.clone(), enqueue_owner(queue.clone()));
+        let objects = objects.clone();
+        move |change: Change<DependencyRequest>| {
+            hub.note(&change);
+            unselected.note(&change);
+            if !is_known(&change, &objects) {
+                enqueue(change);
+            }
+        }
+    });
+    let states = owned.states.add(&kind.info().key, {
+        let (enqueue, published) = (enqueue_owner(queue.clone()), published.clone());
+        // The controller's own writes trigger no reconcile; an edit of a state by another client is reverted at once.
+        move |change: Change<PartialObjectMeta<StateDeclaration>>| {
+            if published.needs_reconcile(&change) {
+                enqueue(change);
+            }
+        }
+    });
     Shared {
         fields: Fields::of(kind.info()),
         kind,

@@ -17,7 +17,7 @@ use crate::{
     actions::{
         location,
         record::record,
-        references::{self, Expected},
+        references,
         retag::{Untagged, awaiting_tags, retag},
         unprotect::unprotect,
     },
@@ -284,7 +284,7 @@ async fn finish(reconcile: &Reconcile<'_>, reason: Reason, note: &str) -> Result
 
 /// Releases the dependencies of this resource for deletion.
 async fn release_dependencies(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
-    let released = references::release_of(&reconcile.context, &reconcile.key(), Expected::Yes).await;
+    let released = references::release_of(&reconcile.context, &reconcile.key()).await;
     released.map_err(Outcome::Kubernetes)
 }
 

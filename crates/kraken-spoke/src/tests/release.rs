@@ -12,11 +12,22 @@ use tokio::time::{Instant, advance};
 
 use super::{
     deletion::{READ_REQUEST, deleted, gone, no_dependents},
-    fixtures::{disk, remote, request, stored, unlabelled, with},
+    fixtures::{Disk, disk, remote, request, stored, unlabelled, with},
     scene::{Scene, Setup},
     script::{EVENT, INTENT, REQUEST, STATUS, call, observe_by_tag},
 };
 use crate::model::memory::{Claimed, Memory};
+
+/// The read of the resource, before the request of one that the watch does not return is released.
+const READ_DISK: &str = "GET disks/a";
+const DELETE_REQUEST: &str = "DELETE dependencyrequests/disk.testing.a";
+
+/// Another Disk, the only one that the watch returns.
+fn other() -> Disk {
+    let mut other = disk().json();
+    other["metadata"]["name"] = json!("b");
+    stored(other)
+}
 
 #[tokio::test(start_paused = true)]
 async fn retained_object_is_released_and_not_deleted() {
@@ -81,31 +92,39 @@ async fn retained_object_does_not_prevent_the_search_before_the_finalizer_is_rem
 
 #[tokio::test(start_paused = true)]
 async fn request_is_released_after_its_resource_was_deleted_without_a_finalizer() {
-    // The watch returns another Disk only, and no request: a client has removed the label.
-    let mut other = disk().json();
-    other["metadata"]["name"] = json!("b");
-    let scene = Scene::of(stored(other)).await;
+    // The watch returns no request: a client has removed the label.
+    let scene = Scene::of(other()).await;
     scene.context.memories.put(ObjectKey::new("ns", "a"), "u-1".to_owned(), Memory::default());
     let rejected = call(READ_REQUEST).rejected(500);
-    assert_eq!(scene.reconcile([rejected]).await.requeue, Requeue::Backoff);
+    assert_eq!(scene.reconcile([call(READ_DISK), rejected]).await.requeue, Requeue::Backoff);
     let found = call(READ_REQUEST).returns(request(&Value::Null));
-    let calls = [found, call(REQUEST), call("DELETE dependencyrequests/disk.testing.a")];
+    let calls = [call(READ_DISK), found, call(REQUEST), call(DELETE_REQUEST)];
     assert_eq!(scene.reconcile(calls).await.requeue, Requeue::Never);
     assert_eq!(scene.reconcile([]).await.requeue, Requeue::Never);
 }
 
 #[tokio::test(start_paused = true)]
 async fn request_is_released_that_lost_its_label_and_its_resource_before_the_start() {
-    let mut other = disk().json();
-    other["metadata"]["name"] = json!("b");
-    let setup = Setup { unlabelled: vec![unlabelled()], ..Setup::of(stored(other)) };
-    let scene = setup.start().await;
+    let scene = Setup { unlabelled: vec![unlabelled()], ..Setup::of(other()) }.start().await;
     // The Disk that exists, and the one that owned the request.
     assert_eq!(scene.context.queue.depth(Lane::Edit), 2);
     let found = call(READ_REQUEST).returns(unlabelled());
-    let calls = [found, call(REQUEST), call("DELETE dependencyrequests/disk.testing.a")];
+    let calls = [call(READ_DISK), found, call(REQUEST), call(DELETE_REQUEST)];
     assert_eq!(scene.reconcile(calls).await.requeue, Requeue::Never);
     assert_eq!(scene.reconcile([]).await.requeue, Requeue::Never);
+}
+
+#[tokio::test(start_paused = true)]
+async fn request_is_kept_while_its_resource_exists_that_the_watch_does_not_return() {
+    let scene = Setup { requests: vec![request(&Value::Null)], ..Setup::of(other()) }.start().await;
+    for found in [disk(), disk().deleted()] {
+        let exists = call(READ_DISK).returns(found.json());
+        assert_eq!(scene.reconcile([exists]).await.requeue, Requeue::Backoff);
+    }
+    let rejected = call(READ_DISK).rejected(500);
+    assert_eq!(scene.reconcile([rejected]).await.requeue, Requeue::Backoff);
+    let calls = [call(READ_DISK), call(REQUEST), call(DELETE_REQUEST)];
+    assert_eq!(scene.reconcile(calls).await.requeue, Requeue::Never);
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
+use kraken_api::DependencyRequest;
 use kraken_runtime::watch::{Change, RawObject};
 use serde_json::{Value, json};
 
 use super::{
     disk::Disks,
-    fixtures::{Disk, disk, remote},
+    fixtures::{Disk, disk, remote, request},
     scene::Scene,
     script::{STATE, STATUS, call, observe},
 };
 use crate::{
-    controller::triggers::{is_restored, is_trigger},
+    controller::triggers::{is_known, is_restored, is_trigger},
     dynamic::{DynKind, Object},
 };
 
@@ -59,4 +60,20 @@ async fn status_is_written_again_after_a_backup_from_before_it_was_restored() {
     scene.restore(disk().launched());
     let report = scene.reconcile([observe(&[remote("disk-1")]), call(STATUS)]).await;
     assert_eq!(report.disk["status"]["observedGeneration"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn listed_request_triggers_a_reconcile_if_its_resource_does_not_exist() {
+    // A restored backup brings back the request of a deleted Disk in the version that the watch returned last.
+    let scene = Scene::of(disk()).await;
+    let of = |name: &str| -> Arc<DependencyRequest> {
+        let mut request = request(&Value::Null);
+        request["metadata"]["name"] = json!(name);
+        Arc::new(serde_json::from_value(request).unwrap())
+    };
+    let objects = &scene.context.objects;
+    assert!(is_known(&Change::Listed(of("disk.testing.a")), objects));
+    assert!(!is_known(&Change::Listed(of("disk.testing.b")), objects));
+    assert!(!is_known(&Change::Applied(of("disk.testing.a"), None), objects));
+    assert!(!is_known(&Change::Deleted(of("disk.testing.a")), objects));
 }
