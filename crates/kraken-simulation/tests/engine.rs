@@ -126,6 +126,26 @@ fn stack_becomes_ready_and_is_deleted_in_virtual_time() {
     eprintln!("{:?}", report.statistics);
 }
 
+/// Something is left in the end, although there was nothing to delete.
+struct Left;
+
+impl Checker for Left {
+    fn event(&mut self, _: &View<'_>, _: &Event) -> Vec<Violation> {
+        vec![]
+    }
+
+    fn emptied(&mut self, view: &View<'_>) -> Vec<Violation> {
+        vec![wrong(view, "left".to_owned())]
+    }
+}
+
+#[test]
+fn what_is_left_is_a_violation_if_there_is_nothing_to_delete() {
+    let empty = Schedule { seed: 1, settings: Settings::default(), steps: vec![] };
+    let report = Simulation::run(&empty, Box::new(Left));
+    assert_eq!(report.violations.len(), 1, "{}", report.trace);
+}
+
 fn crashes() -> Vec<Step> {
     let call = |side, action: &str, nth| CallMatch { side, action: action.to_owned(), nth };
     let down = Duration::from_secs(2);

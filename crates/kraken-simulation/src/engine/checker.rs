@@ -133,7 +133,7 @@ pub trait Checker: Send + 'static {
         Vec::new()
     }
 
-    /// What deletes all, once settled; nothing ends the simulation there.
+    /// What deletes all, once settled; nothing if all was deleted before.
     fn teardown(&mut self, view: &View<'_>) -> Vec<Operation> {
         let _ = view;
         Vec::new()

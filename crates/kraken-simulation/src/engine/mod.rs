@@ -133,14 +133,16 @@ impl Simulation {
             let mut state = self.0.state.lock();
             state.check(&self.0, |checker, view, _| checker.teardown(view))
         };
-        if teardown.is_empty() {
-            return;
+        if !teardown.is_empty() {
+            self.phase("all is deleted");
+            for operation in &teardown {
+                self.operate(operation);
+            }
         }
-        self.phase("all is deleted");
-        for operation in &teardown {
-            self.operate(operation);
+        // If all was deleted before, with its namespace for example, something may be left all the same.
+        if !teardown.is_empty() || self.is_pending() {
+            self.settle(Duration::ZERO).await;
         }
-        self.settle(Duration::ZERO).await;
         self.check(checker::Checker::emptied);
     }
 
@@ -163,6 +165,12 @@ impl Simulation {
             // It is at rest and not settled, and may remain so until the limit.
             pause = Duration::from_secs(10);
         }
+    }
+
+    /// Whether the desired state is not reached yet.
+    fn is_pending(&self) -> bool {
+        let mut state = self.0.state.lock();
+        !state.check(&self.0, |checker, view, _| checker.pending(view)).is_empty()
     }
 
     fn check(&self, inspect: impl FnOnce(&mut dyn Checker, &View<'_>) -> Vec<Violation>) {
