@@ -180,14 +180,7 @@ fn a_retained_or_adopted_object_must_not_be_deleted() {
 
 #[test]
 fn an_observed_adoption_counts_without_a_record() {
-    let mut scene = Scene::of(vpc(json!({"adopt": {"id": "vpc-9"}})));
-    scene.object("vpc-9", &[]);
-    scene.after_out_of_band();
-    scene.advance(60);
-    scene.owned_object("vpc-9");
-    let owner = "ResourceId.1=vpc-9&Tag.1.Key=kraken-iac.eoinfennessy.com/uid&Tag.1.Value=u-1";
-    scene.cloud_call("CreateTags", owner);
-    scene.has_no_violation();
+    let mut scene = adopting();
     scene.advance(60);
     scene.cloud.lock().0.get_mut("vpc-9").unwrap().alive = false;
     scene.cloud_call("DeleteVpc", "VpcId=vpc-9");

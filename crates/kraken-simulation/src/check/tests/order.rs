@@ -2,25 +2,54 @@
 
 use super::*;
 
+/// The request `id` of an owner, by its kind, name and UID, that refers to an object, by its kind and name.
+fn reference(id: &str, owner: [&str; 3], to: [&str; 2]) -> Value {
+    let [kind, name, uid] = owner;
+    json!({
+        "kind": "DependencyRequest",
+        "metadata": {"namespace": NS, "name": id, "uid": id,
+            "ownerReferences": [{"kind": kind, "name": name, "uid": uid, "controller": true}]},
+        "spec": {"krakenResourceDependencies": [{"kind": to[0], "name": to[1]}]},
+    })
+}
+
+/// The Subnet `s`.
+fn subnet(is_deleting: bool) -> Value {
+    let mut subnet = json!({
+        "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Subnet",
+        "metadata": {"namespace": NS, "name": "s", "uid": "u-2"}, "spec": {},
+    });
+    if is_deleting {
+        subnet["metadata"]["deletionTimestamp"] = json!("now");
+    }
+    subnet
+}
+
+impl Scene {
+    /// The object of the Subnet `s` was created before.
+    fn has_subnet(&mut self) {
+        self.object("subnet-1", &[("uid", "u-2"), ("cluster", "c")]);
+        self.cloud_call("CreateSubnet", &TAGS.replace("u-1", "u-2"));
+        self.checks.violations.clear();
+    }
+
+    /// A user deletes the VPC, and a minute later its object is deleted: a violation unless `is_fine`.
+    fn judge_deletion(&mut self, is_fine: bool) {
+        self.set(deleting_vpc());
+        self.after_out_of_band();
+        self.advance(60);
+        self.delete();
+        self.has_violation_unless(is_fine, Class::OutOfOrder);
+    }
+}
+
 #[test]
 fn a_deletion_out_of_order_is_detected() {
-    let request = |name: &str, to: &str| {
-        json!({
-            "kind": "DependencyRequest",
-            "metadata": {"namespace": NS, "name": name, "uid": format!("r-{name}"),
-                "ownerReferences": [{"kind": "Subnet", "name": "s", "uid": "u-2", "controller": true}]},
-            "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": to}]},
-        })
-    };
     for (to, is_fine) in [("a", false), ("b", true)] {
         let mut scene = scene_with(json!({}));
-        scene.set(request("subnet.aws.s", to));
+        scene.set(reference("r-1", ["Subnet", "s", "u-2"], ["vpc", to]));
         scene.after_out_of_band();
-        scene.set(deleting_vpc());
-        scene.after_out_of_band();
-        scene.advance(60);
-        scene.delete();
-        scene.has_violation_unless(is_fine, Class::OutOfOrder);
+        scene.judge_deletion(is_fine);
     }
 }
 
@@ -49,53 +78,21 @@ fn the_order_of_deletion_is_judged_during_operations_and_not_during_faults() {
 #[test]
 fn a_request_that_is_deleted_before_its_owner_still_blocks() {
     let request = reference("r-1", ["Subnet", "s", "u-2"], ["vpc", "a"]);
-    let subnet = json!({
-        "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Subnet",
-        "metadata": {"namespace": NS, "name": "s", "uid": "u-2", "deletionTimestamp": "now"}, "spec": {},
-    });
     for (lives, is_fine) in [(true, false), (false, true)] {
         let mut scene = scene_with(json!({}));
-        scene.set(subnet.clone());
+        scene.set(subnet(true));
         scene.set(request.clone());
-        let form = TAGS.replace("u-1", "u-2");
         if lives {
-            scene.object("subnet-1", &[("uid", "u-2"), ("cluster", "c")]);
-            scene.cloud_call("CreateSubnet", &form);
-            scene.checks.violations.clear(); // it was made before
+            scene.has_subnet();
         }
         scene.advance(30);
         scene.remove("r-1");
-        scene.set(deleting_vpc());
-        scene.after_out_of_band();
-        scene.advance(60);
-        scene.delete();
-        scene.has_violation_unless(is_fine, Class::OutOfOrder);
+        scene.judge_deletion(is_fine);
     }
-}
-
-/// The request `id` of an owner, by its kind, name and UID, that refers to an object, by its kind and name.
-fn reference(id: &str, owner: [&str; 3], to: [&str; 2]) -> Value {
-    let [kind, name, uid] = owner;
-    json!({
-        "kind": "DependencyRequest",
-        "metadata": {"namespace": NS, "name": id, "uid": id,
-            "ownerReferences": [{"kind": kind, "name": name, "uid": uid, "controller": true}]},
-        "spec": {"krakenResourceDependencies": [{"kind": to[0], "name": to[1]}]},
-    })
 }
 
 #[test]
 fn a_request_that_was_released_before_the_deletion_of_its_owner_does_not_block() {
-    let subnet = |is_deleting: bool| {
-        let mut subnet = json!({
-            "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Subnet",
-            "metadata": {"namespace": NS, "name": "s", "uid": "u-2"}, "spec": {},
-        });
-        if is_deleting {
-            subnet["metadata"]["deletionTimestamp"] = json!("now");
-        }
-        subnet
-    };
     for (is_deleting, is_fine) in [(true, false), (false, true)] {
         let mut scene = scene_with(json!({}));
         scene.set(subnet(is_deleting));
@@ -103,9 +100,7 @@ fn a_request_that_was_released_before_the_deletion_of_its_owner_does_not_block()
         let mut held = released.clone();
         held["metadata"]["finalizers"] = json!(["kraken-iac.eoinfennessy.com/references"]);
         scene.set(held);
-        scene.object("subnet-1", &[("uid", "u-2"), ("cluster", "c")]);
-        scene.cloud_call("CreateSubnet", &TAGS.replace("u-1", "u-2"));
-        scene.checks.violations.clear(); // it was made before
+        scene.has_subnet();
         scene.advance(30);
         scene.set(released);
         scene.after_out_of_band();
@@ -113,30 +108,20 @@ fn a_request_that_was_released_before_the_deletion_of_its_owner_does_not_block()
         scene.advance(1);
         scene.set(subnet(true));
         scene.remove("r-1");
-        scene.set(deleting_vpc());
-        scene.after_out_of_band();
-        scene.advance(60);
-        scene.delete();
-        scene.has_violation_unless(is_fine, Class::OutOfOrder);
+        scene.judge_deletion(is_fine);
     }
 }
 
 #[test]
 fn a_deleted_request_whose_finalizer_users_removed_does_not_block() {
-    let subnet = json!({
-        "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Subnet",
-        "metadata": {"namespace": NS, "name": "s", "uid": "u-2", "deletionTimestamp": "now"}, "spec": {},
-    });
     let mut request = reference("r-1", ["Subnet", "s", "u-2"], ["vpc", "a"]);
     request["metadata"]["finalizers"] = json!(["kraken-iac.eoinfennessy.com/references"]);
     request["metadata"]["deletionTimestamp"] = json!("now");
     for is_by_users in [true, false] {
         let mut scene = scene_with(json!({}));
-        scene.set(subnet.clone());
+        scene.set(subnet(true));
         scene.set(request.clone());
-        scene.object("subnet-1", &[("uid", "u-2"), ("cluster", "c")]);
-        scene.cloud_call("CreateSubnet", &TAGS.replace("u-1", "u-2"));
-        scene.checks.violations.clear(); // it was made before
+        scene.has_subnet();
         scene.advance(30);
         scene.remove("r-1");
         if is_by_users {
@@ -144,11 +129,7 @@ fn a_deleted_request_whose_finalizer_users_removed_does_not_block() {
         } else {
             scene.write(&vpc_caller(), &json!({}));
         }
-        scene.set(deleting_vpc());
-        scene.after_out_of_band();
-        scene.advance(60);
-        scene.delete();
-        scene.has_violation_unless(is_by_users, Class::OutOfOrder);
+        scene.judge_deletion(is_by_users);
     }
 }
 
@@ -187,10 +168,6 @@ fn a_request_belongs_to_the_owner_that_it_had_first() {
             request["metadata"]["ownerReferences"] = edited.clone();
             scene.set(request);
         }
-        scene.set(deleting_vpc());
-        scene.after_out_of_band();
-        scene.advance(60);
-        scene.delete();
-        scene.has_violation_unless(is_cycle, Class::OutOfOrder);
+        scene.judge_deletion(is_cycle);
     }
 }

@@ -41,6 +41,15 @@ fn scene_at_the_usual_place() -> Scene {
     scene
 }
 
+impl Scene {
+    /// The VPC disappears with a call of this process: a violation unless `is_fine`.
+    fn judge_removal(&mut self, by: &CallingProcess, is_fine: bool) {
+        self.remove("u-1");
+        self.write(by, &json!({}));
+        self.has_violation_unless(is_fine, Class::FinalizerEarly);
+    }
+}
+
 #[test]
 fn a_finalizer_goes_if_its_process_recorded_another_place_after_users_removed_the_record() {
     for (edited, account, is_fine) in [
@@ -57,9 +66,7 @@ fn a_finalizer_goes_if_its_process_recorded_another_place_after_users_removed_th
         }
         scene.set(launched(account));
         scene.write(&vpc_caller(), &json!({}));
-        scene.remove("u-1");
-        scene.write(&vpc_caller(), &json!({}));
-        scene.has_violation_unless(is_fine, Class::FinalizerEarly);
+        scene.judge_removal(&vpc_caller(), is_fine);
     }
 }
 
@@ -77,9 +84,7 @@ fn a_finalizer_goes_if_its_process_works_elsewhere_after_users_removed_the_recor
         object["spec"]["account"] = account;
         scene.set(object);
         scene.after_out_of_band();
-        scene.remove("u-1");
-        scene.write(&by, &json!({}));
-        scene.has_violation_unless(is_fine, Class::FinalizerEarly);
+        scene.judge_removal(&by, is_fine);
     }
 }
 
@@ -101,9 +106,7 @@ fn a_finalizer_goes_if_a_backup_brought_its_resource_back_without_the_record() {
         scene.advance(1);
         scene.set(launched(account));
         scene.write(&vpc_caller(), &json!({}));
-        scene.remove("u-1");
-        scene.write(&vpc_caller(), &json!({}));
-        scene.has_violation_unless(is_fine, Class::FinalizerEarly);
+        scene.judge_removal(&vpc_caller(), is_fine);
     }
 }
 
@@ -116,8 +119,6 @@ fn a_removed_record_does_not_excuse_an_object_where_the_process_searches() {
         scene.advance(1);
         // It was not created for the resource.
         scene.owned_object(&format!("vpc-2{place}"));
-        scene.remove("u-1");
-        scene.write(&caller_elsewhere(), &json!({}));
-        scene.has_violation_unless(is_fine, Class::FinalizerEarly);
+        scene.judge_removal(&caller_elsewhere(), is_fine);
     }
 }
