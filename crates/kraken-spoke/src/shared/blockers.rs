@@ -55,19 +55,22 @@ impl References {
         let listed = self.of(namespace);
         // Held during the list call: other callers wait for its result instead of making their own call.
         let mut listed = listed.lock().await;
+        let mut is_outdated = false;
         if let Some((at, graph)) = &listed.newest {
             let blockers = blockers(graph, of);
             // A list that shows dependents too long delays a deletion; a list without dependents must be current.
             let serves = if blockers.is_empty() { FRESH } else { listed.serves };
-            let is_outdated = self.releases.last(namespace).is_some_and(|released| released >= *at);
+            is_outdated = self.releases.last(namespace).is_some_and(|released| released >= *at);
             if at.elapsed() < serves && !is_outdated {
                 return Ok(named(blockers));
             }
         }
+        // From before the request: the response may not show a release whose event arrives earlier than the response.
+        let at = Instant::now();
         let graph = Arc::new(list(client, namespace).await?);
-        let is_same = listed.newest.as_ref().is_some_and(|(_, before)| *before == graph);
+        let is_same = listed.newest.as_ref().is_some_and(|(_, before)| *before == graph) && !is_outdated;
         listed.serves = if is_same { (listed.serves * 2).clamp(FRESH, STALE) } else { FRESH };
-        listed.newest = Some((Instant::now(), graph.clone()));
+        listed.newest = Some((at, graph.clone()));
         Ok(named(blockers(&graph, of)))
     }
 
@@ -143,6 +146,21 @@ mod tests {
         }
         let listed = lists.load(std::sync::atomic::Ordering::SeqCst);
         assert!((60..90).contains(&listed), "{listed} lists in ten minutes");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn release_during_a_list_makes_the_list_outdated() {
+        let (client, lists) = server();
+        let (vpc, references) = (("vpc".to_owned(), "a".to_owned()), References::default());
+        let listing = references.blockers(&client, "ns", &vpc);
+        let release = async {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            references.releases.released("ns");
+        };
+        let (blockers, ()) = futures::join!(listing, release);
+        assert_eq!(blockers.unwrap(), ["subnet a"]);
+        references.blockers(&client, "ns", &vpc).await.unwrap();
+        assert_eq!(lists.load(std::sync::atomic::Ordering::SeqCst), 2);
     }
 
     #[tokio::test(start_paused = true)]

@@ -79,7 +79,8 @@ impl Releases {
         self.inner.lock().released.get(namespace).copied()
     }
 
-    fn released(&self, namespace: &str) {
+    /// References of this namespace were released: its waiting deletions are enqueued.
+    pub(super) fn released(&self, namespace: &str) {
         let mut inner = self.inner.lock();
         inner.released.insert(namespace.to_owned(), Instant::now());
         let waiting = inner.waiting.remove(namespace).unwrap_or_default();
