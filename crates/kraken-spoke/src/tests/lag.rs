@@ -133,3 +133,20 @@ async fn hidden_object_is_awaited_in_a_replacement_if_deleted_ones_are_shown() {
     assert_eq!(report.condition("Ready"), ("True", "Available"));
     assert_eq!(report.disk["status"]["externalIds"], json!(["disk-2"]));
 }
+
+#[tokio::test(start_paused = true)]
+async fn replaced_object_that_is_confirmed_as_deleted_is_not_on_record_with_its_replacement() {
+    // A former process requested the deletion of disk-1.
+    let disk = disk().launched().edited().spec("image", json!({"value": "b"}));
+    let disk = disk.lifecycle("replace", json!("DeleteFirst"));
+    let disk = disk.intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
+    let scene = Setup { has_tokens: false, ..Setup::of(disk) }.start().await;
+    scene.reconcile([observe(&[]), observe_by_tag(&[])]).await;
+    advance(Duration::from_secs(11)).await;
+    let new = || json!([with(with(remote("disk-2"), "image", json!("b")), "epoch", json!(3))]);
+    let created = call("create epoch 3").returns(new());
+    scene.reconcile([observe_by_tag(&[]), call(INTENT), created, call(EVENT), call(STATUS)]).await;
+    let seen = call("observe disk-2,by tag").returns(new());
+    let report = scene.reconcile([seen, call(STATE), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
+}

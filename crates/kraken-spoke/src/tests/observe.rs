@@ -152,7 +152,7 @@ async fn observe_is_deep_after_a_lost_object_was_recreated() {
     scene.reconcile([observe(&lost), observe_by_tag(&lost)].into_iter().chain(calls)).await;
     // Its size is set after its creation.
     let again = with(with(remote("disk-2"), "epoch", json!(2)), "size", json!(5));
-    let found = call("observe disk-2,disk-1,by tag deeply").returns(json!([lost[0], again]));
+    let found = call("observe disk-2,by tag deeply").returns(json!([lost[0], again]));
     let report = scene.reconcile([found, call(STATE), call("update size 1"), call(EVENT)]).await;
     assert_eq!(report.events(), [("Normal", "DriftReverted")]);
 }

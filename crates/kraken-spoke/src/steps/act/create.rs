@@ -44,8 +44,10 @@ pub(super) async fn create(
     let ids = context.kind.ids(&created);
     // Objects that were found by tag count too: from now on they are observed by id. They are the resource's as long as they have
     // their owner tags, until the status names them.
+    // An object that was confirmed as gone does not: the replacement would wait for the same confirmation again.
     let recorded = &observation.recorded;
-    let all = union(union(context.kind.ids(current), &recorded.ids), &ids);
+    let existing = without(&recorded.ids, &observation.shown.gone);
+    let all = union(union(context.kind.ids(current), &existing), &ids);
     let proven = union(recorded.proven(), &ids);
     memory.found_by_tag = without(&all, &proven);
     memory.answered(epoch, Ok(all));
