@@ -4,21 +4,28 @@
 //! orphan. Orphans are reported; they are deleted only if that is enabled, only if two consecutive sweeps found them,
 //! and only a few at a time.
 //!
+//! A sweep also passes on the objects whose owner exists, because a launch may be missing in its records: after a backup of the API server
+//! from before it was restored, and the process that remembered it was restarted. So the first sweep is made soon after the start.
+//!
 //! A sweep examines the objects that the controller's own credentials can list, and those that the credentials of each account can. It uses the
 //! accounts that exist, and not those that resources use: the last resource of an account may be the deleted owner.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use kraken_runtime::{
     Manager,
-    hash::HashSet,
+    hash::{HashMap, HashSet},
     patch::within,
     watch::{ObjectKey, RawObject},
 };
-use kube::{Api, ResourceExt, api::ListParams};
+use kube::{
+    Api,
+    api::{ListParams, ObjectMeta},
+};
 use tracing::{info, warn};
 
 use crate::{
@@ -32,6 +39,9 @@ use crate::{
 /// The key of the controller's own connection, which is no digest.
 const OWN: &str = "";
 
+/// Called with an existing resource, its UID and the highest epoch of its live objects.
+pub(crate) type OnOwned = Box<dyn Fn(&ObjectKey, &str, i64) + Send + Sync>;
+
 /// The sweeps of one kind.
 pub(crate) struct Sweeper {
     pub(crate) manager: Manager,
@@ -40,6 +50,9 @@ pub(crate) struct Sweeper {
     /// The controller's own connection.
     pub(crate) own: Arc<dyn DynExternal>,
     pub(crate) accounts: Option<Arc<dyn KnownAccounts>>,
+    /// The delay of the first sweep. In any case not longer than the interval.
+    pub(crate) first_after: Duration,
+    pub(crate) on_owned: OnOwned,
     /// The UIDs whose objects were orphans in the previous sweep, by the key of the connection.
     pub(crate) before: BTreeMap<Arc<str>, HashSet<String>>,
 }
@@ -63,7 +76,9 @@ impl Sweeper {
         if interval.is_zero() {
             return;
         }
-        while shutdown.run_until_cancelled(tokio::time::sleep(interval)).await.is_some() {
+        let mut pause = self.first_after.min(interval);
+        while shutdown.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
+            pause = interval;
             if let Err(error) = self.sweep().await {
                 let kind = self.kind.info().name;
                 warn!(kind, error, "the orphan sweep failed; retrying at the next sweep");
@@ -90,6 +105,7 @@ impl Sweeper {
         let mut seen = BTreeSet::new();
         let mut removed = 0;
         for Listing { key, external, place, objects } in listings {
+            self.pass_on_owned(&objects, &owners).await;
             let orphans = self.orphans(objects, &owners);
             for (uid, (identity, observed)) in &orphans {
                 if seen.insert((place.clone(), uid.clone())) {
@@ -161,25 +177,41 @@ impl Sweeper {
         Ok(Listing { key: key.clone(), external: external.clone(), place, objects })
     }
 
-    /// The UIDs of all resources of the kind. Of all namespaces, regardless of what this process watches: an object that
+    /// All resources of the kind, by UID. Of all namespaces, regardless of what this process watches: an object that
     /// another process manages is not an orphan.
-    async fn owners(&self) -> Result<HashSet<String>, String> {
+    async fn owners(&self) -> Result<HashMap<String, ObjectKey>, String> {
         let api: Api<RawObject> = Api::all_with(self.manager.client.clone(), &self.kind.info().resource);
         let objects = within("list the resources", api.list_metadata(&ListParams::default())).await;
         let objects = objects.map_err(|error| error.to_string())?;
-        Ok(objects.items.iter().filter_map(ResourceExt::uid).collect())
+        let of = |meta: &ObjectMeta| Some((meta.uid.clone()?, ObjectKey::of(meta)));
+        Ok(objects.items.iter().filter_map(|object| of(&object.metadata)).collect())
+    }
+
+    /// Passes on the live objects whose owner exists.
+    async fn pass_on_owned(&self, objects: &[(Identity, Observed)], owners: &HashMap<String, ObjectKey>) {
+        for (n, (Identity { uid, .. }, observed)) in objects.iter().enumerate() {
+            // Each resource is decoded: a hundred thousand of them take seconds, in which reconciles continue.
+            if n % 100 == 99 {
+                tokio::task::yield_now().await;
+            }
+            let ids = self.kind.ids(observed);
+            if let Some(owner) = owners.get(uid).filter(|_| !ids.is_empty()) {
+                let (live, _) = self.kind.select(observed.clone(), &ids);
+                (self.on_owned)(owner, uid, self.kind.epoch(&live));
+            }
+        }
     }
 
     /// Objects that are not being deleted and are owned by a UID that the cluster does not have.
     fn orphans(
         &self,
         objects: Vec<(Identity, Observed)>,
-        owners: &HashSet<String>,
+        owners: &HashMap<String, ObjectKey>,
     ) -> BTreeMap<String, (Identity, Observed)> {
         objects
             .into_iter()
             .filter(|(identity, observed)| {
-                !owners.contains(&identity.uid) && !self.kind.ids(observed).is_empty()
+                !owners.contains_key(&identity.uid) && !self.kind.ids(observed).is_empty()
             })
             .map(|(identity, observed)| (identity.uid.clone(), (identity, observed)))
             .collect()

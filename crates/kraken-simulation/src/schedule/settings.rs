@@ -99,6 +99,11 @@ impl Settings {
         self.tag_lag + self.resync_interval
     }
 
+    /// The time within which a controller that starts has made its first orphan sweep, as the leader.
+    pub(crate) fn swept_after(&self) -> Duration {
+        self.lease_duration + self.visibility_window.min(self.orphan_interval)
+    }
+
     /// The flags of a controller's `run` that these settings are about; region, lease namespace and the like are added by
     /// who starts it.
     pub fn flags(&self, controller: Controller) -> Vec<String> {

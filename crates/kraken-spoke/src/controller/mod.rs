@@ -23,7 +23,7 @@ use crate::{
     shared::{batch::Batchers, connections::Link, vanished::Vanished},
 };
 use isolate::guarded;
-use triggers::{dependents, enqueue_users};
+use triggers::{dependents, enqueue_users, search_unrecorded};
 pub(crate) use unlabelled::Unlabelled;
 pub use watch::Common;
 pub(crate) use watch::{Owned, watch};
@@ -100,6 +100,8 @@ async fn run_watched(
         kind: context.kind.clone(),
         own: context.external.clone(),
         accounts,
+        first_after: args.visibility_window,
+        on_owned: search_unrecorded(&context),
         before: BTreeMap::new(),
     };
     let sweeper = task::spawn(sweeper.run());

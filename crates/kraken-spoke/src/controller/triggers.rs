@@ -13,7 +13,8 @@ use crate::{
     account::{DEFAULT_ACCOUNT, OnChange},
     context::Context,
     dynamic::{Object, account_of},
-    model::{graph, recorded::has_finalizer, status::unfollowed_condition},
+    model::{graph, intent::Intent, recorded::has_finalizer, status::unfollowed_condition},
+    orphans::OnOwned,
     shared::hub_lease::Dependents,
 };
 
@@ -53,6 +54,25 @@ pub(super) fn dependents(context: &Arc<Context>) -> Dependents {
     };
     let exist = move || any.upgrade().is_some_and(|context| !context.requests.is_empty());
     Dependents { exist: Box::new(exist), enqueue: Box::new(enqueue) }
+}
+
+/// Enqueues a resource, for a search by tag, if an object of a later launch than any on its record exists: a restored backup is older
+/// than that launch. A deletion searches by tag in any case.
+pub(crate) fn search_unrecorded(context: &Arc<Context>) -> OnOwned {
+    let context = context.clone();
+    Box::new(move |key, uid, epoch| {
+        let Some(object) = context.objects.get(key) else { return };
+        let meta = object.meta();
+        if meta.uid.as_deref() != Some(uid) || meta.deletion_timestamp.is_some() {
+            return;
+        }
+        let recorded = object.status().and_then(|status| status.epoch);
+        let recorded = recorded.max(Intent::of(&*object).map(|intent| intent.epoch));
+        if recorded.unwrap_or_default() < epoch {
+            context.memories.search(key.clone());
+            context.queue.add(key.clone(), Lane::Edit);
+        }
+    })
 }
 
 /// The resource that owns a DependencyRequest or a StateDeclaration; the watch returns only those of this kind.

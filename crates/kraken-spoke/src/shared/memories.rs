@@ -15,6 +15,8 @@ pub(crate) struct Memories<K = Object> {
     of: Mutex<HashMap<ObjectKey, (String, Memory<K>)>>,
     /// The resources that a restored backup has set back since their last reconcile.
     restored: Mutex<HashSet<ObjectKey>>,
+    /// The resources that the next reconcile searches by tag for.
+    to_search: Mutex<HashSet<ObjectKey>>,
     /// The resources in a reconcile, which has their record.
     taken: Mutex<HashSet<ObjectKey>>,
 }
@@ -24,6 +26,7 @@ impl<K> Default for Memories<K> {
         Self {
             of: Mutex::new(HashMap::default()),
             restored: Mutex::new(HashSet::default()),
+            to_search: Mutex::new(HashSet::default()),
             taken: Mutex::new(HashSet::default()),
         }
     }
@@ -41,14 +44,21 @@ impl<K> Memories<K> {
         if self.restored.lock().remove(key) {
             memory.latest = None;
         }
+        memory.searching |= self.to_search.lock().remove(key);
         memory
     }
 
     /// Records that a backup was restored: the watch returned an older version of a resource, or a list without its
-    /// last write. The copy of that write may be newer than every version of the watch. It is recorded here, because the
-    /// resource may be in a reconcile.
+    /// last write. The copy of that write may be newer than every version of the watch, and the backup may be older than a
+    /// launch. It is recorded here, because the resource may be in a reconcile.
     pub(crate) fn restored(&self, key: ObjectKey) {
+        self.search(key.clone());
         self.restored.lock().insert(key);
+    }
+
+    /// Records that the resource may have objects that are on no record of it: its next reconcile searches by tag.
+    pub(crate) fn search(&self, key: ObjectKey) {
+        self.to_search.lock().insert(key);
     }
 
     /// Keeps it for the next reconcile.
@@ -60,6 +70,7 @@ impl<K> Memories<K> {
     /// Forgets a deleted resource, and returns whether there was a record of it.
     pub(crate) fn forget(&self, key: &ObjectKey) -> bool {
         self.restored.lock().remove(key);
+        self.to_search.lock().remove(key);
         self.taken.lock().remove(key);
         self.of.lock().remove(key).is_some()
     }
@@ -102,9 +113,11 @@ mod tests {
         assert!(memories.take(&key, "u").latest.is_some());
         memories.restored(key.clone());
         put(); // the end of the reconcile during which the backup was restored
-        assert!(memories.take(&key, "u").latest.is_none());
+        let memory = memories.take(&key, "u");
+        assert!(memory.latest.is_none() && memory.searching);
         put();
-        assert!(memories.take(&key, "u").latest.is_some(), "a later write");
+        let memory = memories.take(&key, "u");
+        assert!(memory.latest.is_some() && !memory.searching, "a later write");
     }
 
     #[test]

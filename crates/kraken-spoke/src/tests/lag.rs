@@ -53,7 +53,8 @@ async fn reverted_edit_is_in_place_only_when_its_change_is_visible() {
     reverted["metadata"]["generation"] = json!(3);
     scene.restore(stored(reverted));
     advance(Duration::from_secs(11)).await;
-    scene.reconcile([has(1), call("update size 2"), call(STATUS)]).await;
+    let searched = observe_by_tag(&[remote("disk-1")]);
+    scene.reconcile([searched, call("update size 2"), call(STATUS)]).await;
     let report = scene.reconcile([has(1), call(STATE)]).await;
     assert_eq!(report.requeue, Requeue::After(Duration::from_secs(1)));
     advance(Duration::from_secs(1)).await;

@@ -1,9 +1,10 @@
 //! The orphan sweep, in the controller's own account and in those of accounts.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use kraken_api::Location;
 use kraken_runtime::{Manager, watch::ObjectKey};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::{
@@ -21,6 +22,8 @@ struct Sweeps {
     own: Script,
     other: Script,
     sweeper: Sweeper,
+    /// The resources that were passed on with the epochs of their objects.
+    owned: Arc<Mutex<Vec<(ObjectKey, String, i64)>>>,
 }
 
 /// Without an account, or with one that this connection belongs to.
@@ -32,6 +35,7 @@ fn sweeps(other: Option<Other>, is_required: bool) -> Sweeps {
     let all = other.iter().map(|_| ObjectKey::new("ns", "shop")).collect();
     let accounts: Arc<dyn KnownAccounts> = Arc::new(Known { all, is_required, ..Known::default() });
     let location = Some(Location { account: "own".to_owned(), region: "r".to_owned() });
+    let owned = Arc::<Mutex<Vec<_>>>::default();
     let cloud = Cloud { location, account: other.map(Account::Other), ..Cloud::of(own.clone()) };
     let sweeper = Sweeper {
         manager,
@@ -39,9 +43,14 @@ fn sweeps(other: Option<Other>, is_required: bool) -> Sweeps {
         kind: Arc::new(Disks::new(true, true)),
         own: Arc::new(cloud),
         accounts: Some(accounts),
+        first_after: Duration::ZERO,
+        on_owned: Box::new({
+            let owned = owned.clone();
+            move |key, uid, epoch| owned.lock().push((key.clone(), uid.to_owned(), epoch))
+        }),
         before: BTreeMap::new(),
     };
-    Sweeps { own, other: script.unwrap_or_default(), sweeper }
+    Sweeps { own, other: script.unwrap_or_default(), sweeper, owned }
 }
 
 impl Sweeps {
@@ -126,4 +135,14 @@ async fn objects_of_one_owner_in_two_accounts_are_deleted_in_both() {
     sweeps.sweep(vec![list_owned(&own)], vec![list_owned(&other)]).await;
     let own = vec![list_owned(&own), call("delete disk-8")];
     sweeps.sweep(own, vec![list_owned(&other), call("delete disk-9")]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn live_objects_of_existing_resources_are_passed_on_with_their_epochs() {
+    let mut sweeps = sweeps(None, false);
+    let deleted = with(with(owned("disk-3", "u-1"), "epoch", json!(3)), "state", json!("deleted"));
+    let objects = [owned("disk-1", "u-1"), with(owned("disk-2", "u-1"), "epoch", json!(2)), deleted];
+    sweeps.sweep(vec![list_owned(&objects)], vec![]).await;
+    let of = |epoch| (ObjectKey::new("ns", "a"), "u-1".to_owned(), epoch);
+    assert_eq!(*sweeps.owned.lock(), [of(1), of(2)]);
 }

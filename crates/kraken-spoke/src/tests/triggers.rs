@@ -3,17 +3,20 @@
 use std::sync::Arc;
 
 use kraken_api::DependencyRequest;
-use kraken_runtime::watch::{Change, RawObject};
+use kraken_runtime::{
+    queue::{Lane, Requeue},
+    watch::{Change, RawObject},
+};
 use serde_json::{Value, json};
 
 use super::{
     disk::Disks,
-    fixtures::{Disk, disk, remote, request},
+    fixtures::{Disk, disk, remote, request, with},
     scene::Scene,
-    script::{STATE, STATUS, call, observe},
+    script::{EVENT, STATE, STATUS, call, observe, observe_by_tag},
 };
 use crate::{
-    controller::triggers::{is_known, is_restored, is_trigger},
+    controller::triggers::{is_known, is_restored, is_trigger, search_unrecorded},
     dynamic::{DynKind, Object},
 };
 
@@ -58,7 +61,8 @@ async fn status_is_written_again_after_a_backup_from_before_it_was_restored() {
     assert!(is_restored(&change(disk().launched(), disk().launched(), "9")));
     assert!(!is_restored(&change(disk().launched(), disk().launched(), "11")));
     scene.restore(disk().launched());
-    let report = scene.reconcile([observe(&[remote("disk-1")]), call(STATUS)]).await;
+    // The backup may be older than a launch.
+    let report = scene.reconcile([observe_by_tag(&[remote("disk-1")]), call(STATUS)]).await;
     assert_eq!(report.disk["status"]["observedGeneration"], 1);
 }
 
@@ -76,4 +80,22 @@ async fn listed_request_triggers_a_reconcile_if_its_resource_does_not_exist() {
     assert!(!is_known(&Change::Listed(of("disk.testing.b")), objects));
     assert!(!is_known(&Change::Applied(of("disk.testing.a"), None), objects));
     assert!(!is_known(&Change::Deleted(of("disk.testing.a")), objects));
+}
+
+#[tokio::test(start_paused = true)]
+async fn object_of_a_launch_that_is_on_no_record_is_searched_for() {
+    // A restored backup is older than the launch of disk-2, and the process that made it has ended.
+    let scene = Scene::of(disk().launched()).await;
+    let found = search_unrecorded(&scene.context);
+    let queue = &scene.context.queue;
+    let (key, _) = queue.next().await;
+    queue.done(&key, Requeue::Never);
+    found(&key, "u-1", 1);
+    found(&key, "u-2", 2);
+    assert_eq!(queue.depth(Lane::Edit), 0);
+    found(&key, "u-1", 2);
+    assert_eq!(queue.depth(Lane::Edit), 1);
+    let two = [remote("disk-1"), with(remote("disk-2"), "epoch", json!(2))];
+    let report = scene.reconcile([observe_by_tag(&two), call(STATE), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1", "disk-2"]));
 }

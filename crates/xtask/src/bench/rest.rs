@@ -24,6 +24,8 @@ const RESYNCS: u32 = 3;
 const IDS_PER_CALL: u64 = 1000;
 /// The delay between two edits, like those of users and pipelines.
 const BETWEEN_EDITS: Duration = Duration::from_millis(400);
+/// After this time, the first orphan sweep, which lists everything once, is over: it begins after the visibility window.
+const SWEPT_AFTER: Duration = Duration::from_secs(100);
 /// The maximum latency of 99 of 100 edits.
 const EDIT_LIMIT: Duration = Duration::from_secs(1);
 
@@ -45,10 +47,13 @@ struct Setting {
     simulator: Simulator,
     client: Client,
     gvk: GroupVersionKind,
+    /// When the controllers were started.
+    since: Instant,
 }
 
 async fn setting(rest: &Rest) -> Result<Setting> {
     let (simulator, environment) = with_simulator(&rest.resync).await?;
+    let since = Instant::now();
     let client = environment.control_plane.client().await?;
     prepare_namespace(&client).await?;
     let gvk = GroupVersionKind::gvk("aws.kraken-iac.eoinfennessy.com", "v1alpha1", "EC2Instance");
@@ -62,13 +67,18 @@ async fn setting(rest: &Rest) -> Result<Setting> {
     ui::step("waiting until all are Ready", board.wait("all being Ready", deadline, all_ready)).await?;
     println!("   {:.0} resources per second", f64::from(rest.n) / started.elapsed().as_secs_f64());
     tokio::time::sleep(SETTLE).await;
-    Ok(Setting { environment, simulator, client, gvk })
+    Ok(Setting { environment, simulator, client, gvk, since })
 }
 
 /// Counts reads of the cloud and writes to Kubernetes while nothing changes.
 pub(crate) async fn rest(rest: Rest) -> Result<ExitCode> {
     let setting = setting(&rest).await?;
     let interval = humantime::parse_duration(&rest.resync).context("--resync is not a duration")?;
+    ui::step("waiting for the first orphan sweep", async {
+        tokio::time::sleep(SWEPT_AFTER.saturating_sub(setting.since.elapsed())).await;
+        Ok(())
+    })
+    .await?;
     // From the middle between two resyncs, so that whole ones are counted.
     ui::step("waiting for the first resync", idle_after_a_sweep(&setting, interval)).await?;
     let before = setting.environment.control_plane.writes()?.len();
