@@ -10,9 +10,8 @@ use kraken_simulation::run;
 use kraken_simulation::schedule::Schedule;
 use kraken_simulation::story;
 
-/// The number of seeds that a minute on two cores allows; `KRAKEN_SIMULATION_SEEDS` overrides it. Known failures of later
-/// seeds are listed in `docs/performance/simulation.md`.
-const SEEDS: u64 = 1000;
+/// `KRAKEN_SIMULATION_SEEDS` overrides it. Known failures of later seeds are listed in `docs/performance/simulation.md`.
+const SEEDS: u64 = 2000;
 
 fn corpus() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
