@@ -1,7 +1,7 @@
 //! Lookups of referenced objects, and the cache of their bodies: each version is read once, for all concurrent lookups.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -117,10 +117,16 @@ pub(crate) struct Read {
 /// The shared result of a read, for all waiters.
 pub(crate) type SharedRead = Result<Arc<Read>, Arc<ReadError>>;
 
-/// Cached bodies by object. At most one version of each is kept, and only while the object is referenced.
+/// How many bodies of objects that nothing stored refers to are kept: a body has at most 1.5 MiB.
+pub(crate) const RECENT: usize = 16;
+
+/// Cached bodies by object. At most one version of each is kept, and only while the object is referenced, or one of those that
+/// reviews read last.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     cells: Mutex<HashMap<ObjectRef, Cell>>,
+    /// The objects that nothing stored refers to, the one read last at the end.
+    recent: Mutex<VecDeque<ObjectRef>>,
 }
 
 #[derive(Debug)]
@@ -168,6 +174,15 @@ impl Cache {
             }
         };
         reading.await
+    }
+
+    /// Keeps the body of an object that nothing stored refers to, and returns the object whose body it replaces: a review is
+    /// often followed by others with the same references, before the first one is stored.
+    pub(crate) fn keep(&self, named: &ObjectRef) -> Option<ObjectRef> {
+        let mut recent = self.recent.lock();
+        recent.retain(|other| other != named);
+        recent.push_back(named.clone());
+        if recent.len() > RECENT { recent.pop_front() } else { None }
     }
 
     /// Removes an object that is deleted or no longer referenced.

@@ -153,8 +153,7 @@ impl ClusterState {
         let read = || self.reader.clone().body(named.clone());
         let reading = self.router.cache.get(named, &resource_version, read).await;
         if !self.router.index.read().is_named(named) {
-            // The dependent changed or was deleted during the read.
-            self.router.forget(named);
+            self.router.unnamed(named);
         }
         match reading {
             Ok(read) => read.lookup.clone(),

@@ -188,6 +188,16 @@ impl EventRouter {
         }
     }
 
+    /// After a read of an object that nothing stored refers to: the dependent is being reviewed, or it changed or was deleted during
+    /// the read. Of a Secret, nothing is kept.
+    pub(crate) fn unnamed(&self, named: &ObjectRef) {
+        let replaced =
+            if named.class == Class::Secret { Some(named.clone()) } else { self.cache.keep(named) };
+        if let Some(replaced) = replaced.filter(|replaced| !self.index.read().is_named(replaced)) {
+            self.forget(&replaced);
+        }
+    }
+
     /// Removes cached data of an object that is deleted or no longer referenced.
     pub(crate) fn forget(&self, named: &ObjectRef) {
         self.cache.forget(named);

@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kraken_api::{DependencyRequestStatus, dependency_request::DependentValues};
@@ -6,6 +8,7 @@ use kube::api::ObjectMeta;
 use serde_json::json;
 
 use super::*;
+use crate::store::lookup::{Lookup, RECENT, Read};
 
 const DEPENDENTS: usize = 10_000;
 
@@ -129,4 +132,28 @@ fn a_status_that_a_restored_backup_lost_before_the_watch_returned_it_is_written_
     assert_eq!(drained(&router.requests), 1);
     router.request(&listed("7"));
     assert_eq!(drained(&router.requests), 0, "only once");
+}
+
+#[tokio::test]
+async fn the_bodies_that_reviews_read_last_are_kept_except_those_of_secrets() {
+    let (router, reads) = (router(), Arc::new(AtomicUsize::new(0)));
+    let is_read = async |class, number: usize| {
+        let named = ObjectRef::new(class, "ns", &number.to_string());
+        let (before, counted) = (reads.load(Ordering::SeqCst), reads.clone());
+        let read = async move {
+            counted.fetch_add(1, Ordering::SeqCst);
+            Ok(Read { version: Some("1".into()), lookup: Lookup::Missing })
+        };
+        router.cache.get(&named, "1", || read).await.unwrap();
+        router.unnamed(&named);
+        reads.load(Ordering::SeqCst) > before
+    };
+    assert!(is_read(Class::ConfigMap, 0).await);
+    assert!(!is_read(Class::ConfigMap, 0).await);
+    for number in 1..=RECENT {
+        assert!(is_read(Class::ConfigMap, number).await);
+    }
+    assert!(is_read(Class::ConfigMap, 0).await, "others were read since");
+    assert!(is_read(Class::Secret, 0).await);
+    assert!(is_read(Class::Secret, 0).await);
 }
