@@ -50,8 +50,9 @@ pub(crate) struct Sweeper {
     /// The controller's own connection.
     pub(crate) own: Arc<dyn DynExternal>,
     pub(crate) accounts: Option<Arc<dyn KnownAccounts>>,
-    /// The delay of the first sweep. In any case not longer than the interval.
+    /// The delay of the first sweep, at most the interval.
     pub(crate) first_after: Duration,
+    /// Called for the live objects of each existing owner.
     pub(crate) on_owned: OnOwned,
     /// The UIDs whose objects were orphans in the previous sweep, by the key of the connection.
     pub(crate) before: BTreeMap<Arc<str>, HashSet<String>>,

@@ -99,7 +99,7 @@ impl Settings {
         self.tag_lag + self.resync_interval
     }
 
-    /// The time within which a controller that starts has made its first orphan sweep, as the leader.
+    /// The time within which a controller that starts has become the leader and has begun its first orphan sweep.
     pub(crate) fn swept_after(&self) -> Duration {
         self.lease_duration + self.visibility_window.min(self.orphan_interval)
     }
