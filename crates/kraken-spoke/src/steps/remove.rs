@@ -45,6 +45,8 @@ struct DeletionState<'a> {
     intent: Option<&'a Intent>,
     policy: ReleasePolicy<'a>,
     recorded: RecordedState,
+    /// Whether ids are on record that not only a search found.
+    has_ids: bool,
     clock: Clock,
 }
 
@@ -68,7 +70,8 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     if expects_deletion {
         permitted(reconcile).await?;
     }
-    let mut state = DeletionState { intent: intent.as_ref(), policy, recorded, clock };
+    let has_ids = !recorded.proven().is_empty();
+    let mut state = DeletionState { intent: intent.as_ref(), policy, recorded, has_ids, clock };
     let observed = observe(reconcile, &mut state.recorded, policy).await.map_err(Outcome::Failed)?;
     restore_tags(reconcile, &state, &observed).await?;
     let is_unseen = is_unseen(reconcile, &mut state, &observed);
@@ -109,15 +112,16 @@ async fn restore_tags(
 /// Whether an object may exist that was not observed. A response that lags is no proof: a launch may not be visible yet,
 /// or only in part. Recorded objects were visible before, or are known by id.
 fn is_unseen(reconcile: &mut Reconcile<'_>, state: &mut DeletionState<'_>, observed: &Observed) -> bool {
-    let DeletionState { intent, recorded, clock, .. } = state;
+    let DeletionState { intent, recorded, has_ids, clock, .. } = state;
     let Reconcile { context, memory, .. } = reconcile;
     let shown = Shown::of(&*context.kind, observed, recorded, memory, *intent, *clock);
     recorded.confirm(&shown, *intent);
     // The finalizer is written with the intent of the first launch. Without any record, a client removed the intent, and
     // this process does not know when the launch was.
     let is_unrecorded = intent.is_none() && recorded.ids.is_empty() && recorded.epoch == 0;
-    // A launch that took effect has ids on record, unless its objects were deleted, or a client removed the ids.
-    let is_without_ids = recorded.ids.is_empty()
+    // A launch that took effect has ids on record, unless its objects were deleted, or a client removed the ids. Then a search
+    // may show only some of the objects.
+    let is_without_ids = !*has_ids
         && memory.created.is_none()
         && intent.is_some_and(|intent| recorded.epoch >= intent.epoch && intent.may_be_invisible(*clock));
     memory.is_vanishing(&shown.vanished, *clock)

@@ -78,6 +78,19 @@ async fn finalizer_is_kept_for_the_visibility_window_if_a_client_removed_the_ids
 }
 
 #[tokio::test(start_paused = true)]
+async fn finalizer_is_kept_for_the_visibility_window_if_a_search_may_show_only_some_objects() {
+    // A client removed the ids of two objects, of which reads hide one.
+    let without_ids = deleted().status("externalIds", json!([]));
+    let setup = Setup { visibility_window: Duration::from_hours(24), ..Setup::of(without_ids) };
+    let scene = setup.start().await;
+    let by_tag = call("observe by tag").returns(json!([remote("disk-1")]));
+    let deletes = [call("delete disk-1"), call(EVENT), call(STATUS)];
+    scene.reconcile([no_dependents(), by_tag].into_iter().chain(deletes)).await;
+    let by_id = call("observe disk-1").returns(json!([]));
+    assert_eq!(scene.reconcile([by_id, observe_by_tag(&[])]).await.metric, "Deleting");
+}
+
+#[tokio::test(start_paused = true)]
 async fn empty_response_is_confirmed_before_the_finalizer_is_removed() {
     let scene = Scene::of(deleted()).await;
     let report = scene.reconcile([no_dependents(), observe_by_tag(&[]), call(STATUS)]).await;
