@@ -115,6 +115,7 @@ fn is_unseen(reconcile: &mut Reconcile<'_>, state: &mut DeletionState<'_>, obser
     let DeletionState { intent, recorded, has_ids, clock, .. } = state;
     let Reconcile { context, memory, .. } = reconcile;
     let shown = Shown::of(&*context.kind, observed, recorded, memory, *intent, *clock);
+    let is_launch_on_record = intent.is_some_and(|intent| recorded.epoch >= intent.epoch);
     recorded.confirm(&shown, *intent);
     // The finalizer is written with the intent of the first launch. Without any record, a client removed the intent, and
     // this process does not know when the launch was.
@@ -123,7 +124,8 @@ fn is_unseen(reconcile: &mut Reconcile<'_>, state: &mut DeletionState<'_>, obser
     // may show only some of the objects.
     let is_without_ids = !*has_ids
         && memory.created.is_none()
-        && intent.is_some_and(|intent| recorded.epoch >= intent.epoch && intent.may_be_invisible(*clock));
+        && is_launch_on_record
+        && intent.is_some_and(|intent| intent.may_be_invisible(*clock));
     memory.is_vanishing(&shown.vanished, *clock)
         || !shown.unseen.is_empty()
         || (is_unrecorded && clock.is_within_window(clock.last_create))
