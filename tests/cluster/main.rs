@@ -17,6 +17,7 @@ mod install;
 mod instance_changes;
 mod instances;
 mod keys;
+mod leases;
 mod monitoring;
 mod namespaced;
 mod network;

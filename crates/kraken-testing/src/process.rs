@@ -263,6 +263,12 @@ pub fn log_tail(path: &Path) -> String {
     format!("the end of {}:\n{}", path.display(), tail.join("\n"))
 }
 
+/// Whether the last line of a controller's log reports that it ended because it lost its lease.
+pub(crate) fn has_lost_its_lease(log: &Path) -> bool {
+    let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    text.lines().next_back().is_some_and(|line| line.contains("lost the lease"))
+}
+
 /// A port of the loopback interface that was free just now.
 ///
 /// Another process can take it before its user binds it, so the start of a server is retried with a new one (see

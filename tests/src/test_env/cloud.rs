@@ -41,7 +41,8 @@ impl TestEnv {
             }
             if start.elapsed() > TIMEOUT {
                 bail!(
-                    "{action} did not reach the expected state; it is:\n{}\n{}",
+                    "{action} did not reach the expected state{}; it is:\n{}\n{}",
+                    self.env.suite.ended(),
                     serde_json::to_string_pretty(&items)?,
                     self.logs()
                 );

@@ -186,7 +186,8 @@ impl TestEnv {
             }
             if start.elapsed() > TIMEOUT {
                 bail!(
-                    "{kind} {name} did not reach the expected state; it is:\n{}\n{}",
+                    "{kind} {name} did not reach the expected state{}; it is:\n{}\n{}",
+                    self.env.suite.ended(),
                     serde_json::to_string_pretty(&object)?,
                     self.logs()
                 );

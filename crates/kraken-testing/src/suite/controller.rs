@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use kraken_simulator::http;
 use nix::sys::signal::Signal;
 
-use crate::process::{Process, Spec, free_port, lost_its_port};
+use crate::process::{Process, Spec, free_port, has_lost_its_lease, lost_its_port};
 
 const READY_WITHIN: Duration = Duration::from_mins(1);
 const ENDED_WITHIN: Duration = Duration::from_secs(30);
@@ -34,6 +34,7 @@ pub struct Controller {
 #[derive(Debug)]
 struct Running {
     process: Process,
+    launch: Launch,
     /// A new port at every start: the old one may be in use by then.
     address: String,
 }
@@ -90,6 +91,16 @@ impl Controller {
         self.end(Signal::SIGTERM).await
     }
 
+    /// Suspends it for this time, like a machine without a free CPU.
+    ///
+    /// # Errors
+    /// When it was not running.
+    pub async fn suspend(&self, time: Duration) -> Result<()> {
+        self.lock().process.signal(Signal::SIGSTOP)?;
+        tokio::time::sleep(time).await;
+        self.lock().process.signal(Signal::SIGCONT)
+    }
+
     /// Starts it after [`Controller::kill`] or [`Controller::terminate`], and waits until it is ready.
     ///
     /// # Errors
@@ -131,6 +142,16 @@ impl Controller {
         launch.env.extend(env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         *self.lock() = spawn(&launch)?;
         self.wait_ready().await
+    }
+
+    /// Starts it again, with the same environment, if the last line of its log says that it ended because it lost its lease.
+    pub(super) fn restart_after_lost_lease(&self) -> Result<bool> {
+        let mut running = self.lock();
+        if running.process.is_running() || !has_lost_its_lease(running.process.log()) {
+            return Ok(false);
+        }
+        *running = spawn(&running.launch)?;
+        Ok(true)
     }
 
     /// Its memory in bytes.
@@ -214,12 +235,13 @@ fn spawn(launch: &Launch) -> Result<Running> {
         .arg("run")
         .envs(launch.env.clone())
         .envs([("KRAKEN_LISTEN_ADDRESS".to_owned(), address.clone())]);
-    Ok(Running { process: Process::spawn(&spec)?, address })
+    Ok(Running { process: Process::spawn(&spec)?, launch: launch.clone(), address })
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::Write as _;
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
@@ -254,6 +276,20 @@ mod tests {
         assert_ne!(controller.pid(), first);
         controller.restart().await.unwrap();
         assert!(controller.log_text().unwrap().contains("GET /readyz"));
+    }
+
+    #[tokio::test]
+    async fn only_a_controller_that_lost_its_lease_is_restarted() {
+        let folder = tempfile::tempdir().unwrap();
+        let controller = stand_in(folder.path());
+        controller.wait_ready().await.unwrap();
+        assert!(!controller.restart_after_lost_lease().unwrap(), "it is running");
+        controller.kill().await.unwrap();
+        assert!(!controller.restart_after_lost_lease().unwrap(), "the test killed it");
+        let mut log = fs::File::options().append(true).open(controller.log()).unwrap();
+        writeln!(log, "Error: lost the lease: stopping at once").unwrap();
+        assert!(controller.restart_after_lost_lease().unwrap());
+        controller.wait_ready().await.unwrap();
     }
 
     #[tokio::test]

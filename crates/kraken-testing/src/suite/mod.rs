@@ -2,10 +2,12 @@
 //! permissions.
 
 mod controller;
+mod keeper;
 mod webhooks;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -17,6 +19,7 @@ use crate::{manifests, packaging, paths};
 
 pub use controller::Controller;
 use controller::Launch;
+use keeper::Keeper;
 
 /// The namespace of the controllers' service accounts and leases.
 pub const NAMESPACE: &str = "kraken-system";
@@ -61,7 +64,8 @@ impl SuiteOptions {
 /// The running controllers; stopped on drop.
 #[derive(Debug)]
 pub struct Suite {
-    controllers: BTreeMap<String, Controller>,
+    keeper: Option<Keeper>,
+    controllers: Arc<BTreeMap<String, Controller>>,
     scratch: Scratch,
 }
 
@@ -140,7 +144,10 @@ impl Suite {
         }
         let mut scratch = Scratch::new("suite")?;
         match launch(control_plane, moto, &options, &chosen, &scratch).await {
-            Ok(controllers) => Ok(Self { controllers, scratch }),
+            Ok(controllers) => {
+                let controllers = Arc::new(controllers);
+                Ok(Self { keeper: Some(Keeper::of(controllers.clone())), controllers, scratch })
+            }
             Err(error) => {
                 scratch.keep();
                 Err(error.context(format!(
@@ -167,6 +174,16 @@ impl Suite {
         })
     }
 
+    /// The controllers that do not run, each with the last line of its log, as the part of an error message; empty if all run.
+    pub fn ended(&self) -> String {
+        let ended = self.controllers().filter(|controller| !controller.is_running());
+        let lines = ended.map(|controller| {
+            let log = controller.log_text().unwrap_or_default();
+            format!("; {} is not running: {}", controller.name(), log.lines().last().unwrap_or("no log"))
+        });
+        lines.collect()
+    }
+
     /// All controllers, by folder name.
     pub fn controllers(&self) -> impl Iterator<Item = &Controller> {
         self.controllers.values()
@@ -175,6 +192,7 @@ impl Suite {
 
 impl Drop for Suite {
     fn drop(&mut self) {
+        drop(self.keeper.take()); // no controller is restarted any more
         for controller in self.controllers.values() {
             controller.begin_stop(); // all at once; dropping each one waits for it
         }
