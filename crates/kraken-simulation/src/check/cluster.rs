@@ -41,12 +41,27 @@ impl Checks {
             let mut text = String::new();
             // The fields that did not change were searched when they were written.
             write_new(before.as_deref(), object, &mut text);
-            if let Some(form) = self.canary.found(&text) {
+            if let Some(form) = self.canary.found(&text)
+                && !self.shows_an_object_of_another(object)
+            {
                 let message = format!("{} has a Secret's value {form}: {}", title(object), around(&text));
                 self.violated(now, Class::Secret, message);
             }
         }
         changes
+    }
+
+    /// Whether a user gave the owner tags of this resource, or of the one that owns this object, to a remote object that another
+    /// resource created: nothing says which of its fields came from a Secret.
+    fn shows_an_object_of_another(&self, object: &Value) -> bool {
+        let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        let uids: Vec<&str> =
+            owners.filter_map(|owner| owner["uid"].as_str()).chain([uid_of(object)]).collect();
+        self.cloud.0.iter().any(|(id, remote)| {
+            remote.uid().is_some_and(|uid| {
+                uids.contains(&uid) && self.launched.get(id).is_some_and(|launched| launched != uid)
+            })
+        })
     }
 
     /// Changes by others than controllers.

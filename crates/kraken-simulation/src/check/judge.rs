@@ -93,7 +93,7 @@ impl Checks {
             Some((Class::Paused, "which is paused"))
         } else if !record.versions.iter().any(has_intent) {
             Some((Class::NoIntent, "of which no such intent is on record"))
-        } else if self.is_only_drift(&uid, candidates) && all(|policy| policy.report) {
+        } else if self.is_only_drift(by, &uid, candidates) && all(|policy| policy.report) {
             Some((Class::Reported, "whose drift is only reported"))
         } else if is_elsewhere(candidates, by) {
             Some((Class::Elsewhere, "whose objects are in another location"))

@@ -6,12 +6,12 @@ use super::call::Verb;
 use super::history::{Record, Version};
 use super::judge::{all, is_owned};
 use super::policy::approved;
-use super::{Checks, SLACK};
+use super::{CallingProcess, Checks, SLACK};
 
 impl Checks {
     /// Whether the desired state of these versions was in place before with the same values, so that a difference is
     /// drift.
-    pub(super) fn is_only_drift(&self, uid: &str, candidates: &[Version]) -> bool {
+    pub(super) fn is_only_drift(&self, by: &CallingProcess, uid: &str, candidates: &[Version]) -> bool {
         let Some(record) = self.history.records.get(uid) else { return false };
         let in_place = |version: &Version| {
             let object = &version.value;
@@ -37,6 +37,10 @@ impl Checks {
         if has_other_values(record, requests.iter().flat_map(|request| &request.versions)) {
             return false;
         }
+        // A process that was suspended may have recorded that values are in place which had changed in the meantime.
+        if requests.iter().any(|request| self.may_lag(request, by, since)) {
+            return false;
+        }
         let changed = requests.iter().flat_map(|request| request.versions.windows(2)).filter(|pair| {
             let values = |version: &Version| version.value["status"]["dependentValues"].clone();
             values(&pair[0]) != values(&pair[1])
@@ -51,6 +55,14 @@ impl Checks {
             .flat_map(|account| account.versions.iter().map(|version| version.at).chain(account.gone));
         let last = changed.map(|pair| pair[1].at).chain(edited).max();
         last.is_none_or(|last| last + SLACK < since)
+    }
+
+    /// Whether this process may have known other values of a request at this time than the last ones.
+    fn may_lag(&self, request: &Record, by: &CallingProcess, at: Duration) -> bool {
+        let known = self.history.candidates(request, by, at, self.calm).iter().filter(|known| known.at <= at);
+        let values = known.map(|known| &known.value["status"]["dependentValues"]);
+        let values: Vec<_> = values.filter(|values| values.is_object()).collect();
+        values.windows(2).any(|pair| pair[0] != pair[1])
     }
 
     /// Whether a required approval is missing.

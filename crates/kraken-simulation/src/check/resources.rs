@@ -53,7 +53,7 @@ impl Checks {
                 Class::Protected,
                 format!("a replacement of {title} begins, which is protected"),
             );
-        } else if self.is_only_drift(uid, candidates) && record.disturbed.is_none() {
+        } else if self.is_only_drift(by, uid, candidates) && record.disturbed.is_none() {
             self.violated(
                 now,
                 Class::DriftReplaced,

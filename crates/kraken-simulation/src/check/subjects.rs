@@ -145,7 +145,7 @@ impl Checks {
             && !candidates.iter().any(is_kept)
         {
             Some((Class::Released, "which created it and does not retain it"))
-        } else if !is_disrupted && self.is_only_drift(uid, candidates) && all(|policy| policy.report) {
+        } else if !is_disrupted && self.is_only_drift(by, uid, candidates) && all(|policy| policy.report) {
             Some((Class::Reported, "whose drift is only reported"))
         } else if !is_disrupted && !is_own && self.is_unapproved(uid, candidates, parsed.verb) {
             Some((Class::Unapproved, "of which no such plan is approved"))

@@ -88,6 +88,25 @@ fn a_secret_value_outside_of_secrets_is_detected() {
 }
 
 #[test]
+fn a_state_may_contain_the_fields_of_an_object_whose_owner_tags_a_user_changed() {
+    let owners = json!([{"kind": "VPC", "name": "b", "uid": "u-2", "controller": true}]);
+    let state = json!({
+        "kind": "StateDeclaration", "metadata": {"namespace": NS, "name": "vpc.aws.b", "uid": "st", "ownerReferences": owners},
+        "spec": {"data": {"vpc": {"Description": "canary"}}},
+    });
+    for (owner, is_fine) in [("u-2", true), ("u-1", false)] {
+        let mut scene = scene_with(json!({}));
+        scene.created_object("vpc-1");
+        scene.object("vpc-1", &[("uid", owner), ("cluster", "c")]);
+        scene.after_out_of_band();
+        scene.checks.violations.clear(); // only the state is judged
+        scene.set(state.clone());
+        scene.after_out_of_band();
+        scene.has_violation_unless(is_fine, Class::Secret);
+    }
+}
+
+#[test]
 fn a_status_about_values_requires_an_answer_to_its_references() {
     let request = |keys: Value, generation: i64, answered: i64| {
         json!({

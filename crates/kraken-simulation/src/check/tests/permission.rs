@@ -78,6 +78,41 @@ fn former_inputs_that_a_slow_reconcile_records_again_are_not_the_current_ones() 
 }
 
 #[test]
+fn values_that_a_suspended_process_records_as_in_place_may_be_former_ones() {
+    let mut placed = vpc(json!({"drift": "Report"}));
+    placed["status"]["inPlace"] = json!({"generation": 1, "spec": "x", "inputs": "of a"});
+    let request = |value: &str| {
+        json!({
+            "kind": "DependencyRequest",
+            "metadata": {"namespace": NS, "name": "vpc.aws.a", "uid": "r-1", "ownerReferences": [{"uid": "u-1"}]},
+            "status": {"dependentValues": {"fromConfigMaps": {"settings": {"cidr": value}}}},
+        })
+    };
+    for (value, suspended, is_fine) in [("b", 30, true), ("b", 0, false), ("a", 30, false)] {
+        let mut scene = Scene::of(vpc(json!({"drift": "Report"})));
+        scene.set(request("a"));
+        scene.created_object("vpc-1");
+        scene.checks.violations.clear(); // only the last call is judged
+        scene.checks.extend_faults(scene.now, scene.now + Duration::from_secs(suspended));
+        scene.advance(5);
+        scene.set(request(value));
+        scene.write(&hub_caller(), &json!({}));
+        scene.advance(25);
+        scene.set(placed.clone());
+        scene.write(&vpc_caller(), &json!({"metadata": {"resourceVersion": "1"}}));
+        scene.advance(60);
+        scene.modify();
+        assert_eq!(
+            scene.classes().is_empty(),
+            is_fine,
+            "{value} {suspended}: {:?}",
+            scene.checks.violations()
+        );
+        assert!(is_fine || scene.classes() == [Class::Reported], "{:?}", scene.checks.violations());
+    }
+}
+
+#[test]
 fn a_manual_plan_is_carried_out_only_after_its_approval() {
     let manual = |approved: &str| {
         let mut object = vpc(json!({"approval": "Manual"}));
