@@ -294,7 +294,8 @@ async fn release_dependencies(reconcile: &Reconcile<'_>) -> Result<(), Outcome> 
     released.map_err(Outcome::Kubernetes)
 }
 
-/// Removes the finalizer. Fails if the object is another one of the same name, or if its finalizers changed meanwhile.
+/// Removes the finalizer. Fails if the object is another one of the same name, or if its spec or its finalizers changed
+/// meanwhile: what was released or deleted was decided by the former spec.
 async fn remove_finalizer(
     api: &Api<RawObject>,
     manager: &str,
@@ -304,6 +305,7 @@ async fn remove_finalizer(
     let after: Vec<&String> = before.iter().filter(|finalizer| *finalizer != FINALIZER).collect();
     let operations: Value = json!([
         {"op": "test", "path": "/metadata/uid", "value": object.meta().uid},
+        {"op": "test", "path": "/metadata/generation", "value": object.meta().generation},
         {"op": "test", "path": "/metadata/finalizers", "value": before},
         {"op": "replace", "path": "/metadata/finalizers", "value": after},
     ]);

@@ -269,6 +269,17 @@ async fn rejected_removal_of_the_finalizer_is_retried() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn finalizer_is_kept_if_the_spec_was_edited_since_the_decision() {
+    let scene = Scene::of(deleted()).await;
+    scene.store(deleted().edited());
+    let (removal, status) = (call(INTENT), call(STATUS).rejected(409));
+    let calls = [no_dependents(), observe_by_tag(&[gone()]), call(READ_REQUEST), removal, status];
+    let report = scene.reconcile(calls).await;
+    assert_ne!(report.requeue, Requeue::Never);
+    assert_eq!(report.disk["metadata"]["finalizers"], deleted().json()["metadata"]["finalizers"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn deletion_after_a_restored_backup_checks_its_dependents_again() {
     // A backup from before the deletion was restored.
     let scene = Scene::of(disk().launched().lifecycle("paused", json!(true))).await;

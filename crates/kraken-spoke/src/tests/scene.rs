@@ -164,6 +164,11 @@ impl Scene {
         self.context.memories.restored(ObjectKey::new("ns", "a"));
     }
 
+    /// Stores a version of the Disk that its watch has not returned yet.
+    pub(super) fn store(&self, disk: Disk) {
+        self.stored.replace(disk.json());
+    }
+
     /// Reports the Disk as one that does not decode, as its watch does.
     pub(super) fn undecodable(&self, error: &str) {
         self.context.undecodable.lock().insert(ObjectKey::new("ns", "a"), error.to_owned());
