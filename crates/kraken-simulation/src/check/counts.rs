@@ -94,6 +94,9 @@ impl Checks {
                 self.cloud.of_uid(uid).filter(|(_, remote)| remote.alive && Some(remote.kind) == kind);
             live.extend(tagged.map(|(id, _)| id.clone()));
         }
+        // A controller that observed an object just before it was deleted out of band counts it.
+        let lost = self.lost.iter().filter(|(_, (owner, at))| owner == uid && !self.is_long_ago(*at, now));
+        live.extend(lost.map(|(id, _)| id.clone()));
         let others = live.iter().filter(|other| *other != id && !is_outgoing(other)).count();
         let wanted = |version: &Version| {
             self.answered(now, by, uid, version).unwrap_or_else(|| self.wanted(record, version))

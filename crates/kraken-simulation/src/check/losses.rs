@@ -34,6 +34,7 @@ impl Checks {
         for (id, before) in &self.cloud.0 {
             let is_lost = before.alive && cloud.0.get(id).is_none_or(|remote| !remote.alive);
             let Some(uid) = before.uid().filter(|_| is_lost) else { continue };
+            self.lost.insert(id.clone(), (uid.to_owned(), now));
             let Some(record) = self.history.records.get(uid) else { continue };
             let object = &record.latest().value;
             let is_recorded = external_ids(object).any(|known| known == plain(id));

@@ -125,6 +125,8 @@ pub struct Checks {
     deleting: BTreeSet<String>,
     /// The last out-of-band deletion of each resource's objects, by UID.
     losses: BTreeMap<String, losses::Loss>,
+    /// The UID of each remote object that was deleted out of band, and when.
+    lost: BTreeMap<String, (String, Duration)>,
     /// Since when nothing fails, if nothing does.
     calm: Option<Duration>,
     /// Until when something fails.
@@ -156,6 +158,7 @@ impl Checks {
             plans: BTreeMap::new(),
             deleting: BTreeSet::new(),
             losses: BTreeMap::new(),
+            lost: BTreeMap::new(),
             calm: Some(Duration::ZERO),
             disturbed_until: Duration::ZERO,
             faults_until: Duration::ZERO,

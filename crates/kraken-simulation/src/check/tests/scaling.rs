@@ -56,3 +56,29 @@ fn a_protected_resource_may_be_scaled_by_a_reference() {
         scene.has_violation_unless(is_fine, Class::Protected);
     }
 }
+
+#[test]
+fn an_object_that_was_deleted_out_of_band_just_before_a_deletion_counts() {
+    let spec = |count: u64| {
+        let mut instance = vpc(json!({"protect": true}));
+        instance["kind"] = json!("EC2Instance");
+        instance["spec"]["maxCount"] = json!({"value": count});
+        instance
+    };
+    for (seconds, count, is_fine) in [(0, 1, true), (60, 1, false), (0, 2, false)] {
+        let mut scene = Scene::of(spec(count));
+        for id in ["i-1", "i-2"] {
+            scene.owned_object(id);
+            scene.cloud.lock().0.get_mut(id).unwrap().kind = Kind::Instance;
+            scene.checks.after_cloud(scene.now, &instance_caller(1), &call("RunInstances", TAGS), &ok());
+        }
+        scene.checks.violations.clear(); // only the last call is judged
+        scene.cloud.lock().0.get_mut("i-1").unwrap().alive = false;
+        scene.after_out_of_band();
+        scene.advance(seconds);
+        scene.cloud.lock().0.get_mut("i-2").unwrap().alive = false;
+        let call = call("TerminateInstances", "InstanceId.1=i-2");
+        scene.checks.after_cloud(scene.now, &instance_caller(1), &call, &ok());
+        scene.has_violation_unless(is_fine, Class::Protected);
+    }
+}
