@@ -254,19 +254,30 @@ impl Drop for Process {
     }
 }
 
+/// The text of a log. A controller that is killed may leave part of a character.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn log_text(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// The last 20 lines of a log, indented; for error messages.
 pub fn log_tail(path: &Path) -> String {
-    let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let text = log_text(path).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     let tail: Vec<String> =
         lines[lines.len().saturating_sub(20)..].iter().map(|line| format!("    {line}")).collect();
     format!("the end of {}:\n{}", path.display(), tail.join("\n"))
 }
 
+/// What a controller logs when it ends because it lost its lease.
+pub(crate) const LOST_LEASE: &str = "lost the lease";
+
 /// Whether the last line of a controller's log reports that it ended because it lost its lease.
 pub(crate) fn has_lost_its_lease(log: &Path) -> bool {
-    let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-    text.lines().next_back().is_some_and(|line| line.contains("lost the lease"))
+    log_text(log).is_ok_and(|text| text.lines().next_back().is_some_and(|line| line.contains(LOST_LEASE)))
 }
 
 /// A port of the loopback interface that was free just now.
@@ -292,6 +303,5 @@ pub fn free_port_at(address: Ipv4Addr) -> Result<u16> {
 
 /// Whether a server's log reports that its port is in use.
 pub fn lost_its_port(log: &Path) -> bool {
-    fs::read(log)
-        .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).to_lowercase().contains("address already in use"))
+    log_text(log).is_ok_and(|text| text.to_lowercase().contains("address already in use"))
 }

@@ -8,6 +8,7 @@ use nix::sys::signal::Signal;
 use super::desired::Desired;
 use super::fault::Fault;
 use super::run::{POLL, Run};
+use crate::process::LOST_LEASE;
 
 /// The maximum time after the last fault until the desired state is reached.
 pub(super) const CONVERGED_WITHIN: Duration = Duration::from_secs(30);
@@ -19,8 +20,6 @@ pub(super) const QUIET: Duration = Duration::from_millis(2500);
 const QUIET_WITHIN: Duration = Duration::from_secs(20);
 /// After this time a lease of 3 s has expired, and the other replica is active.
 const STOPPED_FOR: Duration = Duration::from_secs(7);
-/// The log message of a replica that ends because it lost the lease.
-const LOST: &str = "lost the lease";
 
 impl Run {
     /// Waits until the desired state is reached and settled, and restarts the controller whenever it was killed.
@@ -94,7 +93,7 @@ impl Run {
             return Ok(false);
         }
         // A replica that loses its lease ends, which can also happen on a busy machine.
-        let lost = self.standby.is_some() && self.worker.log()?.contains(LOST);
+        let lost = self.standby.is_some() && self.worker.log()?.contains(LOST_LEASE);
         if self.recorder.fired().is_none() && self.recorder.api.killed().is_none() && !lost {
             bail!("the controller ended by itself");
         }

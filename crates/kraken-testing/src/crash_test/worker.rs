@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use crate::moto;
-use crate::process::{Process, Spec, free_port};
+use crate::process::{Process, Spec, free_port, log_text};
 
 /// The visibility window.
 const WINDOW_MIN: Duration = Duration::from_secs(6);
@@ -76,9 +76,7 @@ impl Worker {
 
     /// Its whole log.
     pub(super) fn log(&self) -> Result<String> {
-        let path = self.process.log();
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        log_text(self.process.log())
     }
 
     pub(super) fn log_tail(&self) -> String {

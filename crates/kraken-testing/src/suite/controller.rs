@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use kraken_simulator::http;
 use nix::sys::signal::Signal;
 
-use crate::process::{Process, Spec, free_port, has_lost_its_lease, lost_its_port};
+use crate::process::{Process, Spec, free_port, has_lost_its_lease, log_text, lost_its_port};
 
 const READY_WITHIN: Duration = Duration::from_mins(1);
 const ENDED_WITHIN: Duration = Duration::from_secs(30);
@@ -34,6 +34,7 @@ pub struct Controller {
 #[derive(Debug)]
 struct Running {
     process: Process,
+    /// Its settings, also those that only this start has (see [`Controller::restart_with`]).
     launch: Launch,
     /// A new port at every start: the old one may be in use by then.
     address: String,
@@ -60,9 +61,7 @@ impl Controller {
     /// # Errors
     /// When the log cannot be read.
     pub fn log_text(&self) -> Result<String> {
-        let path = self.log();
-        let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        log_text(&self.log())
     }
 
     /// Its process id.
