@@ -58,10 +58,13 @@ impl Checks {
         let uids: Vec<&str> =
             owners.filter_map(|owner| owner["uid"].as_str()).chain([uid_of(object)]).collect();
         self.cloud.0.iter().any(|(id, remote)| {
-            remote.uid().is_some_and(|uid| {
-                uids.contains(&uid) && self.launched.get(id).is_some_and(|launched| launched != uid)
-            })
+            remote.uid().is_some_and(|uid| uids.contains(&uid) && self.is_launched_for_another(id, uid))
         })
+    }
+
+    /// Whether an object was launched, and not for this UID.
+    pub(super) fn is_launched_for_another(&self, id: &str, uid: &str) -> bool {
+        self.launched.get(id).is_some_and(|launched| launched != uid)
     }
 
     /// Changes by others than controllers.

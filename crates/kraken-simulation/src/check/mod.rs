@@ -229,9 +229,8 @@ impl Checks {
             if before.is_none_or(|before| before.tags != remote.tags) {
                 self.tampered.insert(id.clone(), now);
             }
-            let (maker, owner) = (self.launched.get(id), before.and_then(RemoteObject::uid));
-            let is_of_another = owner.is_some_and(|owner| maker.is_some_and(|maker| maker != owner));
-            if is_of_another && remote.uid() != owner {
+            let owner = before.and_then(RemoteObject::uid).filter(|owner| remote.uid() != Some(owner));
+            if owner.is_some_and(|owner| self.is_launched_for_another(id, owner)) {
                 let until = now.max(self.faults_until) + self.tag_lag + SLACK;
                 self.shown_as_others.insert(id.clone(), until);
             }
