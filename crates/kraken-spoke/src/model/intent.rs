@@ -145,7 +145,8 @@ pub(crate) fn is_same(intent: Option<&Intent>, hash: &str) -> bool {
 
 /// Decides whether a missing object may be created, and under which epoch.
 ///
-/// `seen` is the highest epoch of all observed objects, including deleted ones. `is_idempotent` means that the provider
+/// `seen` is the highest epoch of all observed objects, including deleted ones. `may_be_hidden` means that objects of the launch
+/// may exist that were not observed. `is_idempotent` means that the provider
 /// supports tokens, or that the parameters are [the same](is_same) if a name replaces the token: then the call may
 /// always be repeated, because it returns the objects of the first call, or the error that the token was used with
 /// other parameters, which means that the objects of the first call will become visible.
@@ -155,7 +156,7 @@ pub(crate) fn plan_launch(
     state: LaunchState,
     is_idempotent: bool,
     hash: &str,
-    clock: Clock,
+    may_be_hidden: bool,
 ) -> LaunchPlan {
     let Some(intent) = intent else { return LaunchPlan::New(seen + 1) };
     let next = LaunchPlan::New(intent.epoch.max(seen) + 1);
@@ -163,7 +164,7 @@ pub(crate) fn plan_launch(
         // A launch may create several objects, which become visible one by one. Only the response to the call lists all
         // of them.
         return match state {
-            LaunchState::Unknown if intent.may_be_invisible(clock) => {
+            LaunchState::Unknown if may_be_hidden => {
                 LaunchPlan::Wait("some objects of an earlier launch may not be visible yet")
             }
             _ => next,
@@ -172,10 +173,10 @@ pub(crate) fn plan_launch(
     match state {
         LaunchState::Refused if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
         LaunchState::Unknown if is_idempotent => LaunchPlan::Repeat(intent.epoch),
-        LaunchState::Confirmed if intent.may_be_invisible(clock) => {
+        LaunchState::Confirmed if may_be_hidden => {
             LaunchPlan::Wait("the created objects are not visible in the provider's responses yet")
         }
-        LaunchState::Unknown if intent.may_be_invisible(clock) => {
+        LaunchState::Unknown if may_be_hidden => {
             LaunchPlan::Wait("an earlier launch may have been made; searching for its objects")
         }
         LaunchState::Spent | LaunchState::Refused | LaunchState::Confirmed | LaunchState::Unknown => next,
@@ -197,6 +198,19 @@ mod tests {
 
     fn intent(epoch: i64, age: i64) -> Intent {
         Intent { epoch, at: at(1_000_000 - age), hash: "h".into(), ..Intent::default() }
+    }
+
+    /// The plan if only the time decides whether objects may be hidden.
+    fn plan_at(
+        intent: Option<&Intent>,
+        seen: i64,
+        state: LaunchState,
+        is_idempotent: bool,
+        hash: &str,
+        clock: Clock,
+    ) -> LaunchPlan {
+        let may_be_hidden = intent.is_some_and(|intent| intent.may_be_invisible(clock));
+        plan_launch(intent, seen, state, is_idempotent, hash, may_be_hidden)
     }
 
     #[test]
@@ -225,18 +239,18 @@ mod tests {
 
     #[test]
     fn first_launch_has_epoch_one() {
-        assert_eq!(plan_launch(None, 0, LaunchState::Unknown, true, "h", now()), LaunchPlan::New(1));
+        assert_eq!(plan_at(None, 0, LaunchState::Unknown, true, "h", now()), LaunchPlan::New(1));
     }
 
     #[test]
     fn lost_annotation_never_reuses_an_observed_epoch() {
-        assert_eq!(plan_launch(None, 4, LaunchState::Unknown, true, "h", now()), LaunchPlan::New(5));
+        assert_eq!(plan_at(None, 4, LaunchState::Unknown, true, "h", now()), LaunchPlan::New(5));
     }
 
     #[test]
     fn call_is_repeated_with_the_same_token_after_a_crash() {
         assert_eq!(
-            plan_launch(Some(&intent(3, 1)), 2, LaunchState::Unknown, true, "h", now()),
+            plan_at(Some(&intent(3, 1)), 2, LaunchState::Unknown, true, "h", now()),
             LaunchPlan::Repeat(3)
         );
     }
@@ -244,7 +258,7 @@ mod tests {
     #[test]
     fn token_is_reused_after_a_crash_and_an_edit() {
         assert_eq!(
-            plan_launch(Some(&intent(3, 1)), 2, LaunchState::Unknown, true, "other", now()),
+            plan_at(Some(&intent(3, 1)), 2, LaunchState::Unknown, true, "other", now()),
             LaunchPlan::Repeat(3)
         );
     }
@@ -256,20 +270,20 @@ mod tests {
                 && !is_same(Some(&intent(3, 5)), "other")
                 && !is_same(None, "h")
         );
-        let plan = |age| plan_launch(Some(&intent(3, age)), 2, LaunchState::Unknown, false, "h", now());
+        let plan = |age| plan_at(Some(&intent(3, age)), 2, LaunchState::Unknown, false, "h", now());
         assert!(matches!(plan(1), LaunchPlan::Wait(_)));
         assert_eq!(plan(600), LaunchPlan::New(4));
     }
 
     #[test]
     fn read_that_lags_behind_a_launch_causes_no_second_launch() {
-        let plan = plan_launch(Some(&intent(1, 5)), 0, LaunchState::Confirmed, true, "h", now());
+        let plan = plan_at(Some(&intent(1, 5)), 0, LaunchState::Confirmed, true, "h", now());
         assert!(matches!(plan, LaunchPlan::Wait(_)));
     }
 
     #[test]
     fn partly_visible_launch_without_response_is_waited_for() {
-        let plan = |age, state| plan_launch(Some(&intent(2, age)), 2, state, true, "h", now());
+        let plan = |age, state| plan_at(Some(&intent(2, age)), 2, state, true, "h", now());
         assert!(matches!(plan(5, LaunchState::Unknown), LaunchPlan::Wait(_)));
         assert_eq!(plan(600, LaunchState::Unknown), LaunchPlan::New(3));
         assert_eq!(plan(5, LaunchState::Confirmed), LaunchPlan::New(3));
@@ -278,23 +292,20 @@ mod tests {
     #[test]
     fn vanished_object_is_recreated() {
         assert_eq!(
-            plan_launch(Some(&intent(1, 600)), 0, LaunchState::Confirmed, true, "h", now()),
+            plan_at(Some(&intent(1, 600)), 0, LaunchState::Confirmed, true, "h", now()),
             LaunchPlan::New(2)
         );
         assert_eq!(
-            plan_launch(Some(&intent(1, 5)), 1, LaunchState::Confirmed, true, "h", now()),
+            plan_at(Some(&intent(1, 5)), 1, LaunchState::Confirmed, true, "h", now()),
             LaunchPlan::New(2)
         );
-        assert_eq!(
-            plan_launch(Some(&intent(1, 5)), 0, LaunchState::Spent, true, "h", now()),
-            LaunchPlan::New(2)
-        );
+        assert_eq!(plan_at(Some(&intent(1, 5)), 0, LaunchState::Spent, true, "h", now()), LaunchPlan::New(2));
     }
 
     #[test]
     fn visibility_window_starts_at_the_last_call() {
         let after_throttling = Clock { last_create: at(1_000_000 - 5), ..now() };
-        let plan = |clock| plan_launch(Some(&intent(1, 600)), 0, LaunchState::Confirmed, true, "h", clock);
+        let plan = |clock| plan_at(Some(&intent(1, 600)), 0, LaunchState::Confirmed, true, "h", clock);
         assert!(matches!(plan(after_throttling), LaunchPlan::Wait(_)));
         assert_eq!(plan(now()), LaunchPlan::New(2));
     }
@@ -302,11 +313,11 @@ mod tests {
     #[test]
     fn rejected_launch_keeps_its_token_unless_its_parameters_change() {
         assert_eq!(
-            plan_launch(Some(&intent(1, 5)), 0, LaunchState::Refused, true, "h", now()),
+            plan_at(Some(&intent(1, 5)), 0, LaunchState::Refused, true, "h", now()),
             LaunchPlan::Repeat(1)
         );
         assert_eq!(
-            plan_launch(Some(&intent(1, 5)), 0, LaunchState::Refused, true, "other", now()),
+            plan_at(Some(&intent(1, 5)), 0, LaunchState::Refused, true, "other", now()),
             LaunchPlan::New(2)
         );
     }

@@ -70,6 +70,8 @@ pub(crate) struct Observation<'t> {
     pub shown: Shown,
     /// The recorded ids of which one more observation must confirm that they are deleted.
     pub vanishing: Vec<String>,
+    /// Whether one more search must confirm that a launch without a result has no objects besides the observed ones.
+    pub is_launch_hidden: bool,
     /// The objects of the last launch that may exist and are not visible yet, see [`awaited`](super::recorded::awaited).
     pub awaited: Option<String>,
     /// The current objects: all of them, or only the new ones during a replacement.

@@ -229,6 +229,8 @@ fn confirm<'t>(
     let Scope { target, mut recorded, clock, deep } = scope;
     let Attempt { shown, parts: Parts { outgoing, current }, kept, comparison, is_searched } = attempt;
     let (intent, is_missing) = (target.intent.as_ref(), comparison.missing.is_some());
+    let is_launch_hidden =
+        is_searched && reconcile.memory.is_launch_hidden(intent, recorded.epoch, shown.is_complete, clock);
     recorded.confirm(&shown, intent);
     // The epoch of a launch is recorded when all its objects are: not while some of them may be invisible. That no object
     // is missing proves nothing, because the spec may account for fewer objects since the launch.
@@ -249,6 +251,7 @@ fn confirm<'t>(
         recorded,
         shown,
         vanishing,
+        is_launch_hidden,
         awaited,
         current,
         outgoing,

@@ -116,6 +116,7 @@ fn is_unseen(reconcile: &mut Reconcile<'_>, state: &mut DeletionState<'_>, obser
     let Reconcile { context, memory, .. } = reconcile;
     let shown = Shown::of(&*context.kind, observed, recorded, memory, *intent, *clock);
     let is_launch_on_record = intent.is_some_and(|intent| recorded.epoch >= intent.epoch);
+    let is_launch_hidden = memory.is_launch_hidden(*intent, recorded.epoch, shown.is_complete, *clock);
     recorded.confirm(&shown, *intent);
     // The finalizer is written with the intent of the first launch. Without any record, a client removed the intent, and
     // this process does not know when the launch was.
@@ -127,6 +128,7 @@ fn is_unseen(reconcile: &mut Reconcile<'_>, state: &mut DeletionState<'_>, obser
         && is_launch_on_record
         && intent.is_some_and(|intent| intent.may_be_invisible(*clock));
     memory.is_vanishing(&shown.vanished, *clock)
+        || is_launch_hidden
         || !shown.unseen.is_empty()
         || (is_unrecorded && clock.is_within_window(clock.last_create))
         || is_without_ids

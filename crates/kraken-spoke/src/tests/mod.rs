@@ -22,3 +22,4 @@ mod search;
 mod secrecy;
 mod server;
 mod triggers;
+mod unknown_launch;

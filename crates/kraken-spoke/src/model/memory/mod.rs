@@ -4,6 +4,7 @@
 
 mod deep;
 mod deletions;
+mod launch;
 mod records;
 
 use std::{
@@ -32,6 +33,7 @@ use crate::{
 };
 
 pub(crate) use deep::Deep;
+pub(crate) use launch::LaunchSearch;
 pub(crate) use records::{Changed, Claimed, Progress, Search, TokenUsed, Unseen};
 
 /// How long an object that was visible must be missing from responses before it is treated as deleted. An object that
@@ -91,6 +93,8 @@ pub(crate) struct Memory<K = Object> {
     pub released_ids: Vec<String>,
     /// The recorded ids that are missing from responses although their deletion was not requested, and since when.
     pub missing: BTreeMap<String, Instant>,
+    /// What searches showed of the last launch, if its result is not on record.
+    pub launch_search: LaunchSearch,
     /// Whether the next observation searches by tag from the start, because the last one had to.
     pub searching: bool,
     /// The search for objects without a record, of a resource whose spec cannot be applied.
@@ -127,6 +131,7 @@ impl<K> Default for Memory<K> {
             retired_ids: vec![],
             released_ids: vec![],
             missing: BTreeMap::new(),
+            launch_search: LaunchSearch::default(),
             searching: false,
             search: Search::default(),
             token_used: None,

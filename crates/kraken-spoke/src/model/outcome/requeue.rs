@@ -35,6 +35,13 @@ pub(crate) fn after_conflict(conflicts: u32) -> Requeue {
 }
 
 impl Outcome {
+    /// Whether no search for the objects of a launch follows before an event or the resync. A launch that is held back after its search
+    /// was confirmed remains so: otherwise, each resync would report progress for as long as the confirmation takes.
+    pub(crate) fn ends_search(&self) -> bool {
+        matches!(self.requeue(None, 0), Requeue::Never)
+            && !matches!(self, Self::LaunchLimit(_) | Self::Held(_))
+    }
+
     /// When the resource is reconciled again, `resync` being its resync interval if it has one, and `refusals` how many
     /// times in a row the provider rejected the operation as not possible yet, this time included.
     pub(crate) fn requeue(&self, resync: Option<Duration>, refusals: u32) -> Requeue {

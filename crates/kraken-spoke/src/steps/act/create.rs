@@ -152,7 +152,9 @@ fn plan(
     let (intent, recorded) = (observation.target.intent.as_ref(), observation.recorded.epoch);
     let highest = kind.epoch(&observation.current).max(if intent.is_none() { recorded } else { 0 });
     let state = launch_state(intent, reconcile.memory, recorded);
-    plan_launch(intent, highest, state, is_idempotent, hash, observation.clock)
+    let may_be_hidden = observation.is_launch_hidden
+        || intent.is_some_and(|intent| intent.may_be_invisible(observation.clock));
+    plan_launch(intent, highest, state, is_idempotent, hash, may_be_hidden)
 }
 
 fn launch_state<K>(intent: Option<&Intent>, memory: &Memory<K>, confirmed: i64) -> LaunchState {

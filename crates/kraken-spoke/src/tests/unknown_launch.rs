@@ -1,0 +1,98 @@
+//! A launch of a former process whose result is not on record, after its visibility window: one response that lags is no proof that
+//! it created nothing.
+
+use std::time::Duration;
+
+use kraken_runtime::{queue::Requeue, watch::ObjectKey};
+use serde_json::{Value, json};
+use tokio::time::{Instant, advance};
+
+use super::{
+    deletion::{READ_REQUEST, no_dependents},
+    fixtures::{Disk, disk, remote, with},
+    scene::{Scene, Setup},
+    script::{Call, EVENT, INTENT, STATUS, call},
+};
+use crate::model::{
+    memory::{LaunchSearch, Memory},
+    outcome::Outcome,
+};
+
+/// A Disk whose first launch was persisted, and nothing else.
+fn unknown() -> Disk {
+    disk().intent(&json!({"requested": 1})).creation("2020-01-01T00:00:00Z")
+}
+
+fn by_tag(objects: &[Value]) -> Call {
+    call("observe by tag").returns(json!(objects))
+}
+
+/// The creation of another object, as the second launch.
+fn second() -> [Call; 3] {
+    let created = json!([with(remote("disk-2"), "epoch", json!(2))]);
+    [call(INTENT), call("create epoch 2").returns(created), call(EVENT)]
+}
+
+async fn without_tokens(disk: Disk) -> Scene {
+    Setup { has_tokens: false, ..Setup::of(disk) }.start().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn its_objects_must_be_missing_for_ten_seconds_before_the_finalizer_is_removed() {
+    let scene = Scene::of(unknown().deleted()).await;
+    let report = scene.reconcile([no_dependents(), by_tag(&[])]).await;
+    let again = || [no_dependents(), call("observe ").returns(json!([])), by_tag(&[])];
+    assert_eq!((report.metric.as_str(), report.requeue), ("Deleting", Requeue::Soon(Duration::from_secs(1))));
+    advance(Duration::from_secs(9)).await;
+    assert_eq!(scene.reconcile(again()).await.metric, "Deleting");
+    advance(Duration::from_secs(1)).await;
+    let ends = [call(READ_REQUEST), call(INTENT), call(EVENT)];
+    assert_eq!(scene.reconcile(again().into_iter().chain(ends)).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn its_deleted_objects_are_not_searched_for_again() {
+    let scene = Scene::of(unknown().deleted()).await;
+    let deletes = [call("delete disk-1"), call(EVENT)];
+    scene.reconcile([no_dependents(), by_tag(&[remote("disk-1")])].into_iter().chain(deletes)).await;
+    let gone = || call("observe disk-1").returns(json!([]));
+    let by_tag = call("observe disk-1,by tag").returns(json!([]));
+    let ends = [call(READ_REQUEST), call(INTENT), call(EVENT)];
+    assert_eq!(scene.reconcile([gone(), by_tag].into_iter().chain(ends)).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn its_objects_must_be_missing_for_ten_seconds_before_the_next_launch() {
+    let scene = without_tokens(unknown()).await;
+    assert_eq!(scene.reconcile([by_tag(&[])]).await.metric, "Creating");
+    advance(Duration::from_secs(9)).await;
+    assert_eq!(scene.reconcile([by_tag(&[])]).await.metric, "Creating");
+    advance(Duration::from_secs(1)).await;
+    scene.reconcile([by_tag(&[])].into_iter().chain(second()).chain([call(STATUS)])).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn some_of_its_objects_must_be_missing_for_ten_seconds_before_the_next_launch() {
+    let two = disk().intent(&json!({"requested": 2})).creation("2020-01-01T00:00:00Z");
+    let scene = Scene::of(two.spec("count", json!(2))).await;
+    assert_eq!(scene.reconcile([by_tag(&[remote("disk-1")])]).await.metric, "Creating");
+    advance(Duration::from_secs(10)).await;
+    let searched = call("observe disk-1,by tag").returns(json!([remote("disk-1")]));
+    scene.reconcile([searched].into_iter().chain(second()).chain([call(STATUS)])).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn search_before_a_pause_does_not_confirm_one_after_it() {
+    let scene = without_tokens(unknown().lifecycle("paused", json!(true))).await;
+    let (key, searched) = (ObjectKey::new("ns", "a"), LaunchSearch::Missing(1, Instant::now()));
+    let memory = Memory { launch_search: searched, ..Memory::default() };
+    scene.context.memories.put(key.clone(), "u-1".to_owned(), memory);
+    scene.reconcile([call(STATUS), call(EVENT)]).await;
+    assert_eq!(scene.context.memories.take(&key, "u-1").launch_search, LaunchSearch::Open);
+}
+
+#[test]
+fn search_that_was_confirmed_remains_so_while_launches_are_held_back() {
+    let is_ended = [Outcome::Held(String::new()), Outcome::Paused].map(|outcome| outcome.ends_search());
+    assert_eq!(is_ended, [false, true]);
+}
