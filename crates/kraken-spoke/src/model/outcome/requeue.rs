@@ -35,8 +35,8 @@ pub(crate) fn after_conflict(conflicts: u32) -> Requeue {
 }
 
 impl Outcome {
-    /// Whether no search for the objects of a launch follows before an event or the resync. A launch that is held back after its search
-    /// was confirmed remains so: otherwise, each resync would report progress for as long as the confirmation takes.
+    /// Whether no search for the objects of a launch follows before an event or the resync. A launch that is held back after its
+    /// search was confirmed remains so: otherwise, each resync would report progress for as long as the confirmation takes.
     pub(crate) fn ends_search(&self) -> bool {
         matches!(self.requeue(None, 0), Requeue::Never)
             && !matches!(self, Self::LaunchLimit(_) | Self::Held(_))
