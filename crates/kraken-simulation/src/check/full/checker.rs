@@ -52,6 +52,7 @@ impl Checker for FullCheck {
                 }
             }
             EventKind::Call(call) => {
+                self.unreported.called(call, now);
                 let until = now + AFTERMATH;
                 let is_affected = call.effect.is_some();
                 let checks = self.checks();
@@ -117,7 +118,9 @@ impl Checker for FullCheck {
             pending.extend(objects.iter().flat_map(|object| oracle.outdated(object)));
             self.pending = (revision, pending);
         }
-        self.pending.1.clone()
+        let mut pending = self.pending.1.clone();
+        pending.extend(self.unreported.pending(view.now));
+        pending
     }
 
     fn settled(&mut self, view: &View<'_>) -> Vec<Violation> {

@@ -3,6 +3,7 @@
 mod checker;
 mod durations;
 mod teardown;
+mod unreported;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -43,6 +44,8 @@ pub struct FullCheck {
     is_ending: bool,
     /// The pending objects at a revision of the cluster.
     pending: (u64, Vec<String>),
+    /// The status writes that faults failed.
+    unreported: unreported::Unreported,
     reported: usize,
 }
 
@@ -81,6 +84,7 @@ impl FullCheck {
             reached_mutants: Arc::default(),
             is_ending: false,
             pending: (0, vec![]),
+            unreported: unreported::Unreported::default(),
             reported: 0,
         }
     }
