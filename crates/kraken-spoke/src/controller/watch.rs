@@ -148,8 +148,12 @@ fn on_change(
 ) -> impl Fn(Change<Object>) + Send + Sync + Clone + 'static {
     move |change: Change<Object>| {
         let key = ObjectKey::of(change.meta());
+        if let Change::Deleted(last) = &change {
+            memories.deleted(&**last);
+        }
         let is_restored = match &change {
             Change::Listed(listed) => memories.is_lost(&key, &**listed),
+            Change::Applied(added, None) => memories.is_brought_back(&**added),
             change => is_restored(change),
         };
         if is_restored {

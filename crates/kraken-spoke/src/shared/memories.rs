@@ -19,6 +19,8 @@ pub(crate) struct Memories<K = Object> {
     to_search: Mutex<HashSet<ObjectKey>>,
     /// The resources in a reconcile, which has their record.
     taken: Mutex<HashSet<ObjectKey>>,
+    /// The newest last version of the resources that were deleted.
+    deleted: Mutex<Option<u128>>,
 }
 
 impl<K> Default for Memories<K> {
@@ -28,6 +30,7 @@ impl<K> Default for Memories<K> {
             restored: Mutex::new(HashSet::default()),
             to_search: Mutex::new(HashSet::default()),
             taken: Mutex::new(HashSet::default()),
+            deleted: Mutex::default(),
         }
     }
 }
@@ -61,6 +64,18 @@ impl<K> Memories<K> {
         self.to_search.lock().insert(key);
     }
 
+    /// Records that the watch returned the deletion of a resource with this last version.
+    pub(crate) fn deleted(&self, last: &impl Resource) {
+        let mut deleted = self.deleted.lock();
+        *deleted = (*deleted).max(version(last.meta()));
+    }
+
+    /// Whether a restored backup brings a resource back that the watch did not know: it is not newer than one that was deleted
+    /// since, so it would have been known then, unless it was deleted itself.
+    pub(crate) fn is_brought_back(&self, added: &impl Resource) -> bool {
+        version(added.meta()).is_some_and(|version| Some(version) <= *self.deleted.lock())
+    }
+
     /// Keeps it for the next reconcile.
     pub(crate) fn put(&self, key: ObjectKey, uid: String, memory: Memory<K>) {
         self.taken.lock().remove(&key);
@@ -78,16 +93,23 @@ impl<K> Memories<K> {
 
 impl<K: Resource> Memories<K> {
     /// Whether a write of the resource is missing in a new list with this version: the copy of the last write is newer,
-    /// or may be, because the resource is in a reconcile.
+    /// or may be, because the resource is in a reconcile. Or there is no record although it is being deleted: the last write removed
+    /// the finalizer.
     pub(crate) fn is_lost(&self, key: &ObjectKey, listed: &impl Resource) -> bool {
         let is_newer = |copy: &K| version(listed.meta()) < version(copy.meta());
         let copy = self.of.lock().get(key).map(|(_, memory)| memory.latest.as_deref().is_some_and(is_newer));
-        copy.unwrap_or_else(|| self.taken.lock().contains(key))
+        let is_deleted = listed.meta().deletion_timestamp.is_some();
+        copy.unwrap_or_else(|| is_deleted || self.taken.lock().contains(key))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use jiff::Timestamp;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
     use super::*;
     use crate::model::memory::tests::object;
 
@@ -121,6 +143,17 @@ mod tests {
     }
 
     #[test]
+    fn resource_that_is_not_newer_than_a_deleted_one_is_brought_back() {
+        let memories = Memories::<Object>::default();
+        assert!(!memories.is_brought_back(&*object("u", "9")), "the first list");
+        memories.deleted(&*object("u", "9"));
+        memories.deleted(&*object("v", "3"));
+        let is_brought_back =
+            ["8", "9", "10"].map(|version| memories.is_brought_back(&*object("u", version)));
+        assert_eq!(is_brought_back, [true, true, false]);
+    }
+
+    #[test]
     fn copy_that_a_later_list_does_not_have_is_lost() {
         let memories = Memories::default();
         let key = ObjectKey::new("ns", "a");
@@ -136,5 +169,8 @@ mod tests {
         assert!(memories.is_lost(&key, &*object("u", "9")), "it is in a reconcile, which may write");
         memories.forget(&key);
         assert!(!memories.is_lost(&key, &*object("u", "7")));
+        let mut deleted = Arc::unwrap_or_clone(object("u", "7"));
+        deleted.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+        assert!(memories.is_lost(&key, &deleted), "its finalizer was removed");
     }
 }
