@@ -62,7 +62,7 @@ pub(crate) fn awaiting_tags(reconcile: &Reconcile<'_>, kept: &Observed, clock: C
     let mut ids = context.kind.untagged(kept);
     ids.retain(|id| {
         let is_recent = clock.is_within_window(clock.last_create) || is_claimed(id);
-        is_recent && !memory.released_ids.contains(id)
+        is_recent && !memory.releasing_ids.contains(id)
     });
     ids
 }

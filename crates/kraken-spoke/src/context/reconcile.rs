@@ -3,7 +3,12 @@
 use std::sync::Arc;
 
 use kraken_api::Lifecycle;
-use kraken_runtime::{patch::ApiError, watch::ObjectKey, work::Slot};
+use kraken_runtime::{
+    mutants::{self, Mutant},
+    patch::ApiError,
+    watch::ObjectKey,
+    work::Slot,
+};
 use kube::{Resource, ResourceExt};
 
 use crate::{
@@ -15,6 +20,7 @@ use crate::{
         memory::Memory,
         recorded::RecordedState,
         status::ReconcileFacts,
+        unrecorded,
     },
 };
 
@@ -78,5 +84,26 @@ impl<'a> Reconcile<'a> {
     /// What is recorded of the remote objects, `intent` being the last launch.
     pub(crate) fn recorded(&self, intent: Option<&Intent>, clock: Clock) -> RecordedState {
         RecordedState::of(&*self.object, self.memory, intent, clock, self.context.began())
+    }
+
+    /// The epoch of the last launch if its result is not on record, or 0 if nothing is on record and a former process may have made
+    /// a launch nevertheless. `None` within the visibility window, when it is waited for in any case.
+    pub(crate) fn unknown_launch(
+        &self,
+        intent: Option<&Intent>,
+        recorded: &RecordedState,
+        clock: Clock,
+    ) -> Option<i64> {
+        if let Some(intent) = intent {
+            let is_unknown = intent.epoch > recorded.epoch && self.memory.refused != Some(intent.epoch);
+            return (is_unknown && !intent.may_be_invisible(clock)).then_some(intent.epoch);
+        }
+        let former_until = self.context.former_until();
+        let is_unrecorded = recorded.epoch == 0
+            && recorded.ids.is_empty()
+            && unrecorded::is_possible(&*self.object, former_until)
+            && !clock.is_within_window(former_until)
+            && !mutants::active(Mutant::NewWhateverAge);
+        is_unrecorded.then_some(0)
     }
 }

@@ -56,9 +56,8 @@ impl RecordedState {
             |intent: &&Intent| intent.replaced_before.is_some_and(|boundary| recorded_epoch < boundary);
         if let Some(intent) = intent.filter(is_replacing) {
             ids = union(ids, &intent.outgoing);
-            ids.retain(|id| !memory.retired_ids.contains(id));
         }
-        ids.retain(|id| !memory.released_ids.contains(id));
+        ids.retain(|id| !memory.released_ids.contains(id) && !memory.gone_ids.contains(id));
         let is_on_record = |id: &String| {
             status.is_some_and(|status| status.external_ids.contains(id))
                 || intent.is_some_and(|intent| intent.outgoing.contains(id) || intent.adopted.contains(id))

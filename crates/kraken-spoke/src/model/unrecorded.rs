@@ -8,12 +8,16 @@ use kube::Resource;
 
 use crate::model::intent::Clock;
 
-/// The delay until the next search for the objects of such a launch, if it may have been made and they may not be visible yet.
-/// `former_until` is the latest time at which a former process can have made a call: it cannot have launched a resource that
-/// was created later.
-pub(crate) fn next_search(object: &impl Resource, former_until: Timestamp, clock: Clock) -> Option<Duration> {
+/// Whether such a launch may have been made. `former_until` is the latest time at which a former process can have made a call:
+/// it cannot have launched a resource that was created later.
+pub(crate) fn is_possible(object: &impl Resource, former_until: Timestamp) -> bool {
     let created = object.meta().creation_timestamp.as_ref();
-    if created.is_some_and(|created| created.0 >= former_until) || !clock.is_within_window(former_until) {
+    created.is_none_or(|created| created.0 < former_until)
+}
+
+/// The delay until the next search for the objects of such a launch, if it may have been made and they may not be visible yet.
+pub(crate) fn next_search(object: &impl Resource, former_until: Timestamp, clock: Clock) -> Option<Duration> {
+    if !is_possible(object, former_until) || !clock.is_within_window(former_until) {
         return None;
     }
     let age = Duration::try_from(clock.now.duration_since(former_until)).unwrap_or_default();

@@ -163,7 +163,7 @@ fn remember(reconcile: &mut Reconcile<'_>, recorded: &RecordedState, observed: &
     let Reconcile { context, memory, .. } = reconcile;
     let found = without(&context.kind.ids(observed), &recorded.ids);
     memory.found_by_tag = union(std::mem::take(&mut memory.found_by_tag), &found);
-    memory.note_deleted(&*context.kind, observed);
+    memory.note_shown(&*context.kind, observed);
 }
 
 /// Ends the reconcile if objects without owner tags are not on record: only a search by tag found them, so nothing proves any more
@@ -229,8 +229,9 @@ fn confirm<'t>(
     let Scope { target, mut recorded, clock, deep } = scope;
     let Attempt { shown, parts: Parts { outgoing, current }, kept, comparison, is_searched } = attempt;
     let (intent, is_missing) = (target.intent.as_ref(), comparison.missing.is_some());
+    let unknown = reconcile.unknown_launch(intent, &recorded, clock);
     let is_launch_hidden =
-        is_searched && reconcile.memory.is_launch_hidden(intent, recorded.epoch, shown.is_complete, clock);
+        is_searched && reconcile.memory.is_launch_hidden(unknown, shown.is_complete, clock);
     recorded.confirm(&shown, intent);
     // The epoch of a launch is recorded when all its objects are: not while some of them may be invisible. That no object
     // is missing proves nothing, because the spec may account for fewer objects since the launch.

@@ -66,6 +66,8 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     let recorded = reconcile.recorded(intent.as_ref(), clock);
     let adopted = adopted(object.status(), intent.as_ref());
     let policy = ReleasePolicy { lifecycle, adopted: &adopted };
+    // The finalizer was not removed, and the spec may have been edited since.
+    reconcile.memory.releasing_ids.retain(|id| policy.keeps(id));
     let expects_deletion = policy.deletes_any(&recorded.ids);
     if expects_deletion {
         permitted(reconcile).await?;
@@ -112,11 +114,12 @@ async fn restore_tags(
 /// Whether an object may exist that was not observed. A response that lags is no proof: a launch may not be visible yet,
 /// or only in part. Recorded objects were visible before, or are known by id.
 fn is_unseen(reconcile: &mut Reconcile<'_>, state: &mut DeletionState<'_>, observed: &Observed) -> bool {
+    let unknown = reconcile.unknown_launch(state.intent, &state.recorded, state.clock);
     let DeletionState { intent, recorded, has_ids, clock, .. } = state;
     let Reconcile { context, memory, .. } = reconcile;
     let shown = Shown::of(&*context.kind, observed, recorded, memory, *intent, *clock);
     let is_launch_on_record = intent.is_some_and(|intent| recorded.epoch >= intent.epoch);
-    let is_launch_hidden = memory.is_launch_hidden(*intent, recorded.epoch, shown.is_complete, *clock);
+    let is_launch_hidden = memory.is_launch_hidden(unknown, shown.is_complete, *clock);
     recorded.confirm(&shown, *intent);
     // The finalizer is written with the intent of the first launch. Without any record, a client removed the intent, and
     // this process does not know when the launch was.
@@ -213,7 +216,7 @@ async fn observe(
         if let Some(found) = &memory.found {
             recorded.ids = union(std::mem::take(&mut recorded.ids), found);
             let observed = context.observe(Lane::Edit, recorded.request(identity, false, false)).await?;
-            memory.note_deleted(&*context.kind, &observed);
+            memory.note_shown(&*context.kind, &observed);
             let observed = owned(&*context.kind, observed, policy, &on_record, &memory.deleted_ids);
             let (_, doomed) = kept_and_doomed(&*context.kind, observed.clone(), policy);
             if !context.kind.is_gone(&doomed) {
@@ -221,7 +224,7 @@ async fn observe(
             }
         }
         let observed = context.observe(Lane::Edit, recorded.request(identity, true, false)).await?;
-        memory.note_deleted(&*context.kind, &observed);
+        memory.note_shown(&*context.kind, &observed);
         // Also what earlier searches found: an id that is not on record, and that this search does not show, must be missing
         // for some time, as a recorded one. An object that is being deleted still exists.
         let deleted = shown_as_deleted(&*context.kind, &observed);
@@ -271,7 +274,7 @@ async fn release(reconcile: &mut Reconcile<'_>, kept: &Observed, clock: Clock) -
         return finish(reconcile, Reason::Deleted, "all remote objects are deleted").await;
     }
     context.external.release(identity, kept).await.map_err(Outcome::Failed)?;
-    memory.released(&ids);
+    memory.releasing_ids = union(std::mem::take(&mut memory.releasing_ids), &ids);
     let note = format!("released {}: it is kept without Kraken's tags", listed(&ids));
     finish(reconcile, Reason::Released, &note).await
 }

@@ -89,8 +89,11 @@ async fn write(
     memory.latest = Some(context.written("write the status", &written)?);
     let for_hub = matches!(outcome, Outcome::WaitingForHub);
     memory.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome.grace(), for_hub));
-    if facts.ids.as_ref().is_some_and(|ids| !ids.is_empty()) {
-        memory.at_creation = None;
+    if let Some(ids) = &facts.ids {
+        memory.forgotten();
+        if !ids.is_empty() {
+            memory.at_creation = None;
+        }
     }
     Ok(())
 }

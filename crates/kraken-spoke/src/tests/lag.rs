@@ -52,7 +52,7 @@ async fn reverted_edit_is_in_place_only_when_its_change_is_visible() {
     let mut reverted: Value = disk().launched().json();
     reverted["metadata"]["generation"] = json!(3);
     scene.restore(stored(reverted));
-    advance(Duration::from_secs(11)).await;
+    advance(Duration::from_secs(10)).await;
     let searched = observe_by_tag(&[remote("disk-1")]);
     scene.reconcile([searched, call("update size 2"), call(STATUS)]).await;
     let report = scene.reconcile([has(1), call(STATE)]).await;
@@ -143,7 +143,7 @@ async fn replaced_object_that_is_confirmed_as_deleted_is_not_on_record_with_its_
     let disk = disk.intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
     let scene = Setup { has_tokens: false, ..Setup::of(disk) }.start().await;
     scene.reconcile([observe(&[]), observe_by_tag(&[])]).await;
-    advance(Duration::from_secs(11)).await;
+    advance(Duration::from_secs(10)).await;
     let new = || json!([with(with(remote("disk-2"), "image", json!("b")), "epoch", json!(3))]);
     let created = call("create epoch 3").returns(new());
     scene.reconcile([observe_by_tag(&[]), call(INTENT), created, call(EVENT), call(STATUS)]).await;

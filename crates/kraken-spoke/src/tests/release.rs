@@ -53,6 +53,22 @@ async fn retained_object_is_released_again_if_the_finalizer_could_not_be_removed
 }
 
 #[tokio::test(start_paused = true)]
+async fn released_object_is_deleted_if_the_spec_was_edited_before_the_finalizer_was_removed() {
+    let scene = Scene::of(deleted().lifecycle("deletion", json!("Retain"))).await;
+    let mut edited = deleted().edited().json();
+    edited["metadata"]["resourceVersion"] = json!("11");
+    scene.store(stored(edited.clone()));
+    let rejected = call(INTENT).rejected(500);
+    let reported = [call(STATUS).returns(edited), call(EVENT)];
+    let released =
+        [observe_by_tag(&[remote("disk-1")]), call("release disk-1"), call(READ_REQUEST), rejected];
+    scene.reconcile(released.into_iter().chain(reported)).await;
+    let bare = call("observe disk-1").returns(json!([with(remote("disk-1"), "tagged", json!(false))]));
+    let report = scene.reconcile([no_dependents(), bare, call("reclaim disk-1"), call(EVENT)]).await;
+    assert_eq!(report.metric, "Deleting");
+}
+
+#[tokio::test(start_paused = true)]
 async fn retained_object_is_released_when_its_owner_tags_are_visible() {
     let known = |is_confirmed| {
         let ids = vec!["disk-1".to_owned()];

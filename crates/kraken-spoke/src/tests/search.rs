@@ -118,10 +118,13 @@ async fn first_launch_awaits_one_that_is_not_on_record() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn first_launch_is_made_after_the_visibility_window() {
+async fn first_launch_is_made_ten_seconds_after_the_visibility_window() {
     let (scene, _clock) = restarted(false).await;
     scene.reconcile([by_tag(&[])]).await;
     advance(Duration::from_secs(90)).await;
+    let report = scene.reconcile([by_tag(&[]), call(STATUS)]).await;
+    assert_eq!((report.metric.as_str(), report.requeue), ("Creating", Requeue::Soon(Duration::from_secs(1))));
+    advance(Duration::from_secs(10)).await;
     scene.reconcile([by_tag(&[]), call(INTENT), create(), call(EVENT), call(STATUS)]).await;
 }
 

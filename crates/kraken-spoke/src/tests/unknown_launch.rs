@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kraken_runtime::{queue::Requeue, watch::ObjectKey};
 use serde_json::{Value, json};
-use tokio::time::{Instant, advance};
+use tokio::time::advance;
 
 use super::{
     deletion::{READ_REQUEST, no_dependents},
@@ -14,7 +14,7 @@ use super::{
     script::{Call, EVENT, INTENT, STATUS, call},
 };
 use crate::model::{
-    memory::{LaunchSearch, Memory},
+    memory::{Absence, LaunchSearch, Memory},
     outcome::Outcome,
 };
 
@@ -72,6 +72,18 @@ async fn its_objects_must_be_missing_for_ten_seconds_before_the_next_launch() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn without_any_record_they_must_be_missing_for_ten_seconds_before_the_finalizer_is_removed() {
+    let scene = Scene::of(disk().finalizer_only().creation("2020-01-01T00:00:00Z").deleted()).await;
+    assert_eq!(scene.reconcile([no_dependents(), by_tag(&[])]).await.metric, "Deleting");
+    let again = || [no_dependents(), call("observe ").returns(json!([])), by_tag(&[])];
+    advance(Duration::from_secs(9)).await;
+    assert_eq!(scene.reconcile(again()).await.metric, "Deleting");
+    advance(Duration::from_secs(1)).await;
+    let ends = [call(READ_REQUEST), call(INTENT), call(EVENT)];
+    assert_eq!(scene.reconcile(again().into_iter().chain(ends)).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
 async fn some_of_its_objects_must_be_missing_for_ten_seconds_before_the_next_launch() {
     let two = disk().intent(&json!({"requested": 2})).creation("2020-01-01T00:00:00Z");
     let scene = Scene::of(two.spec("count", json!(2))).await;
@@ -84,7 +96,7 @@ async fn some_of_its_objects_must_be_missing_for_ten_seconds_before_the_next_lau
 #[tokio::test(start_paused = true)]
 async fn search_before_a_pause_does_not_confirm_one_after_it() {
     let scene = without_tokens(unknown().lifecycle("paused", json!(true))).await;
-    let (key, searched) = (ObjectKey::new("ns", "a"), LaunchSearch::Missing(1, Instant::now()));
+    let (key, searched) = (ObjectKey::new("ns", "a"), LaunchSearch::Missing(1, Absence::begin()));
     let memory = Memory { launch_search: searched, ..Memory::default() };
     scene.context.memories.put(key.clone(), "u-1".to_owned(), memory);
     scene.reconcile([call(STATUS), call(EVENT)]).await;

@@ -3,14 +3,18 @@
 use crate::{
     dynamic::{DynKind, Observed},
     model::{
-        ids::{shown_as_deleted, union},
+        ids::{shown_as_deleted, union, without},
         memory::Memory,
     },
 };
 
 impl<K> Memory<K> {
-    /// Records which objects the provider returns as deleted: later responses need not contain them.
-    pub(crate) fn note_deleted(&mut self, kind: &dyn DynKind, observed: &Observed) {
+    /// Records which objects the provider returns as existing, although they were gone, and which as deleted: later responses need
+    /// not contain these.
+    pub(crate) fn note_shown(&mut self, kind: &dyn DynKind, observed: &Observed) {
+        if !self.gone_ids.is_empty() {
+            self.gone_ids = without(&self.gone_ids, &kind.ids(observed));
+        }
         if !kind.info().shows_deleted || self.deleted_ids.is_empty() {
             return;
         }

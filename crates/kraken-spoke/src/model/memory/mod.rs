@@ -2,6 +2,7 @@
 //! saves calls and writes, and compensates for the lag of caches and of the provider's reads, but correctness does not
 //! depend on it.
 
+mod absence;
 mod deep;
 mod deletions;
 mod launch;
@@ -26,19 +27,19 @@ use crate::{
     FailureClass,
     dynamic::Object,
     model::{
+        ids::union,
         intent::{Clock, Intent},
         outcome::Outcome,
         unchanged::Unchanged,
     },
 };
 
+pub(crate) use absence::Absence;
+#[cfg(test)]
+pub(crate) use absence::CONFIRMED_AFTER;
 pub(crate) use deep::Deep;
 pub(crate) use launch::LaunchSearch;
 pub(crate) use records::{Changed, Claimed, Progress, Search, TokenUsed, Unseen};
-
-/// How long an object that was visible must be missing from responses before it is treated as deleted. An object that
-/// the provider returns as deleted is treated so at once.
-pub(crate) const CONFIRMED_AFTER: Duration = Duration::from_secs(10);
 
 /// The in-memory record of one resource.
 #[derive(Debug)]
@@ -87,12 +88,15 @@ pub(crate) struct Memory<K = Object> {
     /// Those of them that the provider returned as deleted, if the kind [shows deleted
     /// objects](crate::External::SHOWS_DELETED).
     pub shown_as_deleted: Vec<String>,
-    /// The ids of replaced objects that do not exist any more: the intent still names them.
-    pub retired_ids: Vec<String>,
-    /// The ids that this process released: the resource does not own them any more.
+    /// The ids of objects that do not exist any more, which the intent or the status may still name.
+    pub gone_ids: Vec<String>,
+    /// The ids that a replacement released: the resource does not own them any more.
     pub released_ids: Vec<String>,
-    /// The recorded ids that are missing from responses although their deletion was not requested, and since when.
-    pub missing: BTreeMap<String, Instant>,
+    /// The ids that a deletion in progress released. The resource owns them until its finalizer is removed: if its spec is edited
+    /// before, they may have to be deleted.
+    pub releasing_ids: Vec<String>,
+    /// The recorded ids that are missing from responses although their deletion was not requested, and for how long.
+    pub missing: BTreeMap<String, Absence>,
     /// What searches showed of the last launch, if its result is not on record.
     pub launch_search: LaunchSearch,
     /// Whether the next observation searches by tag from the start, because the last one had to.
@@ -128,8 +132,9 @@ impl<K> Default for Memory<K> {
             found: None,
             deleted_ids: vec![],
             shown_as_deleted: vec![],
-            retired_ids: vec![],
+            gone_ids: vec![],
             released_ids: vec![],
+            releasing_ids: vec![],
             missing: BTreeMap::new(),
             launch_search: LaunchSearch::default(),
             searching: false,
@@ -152,16 +157,15 @@ impl<K> Default for Memory<K> {
 }
 
 impl<K> Memory<K> {
-    /// Tracks the recorded ids that the last observation did not return, and returns whether one of them has been
-    /// missing for less than [`CONFIRMED_AFTER`]: a single response may come from a replica that lags. `clock` is from before that
-    /// observation: a response is not newer because the reconcile waited for a slot before it continued.
+    /// Tracks the recorded ids that the last observation did not return, and returns whether one of them may still exist.
+    /// `clock` is from before that observation.
     pub(crate) fn is_vanishing(&mut self, ids: &[String], clock: Clock) -> bool {
         self.missing.retain(|id, _| ids.contains(id));
         for id in ids {
-            self.missing.entry(id.clone()).or_insert_with(Instant::now);
+            let absence = self.missing.entry(id.clone());
+            absence.and_modify(|absence| absence.extend(clock)).or_insert_with(Absence::begin);
         }
-        self.missing.values().any(|since| clock.instant.saturating_duration_since(*since) < CONFIRMED_AFTER)
-            && !mutants::active(Mutant::VanishedBelieved)
+        self.missing.values().any(|absence| absence.is_unconfirmed())
     }
 
     /// Records the result of a create call under this epoch, `answer` containing the ids that it created.
@@ -230,6 +234,7 @@ impl<K> Memory<K> {
     pub(crate) fn not_deleting(&mut self) {
         self.deleted = None;
         self.found = None;
+        self.releasing_ids.clear();
     }
 
     /// Records that the deletion of these was requested, and that the provider found them.
@@ -249,15 +254,19 @@ impl<K> Memory<K> {
 
     /// Forgets ids that do not exist any more according to an observation by id and by tag.
     pub(crate) fn forget_ids(&mut self, gone: &[String]) {
-        let outgoing = self.intent.as_ref().map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
-        self.retired_ids.retain(|id| outgoing.contains(id));
-        self.retired_ids.extend(gone.iter().filter(|id| outgoing.contains(id)).cloned());
+        self.gone_ids = union(std::mem::take(&mut self.gone_ids), gone);
         if let Some((_, created)) = &mut self.created {
             created.retain(|id| !gone.contains(id));
         }
         self.found_by_tag.retain(|id| !gone.contains(id));
         self.deleted_ids.retain(|id| !gone.contains(id));
         self.shown_as_deleted.retain(|id| !gone.contains(id));
+    }
+
+    /// Records that the status does not name the forgotten ids any more.
+    pub(crate) fn forgotten(&mut self) {
+        let outgoing = self.intent.as_ref().map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
+        self.gone_ids.retain(|id| outgoing.contains(id));
     }
 
     /// The reference for the age of a launch.

@@ -70,8 +70,32 @@ async fn response_that_waited_for_a_slot_does_not_show_that_an_id_is_still_missi
     assert!(memory.is_vanishing(&ids, clock(Instant::now())));
     tokio::time::advance(Duration::from_millis(200)).await;
     let began = Instant::now();
-    tokio::time::advance(CONFIRMED_AFTER * 2).await;
+    tokio::time::advance(CONFIRMED_AFTER).await;
     assert!(memory.is_vanishing(&ids, clock(began)));
+    assert!(!memory.is_vanishing(&ids, clock(Instant::now())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observation_before_an_outage_and_one_after_it_do_not_show_that_an_id_was_missing_in_between() {
+    let (mut memory, ids) = (Memory::<ConfigMap>::default(), ["i-1".to_owned()]);
+    assert!(memory.is_vanishing(&ids, clock(Instant::now())));
+    tokio::time::advance(Duration::from_secs(4)).await;
+    assert!(memory.is_vanishing(&ids, clock(Instant::now())));
+    tokio::time::advance(Duration::from_secs(46)).await;
+    assert!(memory.is_vanishing(&ids, clock(Instant::now())));
+    tokio::time::advance(Duration::from_secs(9)).await;
+    assert!(memory.is_vanishing(&ids, clock(Instant::now())));
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert!(!memory.is_vanishing(&ids, clock(Instant::now())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_queue_does_not_prevent_the_confirmation_that_an_id_is_missing() {
+    let (mut memory, ids) = (Memory::<ConfigMap>::default(), ["i-1".to_owned()]);
+    for _ in 0..3 {
+        assert!(memory.is_vanishing(&ids, clock(Instant::now())));
+        tokio::time::advance(Duration::from_mins(1)).await;
+    }
     assert!(!memory.is_vanishing(&ids, clock(Instant::now())));
 }
 
@@ -151,4 +175,14 @@ fn a_copy_that_meets_a_conflict_is_dropped() {
     assert_eq!(version(&*memory.newest(watched.clone())), Some(100));
     assert_eq!(memory.conflicted(), 1);
     assert_eq!(version(&*memory.newest(watched)), Some(20));
+}
+
+#[test]
+fn gone_id_is_not_on_record_again_until_it_is_shown_or_the_status_does_not_name_it() {
+    let outgoing = Intent { outgoing: vec!["i-1".to_owned()], ..Intent::default() };
+    let mut memory = Memory::<ConfigMap> { intent: Some(outgoing), ..Memory::default() };
+    memory.forget_ids(&["i-1".to_owned(), "i-2".to_owned()]);
+    assert_eq!(memory.gone_ids, ["i-1", "i-2"]);
+    memory.forgotten();
+    assert_eq!(memory.gone_ids, ["i-1"], "the intent names it");
 }

@@ -135,10 +135,18 @@ fn await_unrecorded(reconcile: &Reconcile<'_>, observation: &Observation<'_>) ->
         return Ok(());
     }
     let (object, former_until) = (&*reconcile.object, reconcile.context.former_until());
-    let Some(left) = unrecorded::next_search(object, former_until, observation.clock) else { return Ok(()) };
-    let message = "a former controller process may have made a launch that is not recorded; searching for its \
-                   objects until the visibility window ends";
-    Err(Outcome::Unseen(Reason::Creating, message.to_owned(), left))
+    let message =
+        "a former controller process may have made a launch that is not recorded; searching for its objects";
+    match unrecorded::next_search(object, former_until, observation.clock) {
+        Some(left) => {
+            let message = format!("{message} until the visibility window ends");
+            Err(Outcome::Unseen(Reason::Creating, message, left))
+        }
+        None if observation.is_launch_hidden => {
+            Err(Outcome::InProgress(Reason::Creating, message.to_owned()))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Whether a new launch is due, or the last one must be repeated or waited for.
