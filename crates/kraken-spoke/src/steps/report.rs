@@ -36,7 +36,7 @@ pub(crate) async fn report(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> 
         reconcile.facts.launched = Launched::of(reconcile.memory);
     }
     let status = status_of(outcome, &reconcile.facts, before, generation, now);
-    let is_written = before != Some(&status);
+    let is_written = before != Some(&status) || reconcile.memory.is_outdated(&object);
     if is_written {
         match write(reconcile, &status, outcome).await {
             // The object was deleted during the reconcile: there is no status to write.
@@ -85,8 +85,11 @@ async fn write(
     let Reconcile { context, object, memory, facts, .. } = reconcile;
     let (namespace, name) = place(&**object);
     let (api, version) = (context.api(&namespace), Version::of(&**object));
+    memory.reporting(object);
     let written = replace_status(&api, context.manager.name, &name, &version, json!(status)).await?;
-    memory.latest = Some(context.written("write the status", &written)?);
+    let written = context.written("write the status", &written)?;
+    memory.reported(&written);
+    memory.latest = Some(written);
     let for_hub = matches!(outcome, Outcome::WaitingForHub);
     memory.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome.grace(), for_hub));
     if let Some(ids) = &facts.ids {

@@ -49,6 +49,9 @@ pub(crate) struct Memory<K = Object> {
     pub latest: Option<Arc<K>>,
     /// The version of the object that the watch returned last.
     pub watched: Option<u128>,
+    /// The version of the object that the last status write was based on. The write may have taken effect without a response, so
+    /// that a copy of this version does not show the stored status.
+    pub reported_on: Option<u128>,
     /// The intent that this process read or wrote last: a client may remove the annotation.
     pub intent: Option<Intent>,
     /// The epoch that this process saw confirmed, and the ids that it created, or found before.
@@ -122,6 +125,7 @@ impl<K> Default for Memory<K> {
         Self {
             latest: None,
             watched: None,
+            reported_on: None,
             intent: None,
             created: None,
             found_by_tag: vec![],
@@ -310,6 +314,23 @@ impl<K: Resource> Memory<K> {
         {
             self.latest = None;
         }
+    }
+
+    /// Records that a status write is based on this copy.
+    pub(crate) fn reporting(&mut self, copy: &K) {
+        self.reported_on = version(copy);
+    }
+
+    /// Records the response to it. A write that changes nothing leaves the version as it was.
+    pub(crate) fn reported(&mut self, written: &K) {
+        if version(written) <= self.reported_on {
+            self.reported_on = None;
+        }
+    }
+
+    /// Whether a status write since this copy may have taken effect.
+    pub(crate) fn is_outdated(&self, copy: &K) -> bool {
+        self.reported_on.is_some_and(|on| version(copy) <= Some(on))
     }
 
     /// The latest known copy of an object: from the watch, or from the response to a later write of this controller.

@@ -186,3 +186,17 @@ fn gone_id_is_not_on_record_again_until_it_is_shown_or_the_status_does_not_name_
     memory.forgotten();
     assert_eq!(memory.gone_ids, ["i-1"], "the intent names it");
 }
+
+#[test]
+fn copy_from_before_a_status_write_is_outdated_unless_the_write_changed_nothing() {
+    let mut memory = Memory::<ConfigMap>::default();
+    assert!(!memory.is_outdated(&object("u", "10")));
+    memory.reporting(&object("u", "10"));
+    assert!(memory.is_outdated(&object("u", "10")), "there is no response");
+    assert!(!memory.is_outdated(&object("u", "11")), "the watch returned it");
+    memory.reported(&object("u", "11"));
+    assert!(memory.is_outdated(&object("u", "10")), "the copy of the response may be dropped");
+    memory.reporting(&object("u", "11"));
+    memory.reported(&object("u", "11"));
+    assert!(!memory.is_outdated(&object("u", "11")), "the stored status was equal already");
+}
