@@ -1,6 +1,9 @@
 //! Changes remote objects in place, one call per reconcile. Client required.
 
+use std::time::Duration;
+
 use kraken_api::{FieldDiff, reasons::Reason};
+use kube::{Resource, core::object::HasStatus};
 use tokio::time::Instant;
 
 use crate::{
@@ -9,6 +12,7 @@ use crate::{
     context::Reconcile,
     dynamic::{Change, DynKind},
     model::{
+        in_place,
         memory::{Changed, Memory, Unseen},
         observation::Observation,
         outcome::{Outcome, refused},
@@ -80,6 +84,23 @@ pub(super) fn unseen(
     Some(Outcome::Unseen(Reason::Updating, message, unseen.left(clock)?))
 }
 
+/// The outcome if fields may not differ only because a former process changed them for an edit that was reverted since, and whose
+/// change is not visible yet.
+pub(super) fn unseen_of_former(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> Option<Outcome> {
+    let Reconcile { context, object, memory, .. } = reconcile;
+    let (clock, former_until) = (observation.clock, context.former_until());
+    let may_be = !memory.edit_under_way
+        && clock.is_within_window(former_until)
+        && in_place::may_have_been_between(object.status(), object.meta().generation);
+    if !may_be {
+        return None;
+    }
+    let age = Duration::try_from(clock.now.duration_since(former_until)).unwrap_or_default();
+    let message = "a former controller process may have changed it for an edit that was reverted; waiting for such a \
+                   change to become visible";
+    Some(Outcome::Unseen(Reason::Updating, message.to_owned(), clock.next_read(age)))
+}
+
 fn description(kind: &dyn DynKind, Due { field, change, .. }: &Due) -> String {
     kind.describe_change(change).unwrap_or_else(|| match field.path.as_str() {
         "" => format!("changed {} to {}", field.have, field.want),
@@ -124,8 +145,6 @@ fn changed<K>(memory: &mut Memory<K>, what: String) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use kraken_runtime::queue::Requeue;
 
     use super::*;
