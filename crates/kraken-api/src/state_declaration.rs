@@ -55,12 +55,26 @@ pub struct Withheld {
     /// `instances.ImageId`.
     #[schemars(length(max = 1024))]
     pub path: String,
-    /// The field of the spec that comes from a Secret. Example: `imageID`.
+    /// The field of the spec that comes from a Secret, or several. Example: `imageID`.
     #[schemars(length(min = 1, max = 1024))]
     pub field: String,
 }
 
+/// Between the fields of one [`Withheld`].
+const AND: &str = ", spec.";
+
 impl Withheld {
+    /// A part that is withheld because of these fields of the spec.
+    pub fn because_of<'a>(path: &str, fields: impl IntoIterator<Item = &'a str>) -> Self {
+        let field = fields.into_iter().collect::<Vec<_>>().join(AND);
+        Self { path: path.to_owned(), field }
+    }
+
+    /// The fields of the spec that come from a Secret.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        self.field.split(AND)
+    }
+
     /// Whether it is the reason why a reference has no value: `path` is the path of the reference, empty for the main
     /// id.
     ///

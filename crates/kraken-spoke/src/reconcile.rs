@@ -10,7 +10,8 @@ use crate::{
         secrecy::scrubbed,
     },
     steps::{
-        act, adopt, connect, decide, declare, gather, observe, remove, resolve, restore, resume, search, skip,
+        act, adopt, connect, decide, declare, gather, observe, recall, remove, resolve, restore, resume,
+        search, skip,
     },
 };
 
@@ -18,6 +19,7 @@ use crate::{
 async fn steps(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     if !reconcile.is_deleted() {
         reconcile.memory.not_deleting();
+        recall::recall_from_request(reconcile);
     }
     // 1. Restore the finalizer and the intent if they were removed. Client required.
     Box::pin(restore::restore(reconcile)).await?;
@@ -31,6 +33,7 @@ async fn steps(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     let dependencies = Box::pin(skip::skip(reconcile)).await?;
     // 5. Gather the values of the references. Client required.
     let values = Box::pin(gather::gather(reconcile, &dependencies)).await?;
+    Box::pin(recall::recall(reconcile)).await?;
     // 6. Resolve options and values to the desired state. No client required.
     let target = resolve::resolve(reconcile, &dependencies, &values)?;
     // 7. Observe the remote objects. Client required.

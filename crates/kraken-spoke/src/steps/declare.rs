@@ -59,7 +59,7 @@ pub(crate) async fn declare(
 }
 
 /// Whether a state of this resource exists.
-fn is_declared(reconcile: &Reconcile<'_>) -> bool {
+pub(crate) fn is_declared(reconcile: &Reconcile<'_>) -> bool {
     let Reconcile { context, object, identity, .. } = reconcile;
     let (namespace, name) = place(&**object);
     let key = ObjectKey::new(&namespace, &context.owned_name(&name));

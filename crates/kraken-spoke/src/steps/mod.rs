@@ -15,6 +15,9 @@ pub(crate) mod skip;
 // 5. Client required.
 pub(crate) mod gather;
 
+// Before 1, and before 6. Client required.
+pub(crate) mod recall;
+
 // 6. No client required.
 pub(crate) mod resolve;
 

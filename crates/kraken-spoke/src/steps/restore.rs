@@ -79,7 +79,10 @@ pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
     }
     let now = kraken_runtime::clock::now();
     let adopts = reconcile.lifecycle().adopt.is_some();
-    let Some(intent) = due(&*reconcile.object, reconcile.memory, adopts, now) else { return Ok(()) };
+    let Some(mut intent) = due(&*reconcile.object, reconcile.memory, adopts, now) else { return Ok(()) };
+    for field in &reconcile.memory.secret_fields {
+        intent.secret_fields.entry(field.clone()).or_default();
+    }
     restore_record(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
     if let Some(restored) = &reconcile.memory.latest {
         reconcile.object = restored.clone();

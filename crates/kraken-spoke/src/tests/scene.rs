@@ -32,6 +32,7 @@ use crate::{
 pub(super) struct Setup {
     pub disk: Disk,
     pub requests: Vec<Value>,
+    pub states: Vec<Value>,
     /// The requests without a label.
     pub unlabelled: Vec<Value>,
     pub location: Option<Location>,
@@ -53,6 +54,7 @@ impl Setup {
         Self {
             disk,
             requests: vec![],
+            states: vec![],
             unlabelled: vec![],
             location: None,
             account: None,
@@ -70,6 +72,7 @@ impl Setup {
         let lists = vec![
             ("disks", vec![self.disk.clone().json()]),
             ("dependencyrequests", self.requests),
+            ("statedeclarations", self.states),
             (server::UNLABELLED, self.unlabelled),
         ];
         let (script, stored) = (Script::default(), Stored::new(self.disk.json()));

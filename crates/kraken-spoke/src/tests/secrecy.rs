@@ -1,12 +1,13 @@
 //! The record of the fields that come from a Secret: it is stored before a remote object has their values, so that a controller
 //! that restarts does not show them after an edit to a literal.
 
+use kraken_api::OWNER_KIND_LABEL;
 use serde_json::{Value, json};
 
 use super::{
     fixtures::{Disk, disk, remote, request, stored, with},
     scene::{Scene, Setup},
-    script::{AT_ONCE, Call, EVENT, INTENT, STATE, STATUS, call, observe},
+    script::{AT_ONCE, Call, EVENT, INTENT, REQUEST, STATE, STATUS, call, observe},
 };
 use crate::model::in_place;
 
@@ -152,4 +153,43 @@ async fn no_digest_is_recorded_of_a_secret_that_is_applied_at_creation_only() {
     assert_eq!(report.condition("Ready"), ("True", "Available"));
     let masked = in_place::at_creation("u-1", &[("note", "***".to_owned())]);
     assert_eq!(report.disk["status"]["atCreation"]["fields"], json!(masked));
+}
+
+#[tokio::test(start_paused = true)]
+async fn field_that_the_state_withholds_stays_secret_if_clients_removed_every_other_record_of_it() {
+    let state = json!({
+        "apiVersion": "core.kraken-iac.eoinfennessy.com/v1alpha1",
+        "kind": "StateDeclaration",
+        "metadata": {"name": "disk.testing.a", "namespace": "ns", "uid": "s-1", "resourceVersion": "5", "generation": 0,
+            "labels": {OWNER_KIND_LABEL: "disk.testing"},
+            "ownerReferences": [{"apiVersion": "v1", "kind": "Disk", "name": "a", "uid": "u-1", "controller": true}]},
+        "spec": {"data": {}, "withheld": [{"path": "*", "field": "image"}]},
+    });
+    // While no controller ran, its field was edited from a Secret to a literal, and its intent and status were removed.
+    let edited = disk().creation("2020-01-01T00:00:00Z").spec("image", json!({"value": "b"})).edited();
+    let scene = Setup { states: vec![state.clone()], ..Setup::of(edited) }.start().await;
+    let read = || call("GET statedeclarations/disk.testing.a");
+    let report = scene.reconcile([read().rejected(500), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "KubernetesError"));
+    let restored =
+        [read().returns(state), by_tag(&[secret_image()]), call(INTENT), call(EVENT), call(STATUS)];
+    scene.reconcile(restored).await;
+    let found = observe(&[secret_image()]);
+    let report = scene.reconcile([found, call(STATE), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "ImmutableField"));
+    assert_eq!(report.body(STATE)["spec"]["data"], json!({}));
+    assert!(!report.disk.to_string().contains(VALUE), "{}", report.disk);
+}
+
+#[tokio::test(start_paused = true)]
+async fn former_request_shows_that_a_field_was_secret_if_clients_removed_every_other_record_of_it() {
+    // The controller stopped after the launch; the field was edited to a literal, and the intent was removed.
+    let Setup { requests, .. } = with_secret(disk(), "password");
+    let launched = disk().finalizer_only().creation("2020-01-01T00:00:00Z");
+    let edited = launched.clone().spec("password", json!({"value": "b"}));
+    let scene = Setup { requests: requests.clone(), ..Setup::of(edited) }.start().await;
+    let dropped = [call(REQUEST), call("DELETE dependencyrequests/disk.testing.a")];
+    let found = [by_tag(&[remote("disk-1")]), call(STATE), call(STATUS), call(EVENT)];
+    let report = scene.reconcile([call(INTENT), call(EVENT)].into_iter().chain(dropped).chain(found)).await;
+    assert_eq!(report.intent()["secretFields"], json!({"password": 0}));
 }

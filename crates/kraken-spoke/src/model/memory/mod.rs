@@ -116,6 +116,8 @@ pub(crate) struct Memory<K = Object> {
     pub in_progress: Option<Progress>,
     /// The fields of the spec that come from a Secret or did, see [`crate::model::secrecy::SecretFields`].
     pub secret_fields: BTreeSet<String>,
+    /// Whether this process knows the fields that the published state withholds.
+    pub recalled: bool,
     /// Every secret text that was resolved for the resource, the newest last: the provider may still quote an old one.
     pub secrets: Vec<SecretString>,
 }
@@ -155,6 +157,7 @@ impl<K> Default for Memory<K> {
             unchanged: None,
             in_progress: None,
             secret_fields: BTreeSet::new(),
+            recalled: false,
             secrets: vec![],
         }
     }

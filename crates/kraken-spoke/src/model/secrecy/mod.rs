@@ -120,18 +120,12 @@ impl Secrecy {
 
     /// The paths that are withheld from dependents, with the field of the spec that is the reason.
     pub(crate) fn withheld(&self, without_id: bool) -> Vec<Withheld> {
-        let all = |path: &str| Withheld {
-            path: path.to_owned(),
-            field: self.fields.iter().map(String::as_str).collect::<Vec<_>>().join(", spec."),
-        };
+        let all = |path: &str| Withheld::because_of(path, self.fields.iter().map(String::as_str));
         let mut withheld: Vec<Withheld> = match &self.state_paths {
             None => vec![all("*")],
             Some(state_paths) => state_paths
                 .iter()
-                .map(|state_path| Withheld {
-                    path: state_path.path.to_owned(),
-                    field: state_path.field.clone(),
-                })
+                .map(|state_path| Withheld::because_of(state_path.path, [state_path.field.as_str()]))
                 .collect(),
         };
         if without_id {

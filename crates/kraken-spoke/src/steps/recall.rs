@@ -1,0 +1,63 @@
+//! Before steps 1 and 6: learns which fields once came from a Secret, if neither the status nor the intent tells.
+//!
+//! A client may remove both while no process runs, and edit such a field to a literal. The remote object still has the Secret's
+//! value. The DependencyRequest of the former spec shows that there was a reference, and the published state names the field.
+
+use kraken_api::StateDeclaration;
+use kraken_runtime::{
+    patch::{ApiError, within},
+    watch::ObjectKey,
+};
+use kube::{Api, Resource, core::object::HasStatus};
+
+use crate::{
+    context::{Reconcile, place},
+    model::{intent::Intent, outcome::Outcome, secrecy, state::is_of},
+    steps::{declare, resolve},
+};
+
+/// Records every field that can come from a Secret if the request still names Secrets that the spec does not refer to, and nothing
+/// else is on record. No client required.
+pub(crate) fn recall_from_request(reconcile: &mut Reconcile<'_>) {
+    let Reconcile { context, object, identity, memory, .. } = reconcile;
+    if memory.recalled || is_known(&**object) {
+        return;
+    }
+    let (namespace, name) = place(&**object);
+    let request = context.requests.get(&ObjectKey::new(&namespace, &context.owned_name(&name)));
+    let Some(request) = request.filter(|request| is_of(request.meta(), &identity.uid)) else { return };
+    let now = kraken_api::DependencyRequestSpec::from(&resolve::dependencies(&*context.kind, object.spec()));
+    let is_former = request.spec.secret_dependencies.iter().any(|key| !now.secret_dependencies.contains(key));
+    if is_former && secrecy::recorded(object.status(), Intent::of(&**object).as_ref()).is_empty() {
+        let fields = context.info().secret_field_paths.iter().map(|(field, _)| (*field).to_owned());
+        memory.secret_fields.extend(fields);
+    }
+}
+
+/// Reads the state of a resource once for each process, and records the fields that it withholds. Client required.
+pub(crate) async fn recall(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
+    if reconcile.memory.recalled {
+        return Ok(());
+    }
+    if !is_known(&*reconcile.object) && declare::is_declared(reconcile) {
+        let fields = withheld(reconcile).await.map_err(Outcome::Kubernetes)?;
+        reconcile.memory.secret_fields.extend(fields);
+    }
+    reconcile.memory.recalled = true;
+    Ok(())
+}
+
+/// Whether the status has the secret fields: those of the last spec that was in place, and those that were recorded since.
+fn is_known(object: &impl HasStatus<Status = kraken_api::ResourceStatus>) -> bool {
+    object.status().is_some_and(|status| status.in_place.is_some())
+}
+
+/// The fields of the spec that the stored state withholds.
+async fn withheld(reconcile: &Reconcile<'_>) -> Result<Vec<String>, ApiError> {
+    let Reconcile { context, object, identity, .. } = reconcile;
+    let (namespace, name) = place(&**object);
+    let api: Api<StateDeclaration> = Api::namespaced(context.manager.client.clone(), &namespace);
+    let found = within("read the state", api.get_opt(&context.owned_name(&name))).await?;
+    let Some(state) = found.filter(|state| is_of(&state.metadata, &identity.uid)) else { return Ok(vec![]) };
+    Ok(state.spec.withheld.iter().flat_map(|withheld| withheld.fields()).map(ToOwned::to_owned).collect())
+}
