@@ -32,8 +32,9 @@ impl Unreported {
 
     /// The writes whose repetition is due. The backoff doubles, so the next attempt is due after as long again as they failed.
     pub(super) fn pending(&self, now: Duration) -> Vec<String> {
-        let is_due =
-            |(first, last): &(Duration, Duration)| now < *last + last.saturating_sub(*first).min(BACKOFF_MAX) + RETRY;
+        let is_due = |(first, last): &(Duration, Duration)| {
+            now < *last + last.saturating_sub(*first).min(BACKOFF_MAX) + RETRY
+        };
         let due = self.0.iter().filter(|(_, failed)| is_due(failed));
         due.map(|((_, what, namespace, name), _)| format!("{what} {namespace}/{name} is to be repeated"))
             .collect()
