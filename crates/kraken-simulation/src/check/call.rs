@@ -88,6 +88,11 @@ impl ParsedCall {
         self.tags.get(EPOCH)?.parse().ok()
     }
 
+    /// Whether it is part of the deletion of an object, which some are detached for.
+    pub(super) fn is_of_a_deletion(&self) -> bool {
+        self.verb == Verb::Delete || matches!(self.action.as_str(), "DetachInternetGateway" | "DetachVolume")
+    }
+
     /// Whether only Kraken's tags are set or removed: to claim, or to release.
     pub(super) fn is_about_ownership(&self) -> bool {
         match self.verb {

@@ -10,7 +10,8 @@ use kraken_spoke::api::interval;
 use serde_json::Value;
 
 use super::call::ParsedCall;
-use super::history::Record;
+use super::history::{Record, uid_of};
+use super::left::text;
 use super::policy::{is_held_by_others, is_resource, ready};
 use super::remote::remote_kind;
 use super::{Checks, Class};
@@ -96,7 +97,7 @@ impl Checks {
             if !is_current(object, ready) {
                 return Some(format!("{} has no condition for its generation: {ready}", title()));
             }
-            is_open(object, ready)
+            (is_open(object, ready) && !self.is_without_capacity(object, ready))
                 .then(|| format!("{} is not settled: {}: {}", title(), ready["reason"], ready["message"]))
         };
         objects.iter().filter_map(|object| unsettled(object)).collect()
@@ -177,6 +178,15 @@ impl Checks {
         for orphan in orphans {
             self.violated(now, Class::Orphan, format!("{orphan}, which is deleted"));
         }
+    }
+
+    /// Whether the spec requests more objects than fit in a subnet: no capacity is withheld after faults have ended.
+    fn is_without_capacity(&self, object: &Value, ready: &Value) -> bool {
+        let call = format!("RunInstances of {}", uid_of(object));
+        let is_refused = |(at, what): &(Duration, String)| Some(*at) > self.calm && *what == call;
+        text(&ready["message"]).ends_with("(InsufficientFreeAddressesInSubnet)")
+            && self.calm.is_some()
+            && self.rest.rejected.iter().any(is_refused)
     }
 
     /// After this time in steady state: nothing was written, and rejected calls are not repeated without backoff.

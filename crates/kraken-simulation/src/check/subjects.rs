@@ -44,7 +44,7 @@ impl Checks {
             return self.violated(now, Class::NotOurs, format!("{what} takes it from {uid}"));
         }
         let Some(record) = self.history.records.get(&uid) else {
-            let is_removal = parsed.verb == Verb::Delete && self.removes_orphans;
+            let is_removal = parsed.is_of_a_deletion() && self.removes_orphans;
             if !is_removal && !is_recent {
                 self.violated(
                     now,
@@ -54,7 +54,7 @@ impl Checks {
             }
             return;
         };
-        if record.gone.is_some() && self.removes_orphans && parsed.verb == Verb::Delete {
+        if record.gone.is_some() && self.removes_orphans && parsed.is_of_a_deletion() {
             return; // the policy of a deleted object does not apply
         }
         if record.gone.is_some_and(|gone| self.is_long_ago(gone, now)) {
@@ -127,8 +127,9 @@ impl Checks {
             let is_unknown = version.policy().adopts && recorded.is_empty();
             version.policy().retain || is_unknown || recorded.iter().any(|adopted| adopted == plain(id))
         };
-        // A disruption in progress is completed in any case.
-        let is_disrupted = remote.tags.contains_key(DISRUPTION);
+        // A disruption in progress is completed in any case. Its mark is removed at last, again if the reads lag.
+        let removes_mark = !parsed.untags.is_empty() && parsed.untags.iter().all(|key| key == DISRUPTION);
+        let is_disrupted = removes_mark || remote.tags.contains_key(DISRUPTION);
         let is_own = parsed.is_about_ownership();
         let found = if all(|policy| policy.paused) {
             Some((Class::Paused, "which is paused"))

@@ -16,7 +16,8 @@ type Wait<'a> = (&'a str, &'a str);
 
 /// The UIDs of resources that wait for each other: the condition of each names the next. Each waits for a dependent, except at
 /// least one: the provider rejects its deletion because of an object of the next, whose spec does not refer to it. Users
-/// connected these objects. With the reference the resources would form a cycle, whose members do not block each other.
+/// connected these objects, in the cloud or by a value of a ConfigMap or a Secret. With the reference the resources would form a
+/// cycle, whose members do not block each other.
 pub(super) fn connected_by_users(
     oracle: &Oracle<'_>,
     resources: &[&Arc<Value>],
@@ -65,7 +66,7 @@ fn is_connected(oracle: &Oracle<'_>, cloud: &RemoteObjects, used: &Value, user: 
     let Some((_, users)) = text(&ready(used)["message"]).split_once("used by ") else { return false };
     ready(user)["reason"] == "DeletionBlocked"
         && ids(cloud, user).iter().any(|id| users.contains(id.as_str()))
-        && !oracle.refers_to(user, used, &ids(cloud, used))
+        && !oracle.refers_to(user, used)
 }
 
 /// How conditions name the remote objects of a resource.

@@ -167,19 +167,15 @@ impl<'a> Oracle<'a> {
         found
     }
 
-    /// Whether a spec refers to a resource of its namespace: by its kind and name, also in a template, or by a key of a
-    /// ConfigMap or a Secret whose value contains one of these ids of its remote objects.
-    pub fn refers_to(&self, object: &Value, resource: &Value, ids: &[String]) -> bool {
+    /// Whether a spec refers to a resource of its namespace by its kind and name, also in a template.
+    pub fn refers_to(&self, object: &Value, resource: &Value) -> bool {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (kind, name) = (kinds::key(&text(&resource["kind"])), text(&resource["metadata"]["name"]));
         let mut open = self.sources(object);
         while let Some(source) = open.pop() {
             let is_found = match &source {
                 Source::State(of, called, _) => kinds::key(of) == kind && *called == name,
-                Source::Key(..) => self.value(object, &source).is_some_and(|value| {
-                    let value = values::text(&value);
-                    ids.iter().any(|id| value.contains(id.as_str()))
-                }),
+                Source::Key(..) => false,
                 Source::Template(template) => {
                     open.extend(Source::all_of_template(template));
                     false

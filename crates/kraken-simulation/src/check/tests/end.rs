@@ -251,3 +251,21 @@ fn an_object_of_a_user_without_tags_explains_what_it_blocks() {
         assert_eq!(scene.classes().is_empty(), !is_implicit);
     }
 }
+
+#[test]
+fn a_full_subnet_is_a_cause_if_the_launch_was_rejected_since_faults_ended() {
+    for is_rejected in [true, false] {
+        let mut object = vpc(json!({}));
+        let message =
+            "failed to launch instances: there are not enough addresses (InsufficientFreeAddressesInSubnet)";
+        status(&mut object, "False", "CloudUnavailable", message);
+        let mut scene = Scene::of(object);
+        scene.created_object("vpc-1");
+        if is_rejected {
+            let rejection = Answer { status: 400, body: "".into() };
+            scene.checks.after_cloud(scene.now, &vpc_caller(), &call("RunInstances", TAGS), &rejection);
+        }
+        scene.checks.converged(scene.now);
+        scene.has_violation_unless(is_rejected, Class::NotConverged);
+    }
+}

@@ -265,3 +265,17 @@ fn a_new_process_does_not_know_older_versions() {
     scene.checks.after_cloud(scene.now, &by, &call("DeleteVpc", "VpcId=vpc-1"), &ok());
     scene.has_violation(Class::Protected);
 }
+
+#[test]
+fn an_orphan_is_detached_before_its_deletion_whatever_its_former_owner_required() {
+    for removes_orphans in [true, false] {
+        let mut scene = Scene::of(vpc(json!({"approval": "Manual"})));
+        scene.created_object("igw-1");
+        scene.checks.violations.clear(); // it was made before
+        scene.checks.removes_orphans = removes_orphans;
+        scene.remove("u-1");
+        scene.after_out_of_band();
+        scene.cloud_call("DetachInternetGateway", "InternetGatewayId=igw-1&VpcId=vpc-9");
+        scene.has_violation_unless(removes_orphans, Class::Unapproved);
+    }
+}

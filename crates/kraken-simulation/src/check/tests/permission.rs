@@ -135,3 +135,16 @@ fn a_manual_plan_is_carried_out_only_after_its_approval() {
         assert!(scene.classes().contains(&Class::Unapproved));
     }
 }
+
+#[test]
+fn the_mark_of_a_disruption_is_removed_again_if_the_reads_lag() {
+    let mut placed = vpc(json!({"drift": "Report"}));
+    placed["status"]["inPlace"] = json!({"generation": 1, "spec": "x", "inputs": ""});
+    for (key, is_fine) in [("kraken-iac.eoinfennessy.com%2Fdisruption", true), ("Team", false)] {
+        let mut scene = Scene::of(placed.clone());
+        scene.created_object("vpc-1");
+        scene.checks.violations.clear(); // it was made before
+        scene.cloud_call("DeleteTags", &format!("ResourceId.1=vpc-1&Tag.1.Key={key}"));
+        scene.has_violation_unless(is_fine, Class::Reported);
+    }
+}
