@@ -3,7 +3,7 @@
 //! A client may remove both while no process runs, and edit such a field to a literal. The remote object still has the Secret's
 //! value. The DependencyRequest of the former spec shows that there was a reference, and the published state names the field.
 
-use kraken_api::StateDeclaration;
+use kraken_api::{DependencyRequestSpec, ResourceStatus, StateDeclaration};
 use kraken_runtime::{
     patch::{ApiError, within},
     watch::ObjectKey,
@@ -26,7 +26,7 @@ pub(crate) fn recall_from_request(reconcile: &mut Reconcile<'_>) {
     let (namespace, name) = place(&**object);
     let request = context.requests.get(&ObjectKey::new(&namespace, &context.owned_name(&name)));
     let Some(request) = request.filter(|request| is_of(request.meta(), &identity.uid)) else { return };
-    let now = kraken_api::DependencyRequestSpec::from(&resolve::dependencies(&*context.kind, object.spec()));
+    let now = DependencyRequestSpec::from(&resolve::dependencies(&*context.kind, object.spec()));
     let is_former = request.spec.secret_dependencies.iter().any(|key| !now.secret_dependencies.contains(key));
     if is_former && secrecy::recorded(object.status(), Intent::of(&**object).as_ref()).is_empty() {
         let fields = context.info().secret_field_paths.iter().map(|(field, _)| (*field).to_owned());
@@ -48,7 +48,7 @@ pub(crate) async fn recall(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome>
 }
 
 /// Whether the status has the secret fields: those of the last spec that was in place, and those that were recorded since.
-fn is_known(object: &impl HasStatus<Status = kraken_api::ResourceStatus>) -> bool {
+fn is_known(object: &impl HasStatus<Status = ResourceStatus>) -> bool {
     object.status().is_some_and(|status| status.in_place.is_some())
 }
 

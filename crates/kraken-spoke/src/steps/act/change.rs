@@ -88,17 +88,13 @@ pub(super) fn unseen(
 /// change is not visible yet.
 pub(super) fn unseen_of_former(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> Option<Outcome> {
     let Reconcile { context, object, memory, .. } = reconcile;
-    let (clock, former_until) = (observation.clock, context.former_until());
-    let may_be = !memory.edit_under_way
-        && clock.is_within_window(former_until)
-        && in_place::may_have_been_between(object.status(), object.meta().generation);
-    if !may_be {
+    let next_read = observation.clock.next_read_of(context.former_until())?;
+    if memory.edit_under_way || !in_place::may_have_been_between(object.status(), object.meta().generation) {
         return None;
     }
-    let age = Duration::try_from(clock.now.duration_since(former_until)).unwrap_or_default();
     let message = "a former controller process may have changed it for an edit that was reverted; waiting for such a \
                    change to become visible";
-    Some(Outcome::Unseen(Reason::Updating, message.to_owned(), clock.next_read(age)))
+    Some(Outcome::Unseen(Reason::Updating, message.to_owned(), next_read))
 }
 
 fn description(kind: &dyn DynKind, Due { field, change, .. }: &Due) -> String {
