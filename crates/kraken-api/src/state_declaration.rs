@@ -55,7 +55,7 @@ pub struct Withheld {
     /// `instances.ImageId`.
     #[schemars(length(max = 1024))]
     pub path: String,
-    /// The field of the spec that comes from a Secret, or several. Example: `imageID`.
+    /// The field of the spec that comes from a Secret. Example: `imageID`.
     #[schemars(length(min = 1, max = 1024))]
     pub field: String,
 }

@@ -59,5 +59,9 @@ async fn withheld(reconcile: &Reconcile<'_>) -> Result<Vec<String>, ApiError> {
     let api: Api<StateDeclaration> = Api::namespaced(context.manager.client.clone(), &namespace);
     let found = within("read the state", api.get_opt(&context.owned_name(&name))).await?;
     let Some(state) = found.filter(|state| is_of(&state.metadata, &identity.uid)) else { return Ok(vec![]) };
-    Ok(state.spec.withheld.iter().flat_map(|withheld| withheld.fields()).map(ToOwned::to_owned).collect())
+    let mut fields = vec![];
+    for withheld in &state.spec.withheld {
+        fields.extend(withheld.fields().map(ToOwned::to_owned));
+    }
+    Ok(fields)
 }

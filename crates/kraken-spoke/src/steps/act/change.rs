@@ -1,7 +1,5 @@
 //! Changes remote objects in place, one call per reconcile. Client required.
 
-use std::time::Duration;
-
 use kraken_api::{FieldDiff, reasons::Reason};
 use kube::{Resource, core::object::HasStatus};
 use tokio::time::Instant;
@@ -141,6 +139,8 @@ fn changed<K>(memory: &mut Memory<K>, what: String) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use kraken_runtime::queue::Requeue;
 
     use super::*;
