@@ -20,6 +20,7 @@ impl Checks {
         let Some(record) = self.history.records.get(uid) else { return };
         let candidates = self.history.candidates(record, by, now, self.calm);
         let mut live = self.live_of(uid, record, candidates);
+        live.retain(|id| !self.is_shown_as_another(now, id));
         if self.has_unknown_location(uid, record) {
             live.retain(|id| place_of(id) == by.place);
         }
@@ -39,6 +40,12 @@ impl Checks {
             );
             self.violated(now, Class::TooMany, message);
         }
+    }
+
+    /// Whether responses can still contain the owner tags of another resource, which users removed from the object.
+    fn is_shown_as_another(&self, now: Duration, id: &str) -> bool {
+        let is_stripped = self.cloud.0.get(id).is_some_and(|remote| remote.uid().is_none());
+        is_stripped && self.shown_as_others.get(id).is_some_and(|until| now <= *until)
     }
 
     /// The live objects of a resource: by their tags, unless a user copied them, and recorded objects whose tags were

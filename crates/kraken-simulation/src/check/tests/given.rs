@@ -40,3 +40,20 @@ fn an_object_may_be_forgotten_while_it_is_shown_with_the_tags_of_another_resourc
         scene.has_violation_unless(is_fine, Class::LeftBehind);
     }
 }
+
+#[test]
+fn an_object_counts_again_when_responses_do_not_contain_the_tags_of_another_resource_any_more() {
+    for (is_given, seconds, is_fine) in [(true, 1, true), (true, 60, false), (false, 1, false)] {
+        let mut scene = scene_with(json!({}));
+        if is_given {
+            scene.object("vpc-1", &[("uid", "u-2"), ("cluster", "c")]);
+            scene.after_out_of_band();
+            scene.advance(60);
+        }
+        scene.object("vpc-1", &[]);
+        scene.after_out_of_band();
+        scene.advance(seconds);
+        scene.created_object("vpc-2");
+        scene.has_violation_unless(is_fine, Class::TooMany);
+    }
+}
