@@ -64,7 +64,7 @@ async fn reverted_edit_is_in_place_only_when_its_change_is_visible() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn edit_that_was_reverted_while_the_controller_restarted_is_in_place_after_the_visibility_window() {
+async fn edit_that_was_reverted_while_the_controller_restarted_is_in_place_when_its_change_is_visible() {
     let mut reverted = disk().launched().json();
     reverted["metadata"]["generation"] = json!(3);
     let visibility_window = Duration::from_secs(4);

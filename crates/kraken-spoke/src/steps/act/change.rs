@@ -11,7 +11,8 @@ use crate::{
     dynamic::{Change, DynKind},
     model::{
         in_place,
-        memory::{Changed, Memory, Unseen},
+        intent::Clock,
+        memory::{CONFIRMED_AFTER, Changed, Memory, Unseen},
         observation::Observation,
         outcome::{Outcome, refused},
     },
@@ -86,7 +87,9 @@ pub(super) fn unseen(
 /// change is not visible yet.
 pub(super) fn unseen_of_former(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> Option<Outcome> {
     let Reconcile { context, object, memory, .. } = reconcile;
-    let next_read = observation.clock.next_read_of(context.former_until())?;
+    // As for an object that is missing: reads lag no longer, and the whole window would delay every such restart by more.
+    let window = observation.clock.window.min(CONFIRMED_AFTER);
+    let next_read = Clock { window, ..observation.clock }.next_read_of(context.former_until())?;
     if memory.edit_under_way || !in_place::may_have_been_between(object.status(), object.meta().generation) {
         return None;
     }
