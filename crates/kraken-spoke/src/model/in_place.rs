@@ -64,16 +64,6 @@ pub(crate) fn is_edited(before: Option<&InPlace>, current: &InPlace) -> bool {
     !is_same_spec || before.inputs != current.inputs
 }
 
-/// Whether the spec may have been another one since the last record of what was in place: it was edited more than once since. A
-/// former process may have begun to apply what was reverted.
-pub(crate) fn may_have_been_between(status: Option<&ResourceStatus>, generation: Option<i64>) -> bool {
-    let next = status.and_then(|status| match &status.in_place {
-        Some(in_place) => Some(in_place.generation.saturating_add(1)),
-        None => status.observed_generation,
-    });
-    next.is_some_and(|next| Some(next) < generation)
-}
-
 /// The values that are applied only at creation, as they are recorded.
 pub(crate) fn at_creation(uid: &str, fields: &[(&'static str, String)]) -> BTreeMap<String, String> {
     fields.iter().map(|(path, value)| ((*path).to_owned(), digest(uid, value, 8))).collect()
@@ -154,18 +144,6 @@ mod tests {
         assert!(!is_edited(Some(&before), &before));
         assert!(is_edited(Some(&before), &in_place(2, &size(2, &json!({})), "i")));
         assert!(is_edited(Some(&before), &in_place(1, &size(1, &json!({})), "j")));
-    }
-
-    #[test]
-    fn another_spec_may_have_been_between_two_edits() {
-        let status = |in_place: Option<i64>, observed_generation: Option<i64>| {
-            let in_place = in_place.map(|generation| InPlace { generation, ..InPlace::default() });
-            ResourceStatus { in_place, observed_generation, ..ResourceStatus::default() }
-        };
-        let may = |status: ResourceStatus| may_have_been_between(Some(&status), Some(3));
-        assert_eq!([1, 2, 3].map(|generation| may(status(Some(generation), None))), [true, false, false]);
-        assert_eq!([2, 3].map(|generation| may(status(None, Some(generation)))), [true, false]);
-        assert!(!may_have_been_between(None, Some(3)), "nothing was reported yet");
     }
 
     #[test]

@@ -64,23 +64,6 @@ async fn reverted_edit_is_in_place_only_when_its_change_is_visible() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn edit_that_was_reverted_while_the_controller_restarted_is_in_place_when_its_change_is_visible() {
-    let mut reverted = disk().launched().json();
-    reverted["metadata"]["generation"] = json!(3);
-    let visibility_window = Duration::from_secs(4);
-    let scene = Setup { visibility_window, ..Setup::of(stored(reverted)) }.start().await;
-    let has = |size: i64| observe(&[with(remote("disk-1"), "size", json!(size))]);
-    let report = scene.reconcile([has(1), call(STATE)]).await;
-    assert_eq!(
-        (report.metric.as_str(), report.requeue),
-        ("Updating", Requeue::After(Duration::from_secs(1)))
-    );
-    // The change of the former process becomes visible, and is reverted.
-    let report = scene.reconcile([has(2), call(STATE), call("update size 1"), call(EVENT)]).await;
-    assert_eq!(report.metric, "Updating");
-}
-
-#[tokio::test(start_paused = true)]
 async fn value_that_the_provider_rejects_is_reported_without_waiting_for_its_change() {
     // A change takes several calls, such as to stop an instance: the provider accepts the first and rejects a later one.
     let edited = disk().launched().edited().spec("size", json!({"value": 2}));

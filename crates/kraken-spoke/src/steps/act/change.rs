@@ -1,7 +1,6 @@
 //! Changes remote objects in place, one call per reconcile. Client required.
 
 use kraken_api::{FieldDiff, reasons::Reason};
-use kube::{Resource, core::object::HasStatus};
 use tokio::time::Instant;
 
 use crate::{
@@ -10,9 +9,7 @@ use crate::{
     context::Reconcile,
     dynamic::{Change, DynKind},
     model::{
-        in_place,
-        intent::Clock,
-        memory::{CONFIRMED_AFTER, Changed, Memory, Unseen},
+        memory::{Changed, Memory, Unseen},
         observation::Observation,
         outcome::{Outcome, refused},
     },
@@ -81,21 +78,6 @@ pub(super) fn unseen(
     let unseen = memory.unseen.last()?;
     let message = format!("{}, which is reverted; waiting for the change to become visible", unseen.what);
     Some(Outcome::Unseen(Reason::Updating, message, unseen.left(clock)?))
-}
-
-/// The outcome if fields may not differ only because a former process changed them for an edit that was reverted since, and whose
-/// change is not visible yet.
-pub(super) fn unseen_of_former(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> Option<Outcome> {
-    let Reconcile { context, object, memory, .. } = reconcile;
-    // As for an object that is missing: reads lag no longer, and the whole window would delay every such restart by more.
-    let window = observation.clock.window.min(CONFIRMED_AFTER);
-    let next_read = Clock { window, ..observation.clock }.next_read_of(context.former_until())?;
-    if memory.edit_under_way || !in_place::may_have_been_between(object.status(), object.meta().generation) {
-        return None;
-    }
-    let message = "a former controller process may have changed it for an edit that was reverted; waiting for such a \
-                   change to become visible";
-    Some(Outcome::Unseen(Reason::Updating, message.to_owned(), next_read))
 }
 
 fn description(kind: &dyn DynKind, Due { field, change, .. }: &Due) -> String {

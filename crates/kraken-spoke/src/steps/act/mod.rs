@@ -38,11 +38,6 @@ pub(crate) async fn act(
     if let Some(outcome) = fixed.and_then(|fixed| change::unseen(reconcile, observation, fixed)) {
         return Err(outcome);
     }
-    if matches!(decision, Decision::InPlace)
-        && let Some(outcome) = change::unseen_of_former(reconcile, observation)
-    {
-        return Err(outcome);
-    }
     approve(reconcile, observation, &decision)?;
     // A disruption is completed first: no object stays stopped while another one waits for its deletion.
     if !matches!(decision, Decision::Resume(..)) {
