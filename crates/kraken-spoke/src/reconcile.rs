@@ -33,6 +33,7 @@ async fn steps(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     let dependencies = Box::pin(skip::skip(reconcile)).await?;
     // 5. Gather the values of the references. Client required.
     let values = Box::pin(gather::gather(reconcile, &dependencies)).await?;
+    // Before 6. Read which fields the published state withholds. Client required.
     Box::pin(recall::recall(reconcile)).await?;
     // 6. Resolve options and values to the desired state. No client required.
     let target = resolve::resolve(reconcile, &dependencies, &values)?;

@@ -21,7 +21,7 @@ use crate::mutants::{self, Mutant};
 /// The delay after the first failure; it doubles with each further failure.
 const BACKOFF_BASE: Duration = Duration::from_millis(250);
 /// The maximum delay between two attempts for one key.
-const BACKOFF_MAX: Duration = Duration::from_mins(5);
+pub const BACKOFF_MAX: Duration = Duration::from_mins(5);
 
 /// The bounds of a key: small, ordered, cheap to clone.
 pub trait Key: Clone + Eq + Hash + Ord + Debug + Send + Sync + 'static {}

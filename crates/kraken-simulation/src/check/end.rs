@@ -182,11 +182,10 @@ impl Checks {
 
     /// Whether the spec requests more objects than fit in a subnet: no capacity is withheld after faults have ended.
     fn is_without_capacity(&self, object: &Value, ready: &Value) -> bool {
+        let Some(calm) = self.calm else { return false };
         let call = format!("RunInstances of {}", uid_of(object));
-        let is_refused = |(at, what): &(Duration, String)| Some(*at) > self.calm && *what == call;
         text(&ready["message"]).ends_with("(InsufficientFreeAddressesInSubnet)")
-            && self.calm.is_some()
-            && self.rest.rejected.iter().any(is_refused)
+            && self.rest.rejected.iter().any(|(at, what)| *at > calm && *what == call)
     }
 
     /// After this time in steady state: nothing was written, and rejected calls are not repeated without backoff.

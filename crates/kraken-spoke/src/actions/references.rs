@@ -62,7 +62,7 @@ pub(crate) async fn drop_request(
 /// garbage collector would do so too, but as one of thousands of objects and at a few calls per second. A request that the
 /// watch does not return is read, because no later reconcile would release it.
 pub(crate) async fn release_of(context: &Context, owner: &ObjectKey) -> Result<(), ApiError> {
-    let key = ObjectKey::new(&owner.namespace, &context.owned_name(&owner.name));
+    let key = context.owned_key(owner);
     let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &owner.namespace);
     match context.requests.get(&key) {
         Some(request) => drop_request(&api, context.manager.name, &request).await,
@@ -73,7 +73,7 @@ pub(crate) async fn release_of(context: &Context, owner: &ObjectKey) -> Result<(
 /// Deletes the request of a resource that the watch does not return, if there may be one. Returns `false` if the resource
 /// exists: its watch may lag behind that of the requests, or return a list that lags.
 pub(crate) async fn release_of_missing(context: &Context, owner: &ObjectKey) -> Result<bool, ApiError> {
-    let key = ObjectKey::new(&owner.namespace, &context.owned_name(&owner.name));
+    let key = context.owned_key(owner);
     if !context.requests.contains(&key) && !context.unselected.contains(&key) {
         return Ok(true);
     }

@@ -190,9 +190,9 @@ impl Context {
         decoded.map(Arc::new).map_err(|(_, error)| invalid(serde::de::Error::custom(error)))
     }
 
-    /// The name of the DependencyRequest and the StateDeclaration of the resource of this name.
-    pub(crate) fn owned_name(&self, name: &str) -> String {
-        owned_name(&self.info().key, name)
+    /// The key of the DependencyRequest and the StateDeclaration of the resource of this key.
+    pub(crate) fn owned_key(&self, owner: &ObjectKey) -> ObjectKey {
+        ObjectKey::new(&owner.namespace, &owned_name(&self.info().key, &owner.name))
     }
 }
 

@@ -108,7 +108,7 @@ async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
 /// client removed it, so that it was deleted before its request was released, or if a restored backup brought the request
 /// back.
 pub(super) async fn forget(context: &Context, key: &ObjectKey) -> Requeue {
-    let owned = ObjectKey::new(&key.namespace, &context.owned_name(&key.name));
+    let owned = context.owned_key(key);
     context.vanished.forget(key);
     context.connections.forget(key);
     context.published.forget(&owned);

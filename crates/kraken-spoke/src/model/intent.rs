@@ -101,12 +101,6 @@ impl Clock {
             && !mutants::active(Mutant::IgnoreWindow)
     }
 
-    /// The delay until the next read for an object or a change of this time, if it may not be visible yet.
-    pub(crate) fn next_read_of(self, created: Timestamp) -> Option<Duration> {
-        let age = Duration::try_from(self.now.duration_since(created)).unwrap_or_default();
-        self.is_within_window(created).then(|| self.next_read(age))
-    }
-
     /// The delay until the next read for an object or a change of this age that is not visible yet: 1, 2, 4 s and so on, at most
     /// until the window ends. Zero after that.
     pub(crate) fn next_read(self, age: Duration) -> Duration {

@@ -17,7 +17,11 @@ pub(crate) fn is_possible(object: &impl Resource, former_until: Timestamp) -> bo
 
 /// The delay until the next search for the objects of such a launch, if it may have been made and they may not be visible yet.
 pub(crate) fn next_search(object: &impl Resource, former_until: Timestamp, clock: Clock) -> Option<Duration> {
-    clock.next_read_of(former_until).filter(|_| is_possible(object, former_until))
+    if !is_possible(object, former_until) || !clock.is_within_window(former_until) {
+        return None;
+    }
+    let age = Duration::try_from(clock.now.duration_since(former_until)).unwrap_or_default();
+    Some(clock.next_read(age))
 }
 
 #[cfg(test)]

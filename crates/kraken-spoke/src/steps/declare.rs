@@ -7,13 +7,13 @@
 use kraken_api::{StateDeclaration, StateDeclarationSpec};
 use kraken_runtime::{
     patch::{ApiError, apply},
-    watch::{ObjectKey, version},
+    watch::version,
 };
 use kube::Api;
 use serde_json::{Value, json};
 
 use crate::{
-    context::{Reconcile, owner_reference, place},
+    context::{Reconcile, owner_reference},
     dynamic::Change,
     model::{
         decide::Decision,
@@ -60,9 +60,8 @@ pub(crate) async fn declare(
 
 /// Whether a state of this resource exists.
 pub(crate) fn is_declared(reconcile: &Reconcile<'_>) -> bool {
-    let Reconcile { context, object, identity, .. } = reconcile;
-    let (namespace, name) = place(&**object);
-    let key = ObjectKey::new(&namespace, &context.owned_name(&name));
+    let Reconcile { context, identity, .. } = reconcile;
+    let key = context.owned_key(&reconcile.key());
     context.states.get(&key).is_some_and(|state| is_of(&state.metadata, &identity.uid))
         || context.published.get(&key, &identity.uid).is_some()
 }
@@ -88,8 +87,7 @@ async fn publish(
     let Reconcile { context, object, identity, .. } = reconcile;
     let spec = content(reconcile, observation, state);
     let hash = spec.content_hash();
-    let (namespace, name) = place(&**object);
-    let key = ObjectKey::new(&namespace, &context.owned_name(&name));
+    let key = context.owned_key(&reconcile.key());
     let owner = &identity.uid;
     let (shown, written) = (context.states.get(&key), context.published.get(&key, owner));
     let shown = shown.as_ref().map(|state| &state.metadata);
@@ -99,7 +97,7 @@ async fn publish(
     let size = json!(spec).to_string().len();
     let last = written.as_ref().and_then(|written| written.generation);
     let mut generation = expected_generation(shown, last, &hash);
-    let api: Api<StateDeclaration> = Api::namespaced(context.manager.client.clone(), &namespace);
+    let api: Api<StateDeclaration> = Api::namespaced(context.manager.client.clone(), &key.namespace);
     // Twice if the stored object differs from the one in the watch: then the generation is another one.
     for _ in 0..2 {
         let owner_reference = owner_reference(context, object);

@@ -3,15 +3,12 @@
 //! A client may remove both while no process runs, and edit such a field to a literal. The remote object still has the Secret's
 //! value. The DependencyRequest of the former spec shows that there was a reference, and the published state names the field.
 
-use kraken_api::{DependencyRequestSpec, ResourceStatus, StateDeclaration};
-use kraken_runtime::{
-    patch::{ApiError, within},
-    watch::ObjectKey,
-};
+use kraken_api::{DependencyRequest, DependencyRequestSpec, ResourceStatus, StateDeclaration};
+use kraken_runtime::patch::{ApiError, within};
 use kube::{Api, Resource, core::object::HasStatus};
 
 use crate::{
-    context::{Reconcile, place},
+    context::Reconcile,
     model::{intent::Intent, outcome::Outcome, secrecy, state::is_of},
     steps::{declare, resolve},
 };
@@ -19,16 +16,19 @@ use crate::{
 /// Records every field that can come from a Secret if the request still names Secrets that the spec does not refer to, and nothing
 /// else is on record. No client required.
 pub(crate) fn recall_from_request(reconcile: &mut Reconcile<'_>) {
-    let Reconcile { context, object, identity, memory, .. } = reconcile;
-    if memory.recalled || is_known(&**object) {
+    if reconcile.memory.recalled || is_known(&*reconcile.object) {
         return;
     }
-    let (namespace, name) = place(&**object);
-    let request = context.requests.get(&ObjectKey::new(&namespace, &context.owned_name(&name)));
+    let key = reconcile.context.owned_key(&reconcile.key());
+    let Reconcile { context, object, identity, memory, .. } = reconcile;
+    let has_secrets = |request: &DependencyRequest| !request.spec.secret_dependencies.is_empty();
+    let request = context.requests.get(&key).filter(|request| has_secrets(request));
     let Some(request) = request.filter(|request| is_of(request.meta(), &identity.uid)) else { return };
+    if !secrecy::recorded(object.status(), Intent::of(&**object).as_ref()).is_empty() {
+        return;
+    }
     let now = DependencyRequestSpec::from(&resolve::dependencies(&*context.kind, object.spec()));
-    let is_former = request.spec.secret_dependencies.iter().any(|key| !now.secret_dependencies.contains(key));
-    if is_former && secrecy::recorded(object.status(), Intent::of(&**object).as_ref()).is_empty() {
+    if request.spec.secret_dependencies.iter().any(|key| !now.secret_dependencies.contains(key)) {
         let fields = context.info().secret_field_paths.iter().map(|(field, _)| (*field).to_owned());
         memory.secret_fields.extend(fields);
     }
@@ -54,10 +54,10 @@ fn is_known(object: &impl HasStatus<Status = ResourceStatus>) -> bool {
 
 /// The fields of the spec that the stored state withholds.
 async fn withheld(reconcile: &Reconcile<'_>) -> Result<Vec<String>, ApiError> {
-    let Reconcile { context, object, identity, .. } = reconcile;
-    let (namespace, name) = place(&**object);
-    let api: Api<StateDeclaration> = Api::namespaced(context.manager.client.clone(), &namespace);
-    let found = within("read the state", api.get_opt(&context.owned_name(&name))).await?;
+    let Reconcile { context, identity, .. } = reconcile;
+    let key = context.owned_key(&reconcile.key());
+    let api: Api<StateDeclaration> = Api::namespaced(context.manager.client.clone(), &key.namespace);
+    let found = within("read the state", api.get_opt(&key.name)).await?;
     let Some(state) = found.filter(|state| is_of(&state.metadata, &identity.uid)) else { return Ok(vec![]) };
     let mut fields = vec![];
     for withheld in &state.spec.withheld {

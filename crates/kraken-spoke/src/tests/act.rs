@@ -312,13 +312,12 @@ async fn report_of_a_deleted_resource_is_not_written() {
 
 #[tokio::test(start_paused = true)]
 async fn status_is_written_again_after_a_write_without_a_response_that_may_have_taken_effect() {
-    let ready = disk().launched();
-    let scene = Scene::of(ready.clone()).await;
+    let scene = Scene::of(disk().launched()).await;
     let seen = || observe(&[remote("disk-1")]);
     let report = scene.reconcile([seen(), call(STATE), call(STATUS)]).await;
     let written = stored(report.disk);
     // The write of an error takes effect, and its response is lost. The next outcome is equal to the status before it.
-    let scene = Setup { disk: written.clone(), ..Setup::of(ready) }.start().await;
+    let scene = Scene::of(written).await;
     let lost = call(STATUS).rejected(500);
     scene.reconcile([seen(), call(STATE).rejected(500), lost]).await;
     let report = scene.reconcile([seen(), call(STATE), call(STATUS)]).await;

@@ -186,8 +186,8 @@ async fn former_request_shows_that_a_field_was_secret_if_clients_removed_every_o
     // The controller stopped after the launch; the field was edited to a literal, and the intent was removed.
     let Setup { requests, .. } = with_secret(disk(), "password");
     let launched = disk().finalizer_only().creation("2020-01-01T00:00:00Z");
-    let edited = launched.clone().spec("password", json!({"value": "b"}));
-    let scene = Setup { requests: requests.clone(), ..Setup::of(edited) }.start().await;
+    let edited = launched.spec("password", json!({"value": "b"}));
+    let scene = Setup { requests, ..Setup::of(edited) }.start().await;
     let dropped = [call(REQUEST), call("DELETE dependencyrequests/disk.testing.a")];
     let found = [by_tag(&[remote("disk-1")]), call(STATE), call(STATUS), call(EVENT)];
     let report = scene.reconcile([call(INTENT), call(EVENT)].into_iter().chain(dropped).chain(found)).await;

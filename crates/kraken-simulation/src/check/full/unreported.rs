@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use kraken_runtime::queue::BACKOFF_MAX;
+
 use crate::engine::{CallEvent, ProcessId};
 use crate::schedule::Side;
 
-/// The maximum backoff of a controller.
-const BACKOFF_MAX: Duration = Duration::from_mins(5);
 /// The time that a retry takes beyond its delay.
 const RETRY: Duration = Duration::from_secs(10);
 
@@ -30,13 +30,14 @@ impl Unreported {
         }
     }
 
-    /// The writes whose repetition is due. The backoff doubles, so the next attempt is due after as long again as they failed.
+    /// The writes whose repetition is awaited. The backoff doubles, so the next attempt is due after as long again as they failed.
     pub(super) fn pending(&self, now: Duration) -> Vec<String> {
-        let is_due = |(first, last): &(Duration, Duration)| {
+        let is_awaited = |(first, last): &(Duration, Duration)| {
             now < *last + last.saturating_sub(*first).min(BACKOFF_MAX) + RETRY
         };
-        let due = self.0.iter().filter(|(_, failed)| is_due(failed));
-        due.map(|((_, what, namespace, name), _)| format!("{what} {namespace}/{name} is to be repeated"))
+        let awaited = self.0.iter().filter(|(_, failed)| is_awaited(failed));
+        awaited
+            .map(|((_, what, namespace, name), _)| format!("{what} {namespace}/{name} is to be repeated"))
             .collect()
     }
 }

@@ -12,6 +12,20 @@ impl Scene {
     }
 }
 
+/// Some seconds after a user removed the owner tags of the VPC, which may have been those of another resource by then.
+fn stripped(is_given: bool, seconds: u64) -> Scene {
+    let mut scene = scene_with(json!({}));
+    if is_given {
+        scene.object("vpc-1", &[("uid", "u-2"), ("cluster", "c")]);
+        scene.after_out_of_band();
+        scene.advance(60);
+    }
+    scene.object("vpc-1", &[]);
+    scene.after_out_of_band();
+    scene.advance(seconds);
+    scene
+}
+
 #[test]
 fn an_object_may_be_forgotten_while_it_is_shown_with_the_tags_of_another_resource() {
     for (is_given, forgets, seconds, is_fine) in [
@@ -21,15 +35,7 @@ fn an_object_may_be_forgotten_while_it_is_shown_with_the_tags_of_another_resourc
         (true, false, 1, true), // the resource is deleted at once
         (true, false, 60, false),
     ] {
-        let mut scene = scene_with(json!({}));
-        if is_given {
-            scene.object("vpc-1", &[("uid", "u-2"), ("cluster", "c")]);
-            scene.after_out_of_band();
-            scene.advance(60);
-        }
-        scene.object("vpc-1", &[]);
-        scene.after_out_of_band();
-        scene.advance(seconds);
+        let mut scene = stripped(is_given, seconds);
         if forgets {
             scene.forget();
             scene.advance(60);
@@ -44,15 +50,7 @@ fn an_object_may_be_forgotten_while_it_is_shown_with_the_tags_of_another_resourc
 #[test]
 fn an_object_counts_again_when_responses_do_not_contain_the_tags_of_another_resource_any_more() {
     for (is_given, seconds, is_fine) in [(true, 1, true), (true, 60, false), (false, 1, false)] {
-        let mut scene = scene_with(json!({}));
-        if is_given {
-            scene.object("vpc-1", &[("uid", "u-2"), ("cluster", "c")]);
-            scene.after_out_of_band();
-            scene.advance(60);
-        }
-        scene.object("vpc-1", &[]);
-        scene.after_out_of_band();
-        scene.advance(seconds);
+        let mut scene = stripped(is_given, seconds);
         scene.created_object("vpc-2");
         scene.has_violation_unless(is_fine, Class::TooMany);
     }

@@ -11,7 +11,6 @@ use kraken_options::{Dependencies, Values};
 use kraken_runtime::{
     mutants::{self, Mutant},
     patch::{ApiError, apply, within},
-    watch::ObjectKey,
 };
 use kube::{Api, Resource, ResourceExt, api::PostParams};
 use serde_json::{Value, json};
@@ -45,9 +44,8 @@ pub(crate) async fn gather(
 /// Applies the DependencyRequest if it differs from the references, and reads the hub's response from the watch.
 async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Result<Values, Outcome> {
     let Reconcile { context, object, .. } = reconcile;
-    let (namespace, name) = place(&**object);
-    let key = ObjectKey::new(&namespace, &context.owned_name(&name));
-    let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &namespace);
+    let key = context.owned_key(&reconcile.key());
+    let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &key.namespace);
     let (manager, found) = (context.manager.name, context.requests.get(&key));
 
     if let Some(stale) = found.as_ref().filter(|request| !is_owned_by(&***request, &**object)) {
@@ -143,8 +141,7 @@ pub(super) fn answer(
     dependencies: &Dependencies,
 ) -> Option<Arc<DependencyRequest>> {
     let Reconcile { context, object, .. } = reconcile;
-    let (namespace, name) = place(&**object);
-    let request = context.requests.get(&ObjectKey::new(&namespace, &context.owned_name(&name)))?;
+    let request = context.requests.get(&context.owned_key(&reconcile.key()))?;
     let is_current = is_owned_by(&*request, &**object)
         && request.meta().deletion_timestamp.is_none()
         && request.spec == DependencyRequestSpec::from(dependencies)
