@@ -9,7 +9,7 @@ use tokio::time::advance;
 
 use super::{
     cloud::Account,
-    fixtures::{disk, from_config_map, remote, request, stored, unlabelled, with},
+    fixtures::{Disk, disk, from_config_map, remote, request, stored, unlabelled, with},
     scene::{Scene, Setup},
     script::{Call, EVENT, INTENT, REQUEST, STATE, STATUS, call},
     secrecy::{read_secret, with_secret},
@@ -198,58 +198,97 @@ async fn gather_deletes_the_request_of_a_resource_without_references() {
     assert_eq!(report.condition("Ready"), ("True", "Available"));
 }
 
+/// What a read of the Disk can return, and whether that is this Disk and not being deleted.
+fn read_disks(current: &Disk) -> [(Value, bool); 3] {
+    let mut other = current.clone().json();
+    other["metadata"]["uid"] = json!("u-2");
+    [(current.clone().json(), true), (current.clone().deleted().json(), false), (other, false)]
+}
+
+/// The request of a former Disk of the name.
+fn earlier(mut request: Value) -> Value {
+    request["metadata"]["ownerReferences"][0]["uid"] = json!("u-0");
+    request
+}
+
+/// The same request without an owner, as after `kubectl delete --cascade=orphan` of its Disk.
+fn orphaned(mut request: Value) -> Value {
+    request["metadata"].as_object_mut().unwrap().remove("ownerReferences");
+    request
+}
+
+fn dropped() -> [Call; 2] {
+    [call(REQUEST), call("DELETE dependencyrequests/disk.testing.a")]
+}
+
 #[tokio::test(start_paused = true)]
-async fn gather_drops_the_request_of_an_earlier_resource_of_the_name() {
-    let mut stale = request(&Value::Null);
-    stale["metadata"]["ownerReferences"][0]["uid"] = json!("u-0");
-    let disk = disk().spec("size", from_config_map());
-    let scene = Setup { requests: vec![stale], ..Setup::of(disk) }.start().await;
-    let drop = call("DELETE dependencyrequests/disk.testing.a");
-    scene.reconcile([call("PATCH dependencyrequests/disk.testing.a"), drop]).await;
+async fn gather_drops_the_request_of_an_earlier_resource_of_the_name_unless_its_own_is_being_deleted() {
+    // The watch does not show yet that the Disk is being deleted.
+    let disk = disk().ready().spec("size", from_config_map());
+    for (read, is_dropped) in read_disks(&disk) {
+        let requests = vec![earlier(request(&Value::Null))];
+        let scene = Setup { requests, ..Setup::of(disk.clone()) }.start().await;
+        let calls = [call("GET disks/a").returns(read)].into_iter();
+        let calls = calls.chain(is_dropped.then(dropped).into_iter().flatten());
+        scene.reconcile(calls.chain([call(STATUS)])).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn gather_applies_a_request_again_that_lost_its_owner() {
+    let disk = disk().ready().spec("size", from_config_map());
+    let setup = || Setup::of(disk.clone());
+    let scene = Setup { requests: vec![orphaned(request(&Value::Null))], ..setup() }.start().await;
+    let report = scene.reconcile([call(REQUEST), call(STATUS)]).await;
+    assert_eq!(report.body(REQUEST)["metadata"]["ownerReferences"][0]["uid"], "u-1");
+    // Its label, too.
+    let scene = Setup { unlabelled: vec![orphaned(unlabelled())], ..setup() }.start().await;
+    let found = call("GET dependencyrequests/disk.testing.a").returns(orphaned(unlabelled()));
+    let read = call("GET disks/a").returns(disk.clone().json());
+    let report = scene.reconcile([read, found, call(REQUEST), call(STATUS)]).await;
+    assert_eq!(report.body(REQUEST)["metadata"]["ownerReferences"][0]["uid"], "u-1");
 }
 
 #[tokio::test(start_paused = true)]
 async fn gather_labels_a_request_again_that_lost_its_label() {
     let disk = disk().ready().spec("size", from_config_map());
-    let scene = Setup { unlabelled: vec![unlabelled()], ..Setup::of(disk) }.start().await;
+    let scene = Setup { unlabelled: vec![unlabelled()], ..Setup::of(disk.clone()) }.start().await;
     let found = call("GET dependencyrequests/disk.testing.a").returns(unlabelled());
-    let report = scene.reconcile([found, call(REQUEST), call(STATUS)]).await;
+    let read = call("GET disks/a").returns(disk.json());
+    let report = scene.reconcile([read, found, call(REQUEST), call(STATUS)]).await;
     assert_eq!(report.body(REQUEST)["metadata"]["labels"], request(&Value::Null)["metadata"]["labels"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn gather_drops_an_unneeded_request_that_lost_its_label() {
-    let mut earlier = unlabelled();
-    earlier["metadata"]["ownerReferences"][0]["uid"] = json!("u-0");
-    let drop = || call("DELETE dependencyrequests/disk.testing.a");
     let found = |request: &Value| call("GET dependencyrequests/disk.testing.a").returns(request.clone());
+    let read = |disk: &Disk| call("GET disks/a").returns(disk.clone().json());
 
+    let earlier = earlier(unlabelled());
     let disk_with_reference = disk().ready().spec("size", from_config_map());
-    let setup = Setup { unlabelled: vec![earlier.clone()], ..Setup::of(disk_with_reference) };
+    let setup = Setup { unlabelled: vec![earlier.clone()], ..Setup::of(disk_with_reference.clone()) };
     let scene = setup.start().await;
-    let calls = [found(&earlier), call(REQUEST), drop(), call(REQUEST), call(STATUS)];
-    let report = scene.reconcile(calls).await;
+    let calls = [read(&disk_with_reference), found(&earlier)].into_iter().chain(dropped());
+    let report = scene.reconcile(calls.chain([call(REQUEST), call(STATUS)])).await;
     assert_eq!(report.condition("Ready"), ("False", "WaitingForHub"));
 
-    let scene = Setup { unlabelled: vec![unlabelled()], ..Setup::of(disk().launched()) }.start().await;
-    let object = observe(&[remote("disk-1")]);
-    let calls = [found(&unlabelled()), call(REQUEST), drop(), object, call(STATE), call(STATUS)];
-    assert_eq!(scene.reconcile(calls).await.condition("Ready"), ("True", "Available"));
+    let disk = disk().launched();
+    let scene = Setup { unlabelled: vec![unlabelled()], ..Setup::of(disk.clone()) }.start().await;
+    let calls = [read(&disk), found(&unlabelled())].into_iter().chain(dropped());
+    let report =
+        scene.reconcile(calls.chain([observe(&[remote("disk-1")]), call(STATE), call(STATUS)])).await;
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn gather_replaces_a_request_that_a_client_deleted_unless_its_resource_is_being_deleted() {
     // The watch does not show yet that the Disk is being deleted.
-    let current = || disk().ready().spec("size", from_config_map());
+    let current = disk().ready().spec("size", from_config_map());
     let mut deleted = request(&Value::Null);
     deleted["metadata"]["deletionTimestamp"] = json!("2026-01-02T00:00:00Z");
-    let mut other = current().json();
-    other["metadata"]["uid"] = json!("u-2");
-    for (found, is_released) in
-        [(current().json(), true), (current().deleted().json(), false), (other, false)]
-    {
-        let scene = Setup { requests: vec![deleted.clone()], ..Setup::of(current()) }.start().await;
-        let calls = [call("POST dependencyrequests"), call("GET disks/a").returns(found)];
+    for (read, is_released) in read_disks(&current) {
+        let scene = Setup { requests: vec![deleted.clone()], ..Setup::of(current.clone()) }.start().await;
+        let calls = [call("POST dependencyrequests"), call("GET disks/a").returns(read)];
         let released = is_released.then(|| call(REQUEST));
         let report = scene.reconcile(calls.into_iter().chain(released).chain([call(STATUS)])).await;
         assert_eq!(report.condition("Ready"), ("False", "WaitingForHub"));

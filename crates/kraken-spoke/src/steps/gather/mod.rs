@@ -48,16 +48,22 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
     let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &key.namespace);
     let (manager, found) = (context.manager.name, context.requests.get(&key));
 
-    if let Some(stale) = found.as_ref().filter(|request| !is_owned_by(&***request, &**object)) {
-        // The request of an earlier resource of the name. Its deletion triggers a reconcile.
-        references::drop_request(&api, manager, stale).await.map_err(in_namespace)?;
+    let earlier = found.as_ref().filter(|request| is_of_another(&***request, &**object));
+    let is_unlabelled = found.is_none() && context.unselected.contains(&key);
+    // The references of a resource that is being deleted stay on record, and its watch may lag behind that of the requests.
+    if (earlier.is_some() || is_unlabelled) && !is_wanted(reconcile).await.map_err(Outcome::Kubernetes)? {
         return Err(Outcome::WaitingForHub);
     }
-    if found.is_none() && context.unselected.contains(&key) {
+    if let Some(earlier) = earlier {
+        // The request of an earlier resource of the name. Its deletion triggers a reconcile.
+        references::drop_request(&api, manager, earlier).await.map_err(in_namespace)?;
+        return Err(Outcome::WaitingForHub);
+    }
+    if is_unlabelled {
         // It lost its label. If it is needed, the apply below writes the label again. The request of an earlier resource could
         // not be applied, because it has another controller, and an unneeded one would delay the deletion of what it names.
         let is_needed =
-            |request: &DependencyRequest| !dependencies.is_empty() && is_owned_by(request, &**object);
+            |request: &DependencyRequest| !dependencies.is_empty() && !is_of_another(request, &**object);
         references::drop_unwatched(context, &api, &key, is_needed).await.map_err(in_namespace)?;
     }
     if dependencies.is_empty() {
@@ -78,7 +84,10 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
     }
 
     let wanted = DependencyRequestSpec::from(dependencies);
-    let Some(request) = found.filter(|request| request.spec == wanted && request::is_held(request)) else {
+    let is_complete = |request: &DependencyRequest| {
+        request.spec == wanted && request::is_held(request) && is_owned_by(request, &**object)
+    };
+    let Some(request) = found.filter(|request| is_complete(request)) else {
         own_secret::make(reconcile).await?;
         let request = document(context, object, &key.name, &wanted);
         apply(&api, manager, &key.name, &request).await.map_err(in_namespace)?;
@@ -171,6 +180,14 @@ async fn is_wanted(reconcile: &Reconcile<'_>) -> Result<bool, ApiError> {
     Ok(found.is_some_and(|found| {
         found.metadata.uid == object.meta().uid && found.metadata.deletion_timestamp.is_none()
     }))
+}
+
+/// Whether the request's controller is another resource. One that lost its owner, as by `kubectl delete --cascade=orphan`, has
+/// none: it is applied again, and not deleted, so that its references stay on record.
+fn is_of_another(request: &impl Resource, owner: &impl Resource) -> bool {
+    let has_controller =
+        request.owner_references().iter().any(|reference| reference.controller == Some(true));
+    has_controller && !is_owned_by(request, owner)
 }
 
 /// Whether the object's controller is this resource, and not an earlier one of its name.
