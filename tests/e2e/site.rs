@@ -61,11 +61,25 @@ impl Site {
         }
     }
 
-    /// Waits until objects are Ready, such as `vpc/web` or `kraken --all`.
+    /// Waits until objects are Ready, such as `vpc/web` or `kraken --all`. The timeout is more than twice the visibility window:
+    /// a VPC whose create call got no response, on a busy machine, is searched for during the window before it is created again.
     pub(crate) async fn ready(&self, what: &[&str]) -> Result<()> {
-        let mut arguments = vec!["wait", "--for=condition=Ready", "--timeout=120s"];
+        let mut arguments = vec!["wait", "--for=condition=Ready", "--timeout=240s"];
         arguments.extend(what);
-        self.kubectl(&arguments).await.map(drop)
+        let Err(error) = self.kubectl(&arguments).await else { return Ok(()) };
+        let found = self.unready().await.unwrap_or_else(|error| format!("{error:#}"));
+        Err(error.context(found))
+    }
+
+    /// The conditions of the resources that are not Ready, and the pods of the controllers.
+    async fn unready(&self) -> Result<String> {
+        const SHOWN: usize = 10;
+        let list: Value = serde_json::from_str(&self.kubectl(&["get", "kraken", "-o", "json"]).await?)?;
+        let resources = list["items"].as_array().into_iter().flatten();
+        let lines: Vec<String> = resources.filter_map(unready).collect();
+        let shown = lines.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("\n");
+        let pods = system(&["get", "pods"]).await?;
+        Ok(format!("{} resources are not Ready:\n{shown}\n{pods}", lines.len()))
     }
 
     /// The content of a file in a running pod.
@@ -121,6 +135,17 @@ impl Site {
         tags.filter(|tag| tag["key"] == "kraken-iac.eoinfennessy.com/owner")
             .any(|tag| tag["value"].as_str().is_some_and(|owner| owner.contains(&marker)))
     }
+}
+
+/// One line about a resource that is not Ready.
+fn unready(resource: &Value) -> Option<String> {
+    let conditions = resource["status"]["conditions"].as_array().into_iter().flatten();
+    let ready = conditions.into_iter().find(|condition| condition["type"] == "Ready");
+    let ready = ready.unwrap_or(&Value::Null);
+    let is_ready =
+        ready["status"] == "True" && ready["observedGeneration"] == resource["metadata"]["generation"];
+    let kind = resource["kind"].as_str().unwrap_or_default();
+    (!is_ready).then(|| format!("{kind} {}: {} {}", name(resource), ready["reason"], ready["message"]))
 }
 
 async fn described(action: &str, fields: &[(&str, &str)]) -> Result<Value> {
