@@ -1,11 +1,12 @@
 //! One reconcile of one resource: the input and the results of its steps.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use kraken_api::Lifecycle;
 use kraken_runtime::{
     mutants::{self, Mutant},
     patch::ApiError,
+    queue::Requeue,
     watch::ObjectKey,
     work::Slot,
 };
@@ -84,6 +85,23 @@ impl<'a> Reconcile<'a> {
     /// What is recorded of the remote objects, `intent` being the last launch.
     pub(crate) fn recorded(&self, intent: Option<&Intent>, clock: Clock) -> RecordedState {
         RecordedState::of(&*self.object, self.memory, intent, clock, self.context.began())
+    }
+
+    /// The time until what a former process did is visible, if it can have known the resource and need not be visible yet.
+    pub(crate) fn left_of_former(&self) -> Option<Duration> {
+        let former_until = self.context.former_until();
+        let left = self.clock().left_of_window(former_until);
+        left.filter(|_| unrecorded::is_possible(&*self.object, former_until))
+    }
+
+    /// When a resource that is in place is reconciled again. It may only seem to be in place: a change of a former process, for an
+    /// edit that was reverted, is found when it is visible, and not at the next resync.
+    pub(crate) fn before_resync(&self, resync: Requeue) -> Requeue {
+        match (resync, self.left_of_former()) {
+            (Requeue::Never, Some(left)) => Requeue::After(left),
+            (Requeue::Tick(interval), Some(left)) if left < interval => Requeue::After(left),
+            (resync, _) => resync,
+        }
     }
 
     /// The epoch of the last launch if its result is not on record, or 0 if nothing is on record and a former process may have made

@@ -101,6 +101,12 @@ impl Clock {
             && !mutants::active(Mutant::IgnoreWindow)
     }
 
+    /// The time until what was created or changed at this time is visible, if it need not be visible yet.
+    pub(crate) fn left_of_window(self, created: Timestamp) -> Option<Duration> {
+        let age = Duration::try_from(self.now.duration_since(created)).unwrap_or_default();
+        self.is_within_window(created).then(|| self.window.saturating_sub(age))
+    }
+
     /// The delay until the next read for an object or a change of this age that is not visible yet: 1, 2, 4 s and so on, at most
     /// until the window ends. Zero after that.
     pub(crate) fn next_read(self, age: Duration) -> Duration {

@@ -61,6 +61,9 @@ pub(crate) async fn observe<'t>(
         reconcile.memory.deep.observed(reconcile.context.deep_interval);
     }
     reconcile.memory.deep.compared(&attempt.comparison, deep);
+    if deep && reconcile.left_of_former().is_some() {
+        reconcile.memory.deep.reopen();
+    }
     let observation = confirm(reconcile, scope, attempt, location);
     if !has_finalizer(&*reconcile.object) && !observation.shown.live.is_empty() {
         let (epoch, secret_fields) = (observation.shown.epoch, &target.secret_fields);

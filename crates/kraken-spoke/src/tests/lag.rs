@@ -64,6 +64,24 @@ async fn reverted_edit_is_in_place_only_when_its_change_is_visible() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn change_of_a_former_process_for_a_reverted_edit_is_found_when_it_is_visible() {
+    let mut reverted = disk().launched().json();
+    reverted["metadata"]["generation"] = json!(3);
+    let has = |size: i64| observe(&[with(remote("disk-1"), "size", json!(size))]);
+    let window = Duration::from_secs(90);
+    for (visibility_window, is_observed_again) in [(window, true), (Duration::ZERO, false)] {
+        let scene = Setup { visibility_window, ..Setup::of(stored(reverted.clone())) }.start().await;
+        let report = scene.reconcile([has(1), call(STATE), call(STATUS)]).await;
+        assert_eq!(report.condition("Ready"), ("True", "Available"));
+        let is_before_resync = matches!(report.requeue, Requeue::After(left) if left <= window);
+        assert_eq!(is_before_resync, is_observed_again, "{:?}", report.requeue);
+        let update = [call("update size 1"), call(EVENT), call(STATUS)];
+        let report = scene.reconcile([has(2), call(STATE)].into_iter().chain(update)).await;
+        assert_eq!(report.metric, "Updating");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn value_that_the_provider_rejects_is_reported_without_waiting_for_its_change() {
     // A change takes several calls, such as to stop an instance: the provider accepts the first and rejects a later one.
     let edited = disk().launched().edited().spec("size", json!({"value": 2}));

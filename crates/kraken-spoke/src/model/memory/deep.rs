@@ -44,6 +44,11 @@ impl Deep {
         }
     }
 
+    /// Records that a former process may have changed an attribute that the last deep observation did not show yet.
+    pub(crate) fn reopen(&mut self) {
+        self.open = Some(true);
+    }
+
     /// Whether a difference may be open that only a deep observation shows, if this process knows.
     pub(crate) fn is_open(&self) -> Option<bool> {
         self.open
