@@ -53,9 +53,11 @@ impl Program for Hub {
         vec![admission::exports_hook(), admission::references_hook()]
     }
 
-    async fn run(manager: Manager, _: HubArgs) -> Result<()> {
+    async fn run(mut manager: Manager, _: HubArgs) -> Result<()> {
+        // The webhooks have the cluster state, which has the manager: they would keep each other after the hub has ended.
+        let webhooks = std::mem::take(&mut manager.webhooks);
         let cluster = Arc::new(ClusterState::watch(manager.clone()));
-        admission::mount(&manager.webhooks, &cluster);
+        admission::mount(&webhooks, &cluster);
         // Stores sync while another replica leads, so that a takeover is fast.
         if !manager.leading().await || !cluster.synced().await {
             return Ok(());
