@@ -88,16 +88,14 @@ impl<'a> Reconcile<'a> {
     }
 
     /// The time until what a former process did is visible, if it can have known the resource and need not be visible yet.
-    pub(crate) fn left_of_former(&self) -> Option<Duration> {
-        let former_until = self.context.former_until();
-        let left = self.clock().left_of_window(former_until);
-        left.filter(|_| unrecorded::is_possible(&*self.object, former_until))
+    pub(crate) fn left_of_former(&self, clock: Clock) -> Option<Duration> {
+        unrecorded::time_left(&*self.object, self.context.former_until(), clock)
     }
 
     /// When a resource that is in place is reconciled again. It may only seem to be in place: a change of a former process, for an
     /// edit that was reverted, is found when it is visible, and not at the next resync.
     pub(crate) fn before_resync(&self, resync: Requeue) -> Requeue {
-        match (resync, self.left_of_former()) {
+        match (resync, self.left_of_former(self.clock())) {
             (Requeue::Never, Some(left)) => Requeue::After(left),
             (Requeue::Tick(interval), Some(left)) if left < interval => Requeue::After(left),
             (resync, _) => resync,

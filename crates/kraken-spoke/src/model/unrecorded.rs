@@ -15,13 +15,15 @@ pub(crate) fn is_possible(object: &impl Resource, former_until: Timestamp) -> bo
     created.is_none_or(|created| created.0 < former_until)
 }
 
+/// The time until what a former process did is visible, if it can have known the resource and need not be visible yet.
+pub(crate) fn time_left(object: &impl Resource, former_until: Timestamp, clock: Clock) -> Option<Duration> {
+    clock.left_of_window(former_until).filter(|_| is_possible(object, former_until))
+}
+
 /// The delay until the next search for the objects of such a launch, if it may have been made and they may not be visible yet.
 pub(crate) fn next_search(object: &impl Resource, former_until: Timestamp, clock: Clock) -> Option<Duration> {
-    if !is_possible(object, former_until) || !clock.is_within_window(former_until) {
-        return None;
-    }
-    let age = Duration::try_from(clock.now.duration_since(former_until)).unwrap_or_default();
-    Some(clock.next_read(age))
+    let left = time_left(object, former_until, clock)?;
+    Some(clock.next_read(clock.window.saturating_sub(left)))
 }
 
 #[cfg(test)]

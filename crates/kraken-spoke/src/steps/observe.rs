@@ -61,7 +61,7 @@ pub(crate) async fn observe<'t>(
         reconcile.memory.deep.observed(reconcile.context.deep_interval);
     }
     reconcile.memory.deep.compared(&attempt.comparison, deep);
-    if deep && reconcile.left_of_former().is_some() {
+    if deep && reconcile.left_of_former(clock).is_some() {
         reconcile.memory.deep.reopen();
     }
     let observation = confirm(reconcile, scope, attempt, location);
