@@ -107,7 +107,35 @@ fn with_target(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
 
 #[cfg(test)]
 mod tests {
+    use std::{future::pending, time::Duration};
+
+    use http::{Request, Response};
+    use kraken_runtime::RunArgs;
+    use kube::{Client, client::Body};
+    use tower::service_fn;
+
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hub_is_freed_when_it_has_ended() {
+        let counted = Arc::new(());
+        let held = counted.clone();
+        let server = service_fn(move |_: Request<Body>| {
+            let held = held.clone();
+            async move {
+                pending::<()>().await;
+                drop(held);
+                Ok::<_, std::io::Error>(Response::new(Body::empty()))
+            }
+        });
+        let client = Client::new(server, "default");
+        let manager = Manager::detached(Hub::NAME, client, RunArgs::default(), "cluster".to_owned());
+        manager.shutdown.cancel();
+        Hub::run(manager, HubArgs {}).await.unwrap();
+        // The server is dropped with the last client, and the tasks of the hub end.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(Arc::strong_count(&counted), 1, "a part of the hub refers to itself");
+    }
 
     #[test]
     fn the_kinds_of_the_hub_have_crds() {
