@@ -281,16 +281,19 @@ async fn release(reconcile: &mut Reconcile<'_>, kept: &Observed, clock: Clock) -
 
 async fn finish(reconcile: &Reconcile<'_>, reason: Reason, note: &str) -> Result<Outcome, Outcome> {
     let Reconcile { context, object, .. } = reconcile;
-    // Before the finalizer is removed: after a crash in between, the finalizer still leads to a reconcile that completes
-    // both. In the opposite order, a request whose label a client removed would never be found.
-    release_dependencies(reconcile).await?;
     let api = context.api(&place(&**object).0);
-    match remove_finalizer(&api, context.manager.name, &**object).await {
-        Ok(()) => record(reconcile, reason, note).await,
-        Err(error) if error.is_not_found() => {}
+    let is_removed = match remove_finalizer(&api, context.manager.name, &**object).await {
+        Ok(()) => true,
+        Err(error) if error.is_not_found() => false,
         Err(error) => return Err(Outcome::Kubernetes(error)),
+    };
+    // Only now: while the finalizer remains, so may remote objects, because an edit can decide that what was kept is deleted.
+    // After a crash or a failure, the reconcile of the missing resource releases the request.
+    let released = release_dependencies(reconcile).await;
+    if is_removed {
+        record(reconcile, reason, note).await;
     }
-    Ok(Outcome::Removed)
+    released.map(|()| Outcome::Removed)
 }
 
 /// Releases the dependencies of this resource for deletion.

@@ -46,7 +46,7 @@ async fn finalizer_is_removed_when_the_provider_reports_the_deletion() {
     let object = observe_by_tag(&[remote("disk-1")]);
     scene.reconcile([no_dependents(), object, call("delete disk-1"), call(EVENT), call(STATUS)]).await;
     let by_id = call("observe disk-1").returns(json!([gone()]));
-    let calls = [by_id, observe_by_tag(&[gone()]), call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let calls = [by_id, observe_by_tag(&[gone()]), call(INTENT), call(READ_REQUEST), call(EVENT)];
     let report = scene.reconcile(calls).await;
     assert_eq!((report.metric.as_str(), report.requeue), ("Removed", Requeue::Never));
     assert_eq!(report.disk["metadata"]["finalizers"], json!([]));
@@ -60,7 +60,7 @@ async fn finalizer_without_a_record_of_the_launch_is_kept_for_the_visibility_win
     let scene = Setup { visibility_window: window, ..Setup::of(unrecorded.clone()) }.start().await;
     assert_eq!(scene.reconcile(calls()).await.metric, "Deleting");
     let scene = Scene::of(unrecorded).await;
-    let ends = [call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(calls().into_iter().chain(ends)).await.metric, "Removed");
 }
 
@@ -73,7 +73,7 @@ async fn finalizer_is_kept_for_the_visibility_window_if_a_client_removed_the_ids
     let report = scene.reconcile(calls().into_iter().chain([call(STATUS)])).await;
     assert_eq!(report.condition("Ready"), ("False", "Deleting"));
     let scene = Scene::of(without_ids).await;
-    let ends = [call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(calls().into_iter().chain(ends)).await.metric, "Removed");
 }
 
@@ -97,7 +97,7 @@ async fn empty_response_is_confirmed_before_the_finalizer_is_removed() {
     assert_eq!(report.condition("Ready"), ("False", "Deleting"));
     advance(Duration::from_secs(10)).await;
     let by_id = call("observe disk-1").returns(json!([]));
-    let calls = [no_dependents(), by_id, observe_by_tag(&[]), call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let calls = [no_dependents(), by_id, observe_by_tag(&[]), call(INTENT), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
 }
 
@@ -119,7 +119,7 @@ async fn deletion_that_does_not_find_the_object_is_no_request() {
     let not_found = call("delete disk-1").returns(json!(["disk-1"]));
     assert_eq!(scene.reconcile([seen(), not_found]).await.metric, "Deleting");
     let unseen = call("observe disk-1").returns(json!([]));
-    let calls = [unseen, observe_by_tag(&[]), call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let calls = [unseen, observe_by_tag(&[]), call(INTENT), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
 }
 
@@ -133,7 +133,7 @@ async fn object_that_the_deletion_never_found_counts_as_deleted_after_ten_second
     assert_eq!(scene.reconcile(gone()).await.metric, "Deleting");
     advance(Duration::from_secs(10)).await;
     let [by_id, by_tag] = gone();
-    let calls = [no_dependents(), by_id, by_tag, call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let calls = [no_dependents(), by_id, by_tag, call(INTENT), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
 }
 
@@ -146,7 +146,7 @@ async fn object_that_only_a_search_found_must_be_missing_for_ten_seconds() {
     let unseen = || [call("observe disk-1").returns(json!([])), observe_by_tag(&[])];
     assert_eq!(scene.reconcile(unseen()).await.metric, "Deleting");
     for (seconds, ends, metric) in
-        [(2, vec![], "Deleting"), (8, vec![call(READ_REQUEST), call(INTENT), call(EVENT)], "Removed")]
+        [(2, vec![], "Deleting"), (8, vec![call(INTENT), call(READ_REQUEST), call(EVENT)], "Removed")]
     {
         advance(Duration::from_secs(seconds)).await;
         let calls = [no_dependents()].into_iter().chain(unseen()).chain(ends);
@@ -168,7 +168,7 @@ async fn object_that_is_being_deleted_and_not_on_record_must_be_missing_for_ten_
     };
     assert_eq!(scene.reconcile(unseen()).await.metric, "Deleting");
     advance(Duration::from_secs(10)).await;
-    let ends = [call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
     let calls = [no_dependents()].into_iter().chain(unseen()).chain(ends);
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
 }
@@ -185,7 +185,7 @@ async fn deletion_of_one_of_several_objects_that_is_not_found_is_no_request() {
     assert_eq!(report.metric, "Deleting");
     let calls = [by_id(&[remote("disk-2")]), call("delete disk-2")];
     assert_eq!(scene.reconcile(calls).await.metric, "Deleting");
-    let ends = [by_id(&[]), by_tag(&[]), call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let ends = [by_id(&[]), by_tag(&[]), call(INTENT), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(ends).await.metric, "Removed");
 }
 
@@ -212,7 +212,7 @@ async fn object_that_is_not_on_record_is_left_without_its_owner_tags() {
     };
     assert_eq!(scene.reconcile(calls()).await.metric, "Deleting");
     advance(Duration::from_secs(10)).await;
-    let ends = [call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
     let calls = [no_dependents()].into_iter().chain(calls()).chain(ends);
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
 }
@@ -255,16 +255,8 @@ async fn deletion_awaits_approval() {
 async fn rejected_removal_of_the_finalizer_is_retried() {
     let scene = Scene::of(deleted()).await;
     let rejected = call(INTENT).rejected(500);
-    let report = scene
-        .reconcile([
-            no_dependents(),
-            observe_by_tag(&[gone()]),
-            call(READ_REQUEST),
-            rejected,
-            call(STATUS),
-            call(EVENT),
-        ])
-        .await;
+    let calls = [no_dependents(), observe_by_tag(&[gone()]), rejected, call(STATUS), call(EVENT)];
+    let report = scene.reconcile(calls).await;
     assert_eq!((report.condition("Ready"), report.requeue), (("False", "KubernetesError"), Requeue::Backoff));
 }
 
@@ -273,7 +265,7 @@ async fn finalizer_is_kept_if_the_spec_was_edited_since_the_decision() {
     let scene = Scene::of(deleted()).await;
     scene.store(deleted().edited());
     let (removal, status) = (call(INTENT), call(STATUS).rejected(409));
-    let calls = [no_dependents(), observe_by_tag(&[gone()]), call(READ_REQUEST), removal, status];
+    let calls = [no_dependents(), observe_by_tag(&[gone()]), removal, status];
     let report = scene.reconcile(calls).await;
     assert_ne!(report.requeue, Requeue::Never);
     assert_eq!(report.disk["metadata"]["finalizers"], deleted().json()["metadata"]["finalizers"]);

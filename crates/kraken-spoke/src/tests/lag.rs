@@ -110,7 +110,7 @@ async fn hidden_after_its_deletion() -> Scene {
 
 /// The removal of the finalizer.
 fn removal() -> [Call; 3] {
-    [call("GET dependencyrequests/disk.testing.a"), call(INTENT), call(EVENT)]
+    [call(INTENT), call("GET dependencyrequests/disk.testing.a"), call(EVENT)]
 }
 
 #[tokio::test(start_paused = true)]

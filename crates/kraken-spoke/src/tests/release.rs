@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, advance};
 
 use super::{
-    deletion::{READ_REQUEST, deleted, gone, no_dependents},
+    deletion::{READ_REQUEST, deleted, no_dependents},
     fixtures::{Disk, disk, remote, request, stored, unlabelled, with},
     scene::{Scene, Setup},
     script::{EVENT, INTENT, REQUEST, STATUS, call, observe_by_tag},
@@ -33,7 +33,7 @@ fn other() -> Disk {
 async fn retained_object_is_released_and_not_deleted() {
     let scene = Scene::of(deleted().lifecycle("deletion", json!("Retain"))).await;
     let object = observe_by_tag(&[remote("disk-1")]);
-    let calls = [object, call("release disk-1"), call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let calls = [object, call("release disk-1"), call(INTENT), call(READ_REQUEST), call(EVENT)];
     let report = scene.reconcile(calls).await;
     assert_eq!((report.metric.as_str(), report.events()), ("Removed", vec![("Normal", "Released")]));
 }
@@ -43,11 +43,11 @@ async fn retained_object_is_released_again_if_the_finalizer_could_not_be_removed
     let scene = Scene::of(deleted().lifecycle("deletion", json!("Retain"))).await;
     let (object, release) = (observe_by_tag(&[remote("disk-1")]), || call("release disk-1"));
     let rejected = call(INTENT).rejected(500);
-    scene.reconcile([object, release(), call(READ_REQUEST), rejected, call(STATUS), call(EVENT)]).await;
+    scene.reconcile([object, release(), rejected, call(STATUS), call(EVENT)]).await;
     // It has no owner tags any more.
     let bare = || json!([with(remote("disk-1"), "tagged", json!(false))]);
     let [by_id, by_tag] = ["observe disk-1", "observe disk-1,by tag"].map(|name| call(name).returns(bare()));
-    let calls = [by_id, by_tag, release(), call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let calls = [by_id, by_tag, release(), call(INTENT), call(READ_REQUEST), call(EVENT)];
     let report = scene.reconcile(calls).await;
     assert_eq!((report.metric.as_str(), report.events()), ("Removed", vec![("Normal", "Released")]));
 }
@@ -60,8 +60,7 @@ async fn released_object_is_deleted_if_the_spec_was_edited_before_the_finalizer_
     scene.store(stored(edited.clone()));
     let rejected = call(INTENT).rejected(500);
     let reported = [call(STATUS).returns(edited), call(EVENT)];
-    let released =
-        [observe_by_tag(&[remote("disk-1")]), call("release disk-1"), call(READ_REQUEST), rejected];
+    let released = [observe_by_tag(&[remote("disk-1")]), call("release disk-1"), rejected];
     scene.reconcile(released.into_iter().chain(reported)).await;
     let bare = call("observe disk-1").returns(json!([with(remote("disk-1"), "tagged", json!(false))]));
     let report = scene.reconcile([no_dependents(), bare, call("reclaim disk-1"), call(EVENT)]).await;
@@ -86,7 +85,7 @@ async fn retained_object_is_released_when_its_owner_tags_are_visible() {
         assert!(report.message().contains("waiting for the owner tags of disk-1"), "{}", report.message());
         let by_id = call("observe disk-1").returns(json!([remote("disk-1")]));
         let visible = [by_id, observe_by_tag(&[remote("disk-1")])];
-        let ends = [call("release disk-1"), call(READ_REQUEST), call(INTENT), call(EVENT)];
+        let ends = [call("release disk-1"), call(INTENT), call(READ_REQUEST), call(EVENT)];
         assert_eq!(scene.reconcile(visible.into_iter().chain(ends)).await.metric, "Removed");
     }
 }
@@ -102,8 +101,42 @@ async fn retained_object_does_not_prevent_the_search_before_the_finalizer_is_rem
     let by_id = call("observe disk-1,disk-2").returns(json!([remote("disk-1")]));
     let late = by_tag(&[remote("disk-1"), remote("disk-3")]);
     let release = call("release disk-1,disk-3");
-    let calls = [by_id, late, release, call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let calls = [by_id, late, release, call(INTENT), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn request_is_kept_until_the_finalizer_is_removed() {
+    // An edit can decide that an object that was kept is deleted: its dependencies are deleted after it.
+    let retained = deleted().lifecycle("deletion", json!("Retain"));
+    let scene = Setup { requests: vec![request(&Value::Null)], ..Setup::of(retained) }.start().await;
+    let rejected = [call(INTENT).rejected(500), call(STATUS), call(EVENT)];
+    let calls = [observe_by_tag(&[remote("disk-1")]), call("release disk-1")];
+    scene.reconcile(calls.into_iter().chain(rejected)).await;
+    let bare = json!([with(remote("disk-1"), "tagged", json!(false))]);
+    let [by_id, by_tag] =
+        ["observe disk-1", "observe disk-1,by tag"].map(|name| call(name).returns(bare.clone()));
+    let calls = [by_id, by_tag, call("release disk-1"), call(INTENT)];
+    let released = [call(REQUEST), call(DELETE_REQUEST), call(EVENT)];
+    assert_eq!(scene.reconcile(calls.into_iter().chain(released)).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn request_is_released_if_that_failed_when_the_finalizer_was_removed() {
+    let retained = deleted().lifecycle("deletion", json!("Retain"));
+    let scene = Setup { requests: vec![request(&Value::Null)], ..Setup::of(retained) }.start().await;
+    let rejected = [call(REQUEST).rejected(500), call(EVENT), call(STATUS).rejected(404)];
+    let calls = [observe_by_tag(&[remote("disk-1")]), call("release disk-1"), call(INTENT)];
+    let report = scene.reconcile(calls.into_iter().chain(rejected)).await;
+    assert_eq!((report.requeue, report.events()), (Requeue::Backoff, vec![("Normal", "Released")]));
+    // The watch does not show the removal yet.
+    let bare = json!([with(remote("disk-1"), "tagged", json!(false))]);
+    let [by_id, by_tag] =
+        ["observe disk-1", "observe disk-1,by tag"].map(|name| call(name).returns(bare.clone()));
+    let calls = [by_id, by_tag, call("release disk-1"), call(INTENT).rejected(404)];
+    let released = [call(REQUEST), call(DELETE_REQUEST)];
+    let report = scene.reconcile(calls.into_iter().chain(released)).await;
+    assert_eq!((report.requeue, report.events()), (Requeue::Never, vec![]));
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,15 +174,4 @@ async fn request_is_kept_while_its_resource_exists_that_the_watch_does_not_retur
     assert_eq!(scene.reconcile([rejected]).await.requeue, Requeue::Backoff);
     let calls = [call(READ_DISK), call(REQUEST), call(DELETE_REQUEST)];
     assert_eq!(scene.reconcile(calls).await.requeue, Requeue::Never);
-}
-
-#[tokio::test(start_paused = true)]
-async fn finalizer_is_kept_until_the_request_is_released() {
-    let scene = Scene::of(deleted()).await;
-    let rejected = call(READ_REQUEST).rejected(500);
-    let report = scene
-        .reconcile([no_dependents(), observe_by_tag(&[gone()]), rejected, call(STATUS), call(EVENT)])
-        .await;
-    assert_eq!((report.condition("Ready"), report.requeue), (("False", "KubernetesError"), Requeue::Backoff));
-    assert_eq!(report.disk["metadata"]["finalizers"], json!([kraken_api::FINALIZER]));
 }

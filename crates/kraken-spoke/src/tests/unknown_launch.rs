@@ -46,7 +46,7 @@ async fn its_objects_must_be_missing_for_ten_seconds_before_the_finalizer_is_rem
     advance(Duration::from_secs(9)).await;
     assert_eq!(scene.reconcile(again()).await.metric, "Deleting");
     advance(Duration::from_secs(1)).await;
-    let ends = [call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(again().into_iter().chain(ends)).await.metric, "Removed");
 }
 
@@ -57,7 +57,7 @@ async fn its_deleted_objects_are_not_searched_for_again() {
     scene.reconcile([no_dependents(), by_tag(&[remote("disk-1")])].into_iter().chain(deletes)).await;
     let gone = || call("observe disk-1").returns(json!([]));
     let by_tag = call("observe disk-1,by tag").returns(json!([]));
-    let ends = [call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile([gone(), by_tag].into_iter().chain(ends)).await.metric, "Removed");
 }
 
@@ -79,7 +79,7 @@ async fn without_any_record_they_must_be_missing_for_ten_seconds_before_the_fina
     advance(Duration::from_secs(9)).await;
     assert_eq!(scene.reconcile(again()).await.metric, "Deleting");
     advance(Duration::from_secs(1)).await;
-    let ends = [call(READ_REQUEST), call(INTENT), call(EVENT)];
+    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(again().into_iter().chain(ends)).await.metric, "Removed");
 }
 

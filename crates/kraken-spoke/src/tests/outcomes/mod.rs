@@ -200,8 +200,8 @@ async fn removed_resource_is_not_reconciled_again() {
         .reconcile([
             call("GET dependencyrequests").returns(json!({"metadata": {}, "items": []})),
             call("observe disk-1,by tag").returns(json!([gone])),
-            call("GET dependencyrequests/disk.testing.a"),
             call("PATCH disks/a"),
+            call("GET dependencyrequests/disk.testing.a"),
             call(EVENT),
         ])
         .await;
