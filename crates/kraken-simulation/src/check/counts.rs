@@ -31,21 +31,17 @@ impl Checks {
         };
         let explained = candidates.iter().map(|version| self.wanted(record, version)).max().unwrap_or(0);
         let replaced = candidates.iter().map(outgoing).max().unwrap_or(0);
-        if live.len() > explained + replaced {
+        let (title, allowed, kind) = (record.title(), explained + replaced, record.kind.clone());
+        if live.len() > allowed {
             let message = format!(
                 "{} has {} live remote objects; its spec explains {explained} and a replacement {replaced}: {}",
-                record.title(),
+                title,
                 live.len(),
                 live.join(", ")
             );
             self.violated(now, Class::TooMany, message);
         }
-    }
-
-    /// Whether responses can still contain the owner tags of another resource, which users removed from the object.
-    fn is_shown_as_another(&self, now: Duration, id: &str) -> bool {
-        let is_stripped = self.cloud.0.get(id).is_some_and(|remote| remote.uid().is_none());
-        is_stripped && self.shown_as_others.get(id).is_some_and(|until| now <= *until)
+        self.note_replaced(now, uid, &kind, allowed, live.len());
     }
 
     /// The live objects of a resource: by their tags, unless a user copied them, and recorded objects whose tags were

@@ -12,8 +12,9 @@ use kraken_simulator::Kind;
 use kraken_spoke::api::{DOMAIN, EXPORTED_BY_ANNOTATION};
 use serde_json::Value;
 
-use super::history::{Record, Version, uid_of};
-use super::policy::{external_ids, is_held_by_others, is_resource, ready};
+use super::given::is_on_record;
+use super::history::{Record, uid_of};
+use super::policy::{is_held_by_others, is_resource, ready};
 use super::remote::{plain, remote_kind};
 use super::waits::connected_by_users;
 use super::{Checks, RemoteObject, RemoteObjects};
@@ -133,15 +134,6 @@ impl Checks {
             || self.was_left_to_another(id, maker)
     }
 
-    /// Whether a resource forgot an object, or was deleted without it, while responses could still contain the owner tags of
-    /// another resource.
-    fn was_left_to_another(&self, id: &str, maker: &Record) -> bool {
-        let Some(until) = self.shown_as_others.get(id) else { return false };
-        let last = maker.versions.iter().rposition(|version| is_on_record(version, id));
-        let next = last.and_then(|last| maker.versions.get(last + 1));
-        next.map(|version| version.at).or(maker.gone).is_some_and(|forgotten| forgotten <= *until)
-    }
-
     /// Whether a remote object may remain: no controller must delete it.
     fn may_stay(&self, id: &str, remote: &RemoteObject) -> bool {
         let owner = remote.uid().and_then(|uid| Some((uid, self.history.records.get(uid)?)));
@@ -163,11 +155,6 @@ impl Checks {
 /// description of its network interfaces, too.
 pub(super) fn title(id: &str) -> &str {
     plain(id).split_once(":loadbalancer/").map_or(plain(id), |(_, end)| end)
-}
-
-/// Whether the status of this version names a remote object.
-fn is_on_record(version: &Version, id: &str) -> bool {
-    external_ids(&version.value).any(|known| known == plain(id))
 }
 
 /// Whether the provider's error names no object, but implies one of these kinds.

@@ -12,6 +12,7 @@ mod counts;
 mod end;
 mod finding;
 mod full;
+mod given;
 mod history;
 mod judge;
 mod left;
@@ -108,9 +109,8 @@ pub struct Checks {
     launched: BTreeMap<String, String>,
     /// The time of out-of-band creations and tag changes of remote objects.
     tampered: BTreeMap<String, Duration>,
-    /// Until when responses can contain the owner tags of another resource than the one that created an object, after users
-    /// removed them.
-    shown_as_others: BTreeMap<String, Duration>,
+    /// The objects to which users gave the owner tags of another resource.
+    given: given::Given,
     /// The time after which responses contain changed tags.
     tag_lag: Duration,
     /// The objects that a controller released.
@@ -150,7 +150,7 @@ impl Checks {
             cloud,
             launched: BTreeMap::new(),
             tampered: BTreeMap::new(),
-            shown_as_others: BTreeMap::new(),
+            given: given::Given::default(),
             tag_lag: settings.tag_lag,
             released: BTreeSet::new(),
             adopted: BTreeMap::new(),
@@ -229,12 +229,8 @@ impl Checks {
             if before.is_none_or(|before| before.tags != remote.tags) {
                 self.tampered.insert(id.clone(), now);
             }
-            let owner = before.and_then(RemoteObject::uid).filter(|owner| remote.uid() != Some(owner));
-            if owner.is_some_and(|owner| self.is_launched_for_another(id, owner)) {
-                let until = now.max(self.faults_until) + self.tag_lag + SLACK;
-                self.shown_as_others.insert(id.clone(), until);
-            }
         }
+        self.note_given(now, &cloud);
         self.cloud = cloud;
     }
 

@@ -77,10 +77,12 @@ impl Checks {
             let is_held_for = remote.alive || (remote.exists && !keeps);
             is_held_for && Some(remote.kind) == kind && !is_a_copy && !is_missed(record, by, place_of(id))
         });
-        if let Some(record) = self.history.records.get_mut(uid).filter(|_| is_excused) {
+        let left = left.map(|(id, _)| id.clone());
+        let is_hidden = left.as_ref().is_some_and(|id| self.may_be_hidden(id, uid, record));
+        if let Some(record) = self.history.records.get_mut(uid).filter(|_| is_excused || is_hidden) {
             record.excused = true;
         }
-        if let Some((id, _)) = left.filter(|_| !has_unknown_location) {
+        if let Some(id) = left.filter(|_| !has_unknown_location && !is_hidden) {
             self.violated(
                 now,
                 Class::FinalizerEarly,

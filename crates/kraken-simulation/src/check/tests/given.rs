@@ -55,3 +55,73 @@ fn an_object_counts_again_when_responses_do_not_contain_the_tags_of_another_reso
         scene.has_violation_unless(is_fine, Class::TooMany);
     }
 }
+
+#[test]
+fn an_object_may_remain_that_was_replaced_while_it_had_the_tags_of_another_resource() {
+    for (is_replaced, is_fine) in [(true, true), (false, false)] {
+        let mut scene = scene_with(json!({}));
+        if is_replaced {
+            scene.object("vpc-1", &[("uid", "u-2"), ("cluster", "c")]);
+            scene.after_out_of_band();
+            scene.created_object("vpc-2");
+            scene.advance(60);
+        }
+        scene.object("vpc-1", &[]);
+        scene.after_out_of_band();
+        // The status still names it, because its writes were rejected.
+        scene.advance(60);
+        scene.cloud.lock().0.remove("vpc-2");
+        scene.remove("u-1");
+        scene.write(&vpc_caller(), &json!({}));
+        scene.checks.emptied(scene.now);
+        scene.has_violation_unless(is_fine, Class::LeftBehind);
+    }
+}
+
+#[test]
+fn an_object_that_is_not_replaced_although_another_resource_has_its_tags_must_be_deleted() {
+    let mut two = vpc(json!({}));
+    two["kind"] = json!("EC2Instance");
+    two["spec"]["maxCount"] = json!({"value": 2});
+    two["status"]["externalIds"] = json!(["i-1"]);
+    let mut scene = Scene::of(two);
+    let owner = [("uid", "u-1"), ("cluster", "c")];
+    let launch = call("RunInstances", TAGS);
+    scene.object_of(Kind::Instance, "i-1", &owner);
+    scene.checks.after_cloud(scene.now, &instance_caller(1), &launch, &ok());
+    scene.object_of(Kind::Instance, "i-1", &[("uid", "u-2"), ("cluster", "c")]);
+    scene.after_out_of_band();
+    scene.object_of(Kind::Instance, "i-2", &owner);
+    scene.checks.after_cloud(scene.now, &instance_caller(1), &launch, &ok());
+    scene.object_of(Kind::Instance, "i-1", &[]);
+    scene.after_out_of_band();
+    scene.advance(60);
+    scene.cloud.lock().0.remove("i-2");
+    scene.remove("u-1");
+    scene.write(&instance_caller(1), &json!({}));
+    scene.checks.emptied(scene.now);
+    scene.has_violation(Class::LeftBehind);
+}
+
+#[test]
+fn an_object_may_be_hidden_by_one_that_has_the_tags_of_its_resource() {
+    for (has_copy, recorded, is_fine) in
+        [(true, json!([]), true), (false, json!([]), false), (true, json!(["vpc-1"]), false)]
+    {
+        let mut launched = vpc(json!({}));
+        launched["status"]["externalIds"] = recorded;
+        let mut scene = Scene::of(launched);
+        scene.created_object("vpc-1");
+        if has_copy {
+            scene.owned_object("vpc-2");
+            scene.after_out_of_band();
+        }
+        scene.advance(1);
+        scene.remove("u-1");
+        scene.write(&vpc_caller(), &json!({}));
+        scene.has_violation_unless(is_fine, Class::FinalizerEarly);
+        scene.checks.emptied(scene.now);
+        let expected: &[Class] = if is_fine { &[] } else { &[Class::FinalizerEarly, Class::LeftBehind] };
+        assert_eq!(scene.classes(), expected);
+    }
+}
