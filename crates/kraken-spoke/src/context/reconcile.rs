@@ -2,8 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use jiff::Timestamp;
 use kraken_api::Lifecycle;
 use kraken_runtime::{
+    clock,
     mutants::{self, Mutant},
     patch::ApiError,
     queue::Requeue,
@@ -43,6 +45,8 @@ pub(crate) struct Reconcile<'a> {
     pub is_connected: bool,
     /// Why the state is not published although it is due.
     pub unpublished: Option<ApiError>,
+    /// The time from before its observation.
+    began: Timestamp,
 }
 
 impl<'a> Reconcile<'a> {
@@ -58,8 +62,8 @@ impl<'a> Reconcile<'a> {
             uid: object.uid().unwrap_or_default(),
             owner: format!("{}/{namespace}/{name}", context.info().name),
         };
-        let facts = ReconcileFacts::default();
-        Self { context, object, identity, memory, slot, facts, is_connected: false, unpublished: None }
+        let (facts, began) = (ReconcileFacts::default(), clock::now());
+        Self { context, object, identity, memory, slot, facts, is_connected: false, unpublished: None, began }
     }
 
     /// The lifecycle options of the resource.
@@ -92,14 +96,10 @@ impl<'a> Reconcile<'a> {
         unrecorded::time_left(&*self.object, self.context.former_until(), clock)
     }
 
-    /// When a resource that is in place is reconciled again. It may only seem to be in place: a change of a former process, for an
-    /// edit that was reverted, is found when it is visible, and not at the next resync.
+    /// When a resource that is in place is reconciled again.
     pub(crate) fn before_resync(&self, resync: Requeue) -> Requeue {
-        match (resync, self.left_of_former(self.clock())) {
-            (Requeue::Never, Some(left)) => Requeue::After(left),
-            (Requeue::Tick(interval), Some(left)) if left < interval => Requeue::After(left),
-            (resync, _) => resync,
-        }
+        let former_until = self.context.former_until();
+        unrecorded::before_resync(&*self.object, former_until, self.began, self.clock(), resync)
     }
 
     /// The epoch of the last launch if its result is not on record, or 0 if nothing is on record and a former process may have made

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use kraken_runtime::queue::Requeue;
 use kube::Resource;
 
 use crate::model::intent::Clock;
@@ -26,6 +27,28 @@ pub(crate) fn next_search(object: &impl Resource, former_until: Timestamp, clock
     Some(clock.next_read(clock.window.saturating_sub(left)))
 }
 
+/// When a resource that is in place is reconciled again. It may only seem to be in place: a change of a former process, for an
+/// edit that was reverted, is found when it is visible, and not at the next resync. The observation was made after `began`: if the
+/// change need not have been visible then, it did not show it for certain.
+pub(crate) fn before_resync(
+    object: &impl Resource,
+    former_until: Timestamp,
+    began: Timestamp,
+    clock: Clock,
+    resync: Requeue,
+) -> Requeue {
+    let left = |clock| time_left(object, former_until, clock);
+    if left(Clock { now: began, ..clock }).is_none() {
+        return resync;
+    }
+    let left = left(clock).unwrap_or_default();
+    match resync {
+        Requeue::Never => Requeue::After(left),
+        Requeue::Tick(interval) if left < interval => Requeue::After(left),
+        resync => resync,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::Time};
@@ -38,13 +61,20 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    /// The delay in seconds for a resource that was created at 100 s.
-    fn delay(former_until: Timestamp, now: i64) -> Option<u64> {
+    /// A resource that was created at 100 s.
+    fn object() -> ConfigMap {
         let created = ObjectMeta { creation_timestamp: Some(Time(at(100))), ..ObjectMeta::default() };
-        let object = ConfigMap { metadata: created, ..ConfigMap::default() };
+        ConfigMap { metadata: created, ..ConfigMap::default() }
+    }
+
+    fn clock(now: i64) -> Clock {
         let (now, instant, window) = (at(now), Instant::now(), Duration::from_secs(90));
-        let clock = Clock { now, instant, last_create: now, window };
-        next_search(&object, former_until, clock).map(|delay| delay.as_secs())
+        Clock { now, instant, last_create: now, window }
+    }
+
+    /// The delay in seconds.
+    fn delay(former_until: Timestamp, now: i64) -> Option<u64> {
+        next_search(&object(), former_until, clock(now)).map(|delay| delay.as_secs())
     }
 
     #[test]
@@ -59,5 +89,16 @@ mod tests {
     #[test]
     fn a_younger_resource_is_not_waited_for() {
         assert_eq!([delay(at(100), 101), delay(Timestamp::MIN, 101)], [None, None]);
+    }
+
+    #[test]
+    fn a_resource_is_observed_once_more_after_an_observation_that_began_before_the_window_ended() {
+        let (tick, after) =
+            (Requeue::Tick(Duration::from_mins(5)), |s| Requeue::After(Duration::from_secs(s)));
+        let next = |began, now| before_resync(&object(), at(120), at(began), clock(now), tick);
+        assert_eq!([next(130, 140), next(209, 215), next(210, 215)], [after(70), after(0), tick]);
+        let short = Requeue::Tick(Duration::from_secs(30));
+        assert_eq!(before_resync(&object(), at(120), at(130), clock(140), short), short);
+        assert_eq!(before_resync(&object(), at(120), at(130), clock(140), Requeue::Never), after(70));
     }
 }
