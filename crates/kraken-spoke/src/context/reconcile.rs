@@ -20,7 +20,8 @@ use crate::{
     dynamic::Object,
     model::{
         intent::{Clock, Intent},
-        memory::Memory,
+        memory::{CONFIRMED_AFTER, LaunchSearch, Memory},
+        outcome::Outcome,
         recorded::RecordedState,
         status::ReconcileFacts,
         unrecorded,
@@ -96,8 +97,15 @@ impl<'a> Reconcile<'a> {
         unrecorded::time_left(&*self.object, self.context.former_until(), clock)
     }
 
-    /// When a resource that is in place is reconciled again.
-    pub(crate) fn before_resync(&self, resync: Requeue) -> Requeue {
+    /// When the resource is reconciled again after this outcome: before its resync if an observation can show more until then.
+    pub(crate) fn before_resync(&self, outcome: &Outcome, resync: Requeue) -> Requeue {
+        // An object of a launch that is not on record may exist besides those that are in place.
+        if outcome.is_at_rest() && matches!(self.memory.launch_search, LaunchSearch::Missing(..)) {
+            return Requeue::Soon(CONFIRMED_AFTER / 2);
+        }
+        if !matches!(outcome, Outcome::InPlace) {
+            return resync;
+        }
         let former_until = self.context.former_until();
         unrecorded::before_resync(&*self.object, former_until, self.began, self.clock(), resync)
     }

@@ -93,8 +93,7 @@ async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
             let requeue = outcome.requeue(resync_of(&reconcile.context, &reconcile.object), refusals);
             match (requeue, reconcile.memory.search.left()) {
                 (Requeue::Never, Some(left)) => Requeue::After(left),
-                (requeue, _) if matches!(outcome, Outcome::InPlace) => reconcile.before_resync(requeue),
-                (requeue, _) => requeue,
+                (requeue, _) => reconcile.before_resync(outcome, requeue),
             }
         }
         Err(error) => {

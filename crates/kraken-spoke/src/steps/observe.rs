@@ -114,7 +114,11 @@ async fn observe_until_certain(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>)
     // A launch that the provider rejects because its token or its name is in use created no object that did not exist
     // at the last search.
     let is_in_use = reconcile.memory.is_known_in_use(epoch);
-    let mut search = !is_in_use && (recorded.needs_search() || reconcile.memory.searching);
+    let unknown = reconcile.unknown_launch(scope.target.intent.as_ref(), recorded, scope.clock);
+    let mut search = !is_in_use
+        && (recorded.needs_search()
+            || reconcile.memory.searching
+            || reconcile.memory.needs_launch_search(unknown));
     loop {
         let attempt = attempt(reconcile, scope, search).await?;
         let is_certain = !attempt.shown.hidden && attempt.comparison.missing.is_none();
@@ -233,12 +237,15 @@ fn confirm<'t>(
     let Attempt { shown, parts: Parts { outgoing, current }, kept, comparison, is_searched } = attempt;
     let (intent, is_missing) = (target.intent.as_ref(), comparison.missing.is_some());
     let unknown = reconcile.unknown_launch(intent, &recorded, clock);
+    if unknown.is_none() {
+        reconcile.memory.end_search();
+    }
     let is_launch_hidden =
         is_searched && reconcile.memory.is_launch_hidden(unknown, shown.is_complete, clock);
     recorded.confirm(&shown, intent);
     // The epoch of a launch is recorded when all its objects are: not while some of them may be invisible. That no object
     // is missing proves nothing, because the spec may account for fewer objects since the launch.
-    let is_settled = intent.is_none_or(|intent| !intent.may_be_invisible(clock));
+    let is_settled = intent.is_none_or(|intent| !intent.may_be_invisible(clock)) && !is_launch_hidden;
     let epoch = if is_settled { shown.epoch.max(recorded.epoch) } else { recorded.epoch };
     let Reconcile { object, memory, facts, .. } = reconcile;
     let awaited = awaited(&shown, recorded.epoch, intent, memory, clock);

@@ -56,8 +56,10 @@ async fn is_unchanged(reconcile: &mut Reconcile<'_>, dependencies: &Dependencies
     }
     let intent = Intent::of(&*reconcile.object);
     location::here(reconcile, intent.as_ref()).await.ok()?;
-    let recorded = reconcile.recorded(intent.as_ref(), reconcile.clock());
-    if recorded.needs_search() {
+    let clock = reconcile.clock();
+    let recorded = reconcile.recorded(intent.as_ref(), clock);
+    let unknown = reconcile.unknown_launch(intent.as_ref(), &recorded, clock);
+    if recorded.needs_search() || reconcile.memory.needs_launch_search(unknown) {
         return None;
     }
     // A failure is reported by the full reconcile.

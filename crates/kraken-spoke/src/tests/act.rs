@@ -200,7 +200,7 @@ async fn replacement_awaits_an_object_that_only_the_intent_names() {
     let disk = disk().edited().intent(&intent).spec("image", json!({"value": "b"}));
     let scene = Scene::of(disk.lifecycle("replace", json!("CreateFirst"))).await;
     let created = call("create epoch 2").returns(json!([new()]));
-    scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), created, call(EVENT)]).await;
+    scene.reconcile([observe_by_tag(&[old()]), created, call(EVENT)]).await;
     let delayed = call("observe disk-1,disk-2,by tag").returns(json!([new()]));
     let report = scene.reconcile([delayed]).await;
     assert_eq!(report.metric, "Updating");
@@ -232,8 +232,7 @@ async fn replacement_keeps_a_protected_object() {
         disk().launched().edited().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
     let disk = disk.lifecycle("replace", json!("DeleteFirst")).lifecycle("protect", json!(true));
     let scene = Scene::of(disk).await;
-    let report =
-        scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), call(STATUS), call(EVENT)]).await;
+    let report = scene.reconcile([observe_by_tag(&[old()]), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("False", "DeletionProtected"));
 }
 
@@ -243,7 +242,8 @@ async fn reverted_replacement_keeps_both_objects_while_they_are_protected() {
         disk().launched().edited().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
     let disk = disk.lifecycle("replace", json!("CreateFirst")).lifecycle("protect", json!(true));
     let scene = Scene::of(disk.spec("image", json!({"value": "a"}))).await;
-    let report = scene.reconcile([observe(&[old(), new()]), call(STATE), call(STATUS), call(EVENT)]).await;
+    let both = observe_by_tag(&[old(), new()]);
+    let report = scene.reconcile([both, call(STATE), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("False", "ImmutableField"));
     assert!(report.message().contains("spec.lifecycle.protect is true"), "{}", report.message());
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{
     fixtures::{Disk, disk, remote, stored, with},
     scene::{Report, Scene},
-    script::{Call, EVENT, STATE, STATUS, call, observe, observe_by_tag},
+    script::{Call, EVENT, STATE, STATUS, call, observe_by_tag},
 };
 
 /// A Disk with approvals, of which `disk-1` is being replaced. No plan of it was approved, because it had no approvals when the
@@ -51,16 +51,16 @@ fn approved(report: &Report) -> Disk {
 
 #[tokio::test(start_paused = true)]
 async fn replaced_object_is_deleted_after_an_approval() {
-    let report = awaiting(replacing("CreateFirst"), [observe(&[old(), new()]), call(STATE)]).await;
+    let report = awaiting(replacing("CreateFirst"), [observe_by_tag(&[old(), new()]), call(STATE)]).await;
     let scene = Scene::of(approved(&report)).await;
-    let both = call("observe disk-1,disk-2").returns(json!([old(), new()]));
+    let both = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
     let report = scene.reconcile([both, call(STATE), call("delete disk-1"), call(EVENT), call(STATUS)]).await;
     assert_eq!(report.events(), [("Normal", "Replaced")]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn object_that_is_deleted_before_its_replacement_exists_requires_an_approval() {
-    let seen = || [observe(&[old()]), observe_by_tag(&[old()])];
+    let seen = || [observe_by_tag(&[old()])];
     let report = awaiting(replacing("DeleteFirst"), seen()).await;
     let scene = Scene::of(approved(&report)).await;
     let deletion = [call("delete disk-1"), call(EVENT), call(STATUS)];
@@ -76,6 +76,7 @@ async fn object_that_is_deleted_before_its_replacement_exists_requires_an_approv
 async fn protected_object_is_reported_as_protected_and_not_as_awaiting_approval() {
     let disk = replacing("CreateFirst").lifecycle("protect", json!(true));
     let scene = Scene::of(disk).await;
-    let report = scene.reconcile([observe(&[old(), new()]), call(STATE), call(STATUS), call(EVENT)]).await;
+    let both = observe_by_tag(&[old(), new()]);
+    let report = scene.reconcile([both, call(STATE), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("False", "DeletionProtected"));
 }

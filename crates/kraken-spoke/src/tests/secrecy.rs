@@ -174,7 +174,7 @@ async fn field_that_the_state_withholds_stays_secret_if_clients_removed_every_ot
     let restored =
         [read().returns(state), by_tag(&[secret_image()]), call(INTENT), call(EVENT), call(STATUS)];
     scene.reconcile(restored).await;
-    let found = observe(&[secret_image()]);
+    let found = call("observe disk-1,by tag").returns(json!([secret_image()]));
     let report = scene.reconcile([found, call(STATE), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("False", "ImmutableField"));
     assert_eq!(report.body(STATE)["spec"]["data"], json!({}));

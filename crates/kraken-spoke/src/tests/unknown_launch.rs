@@ -11,12 +11,9 @@ use super::{
     deletion::{READ_REQUEST, no_dependents},
     fixtures::{Disk, disk, remote, with},
     scene::{Scene, Setup},
-    script::{Call, EVENT, INTENT, STATUS, call},
+    script::{Call, EVENT, INTENT, STATE, STATUS, call},
 };
-use crate::model::{
-    memory::{Absence, LaunchSearch, Memory},
-    outcome::Outcome,
-};
+use crate::model::memory::{Absence, LaunchSearch, Memory};
 
 /// A Disk whose first launch was persisted, and nothing else.
 fn unknown() -> Disk {
@@ -103,8 +100,70 @@ async fn search_before_a_pause_does_not_confirm_one_after_it() {
     assert_eq!(scene.context.memories.take(&key, "u-1").launch_search, LaunchSearch::Open);
 }
 
-#[test]
-fn search_that_was_confirmed_remains_so_while_launches_are_held_back() {
-    let is_ended = [Outcome::Held(String::new()), Outcome::Paused].map(|outcome| outcome.ends_search());
-    assert_eq!(is_ended, [false, true]);
+#[tokio::test(start_paused = true)]
+async fn search_that_was_confirmed_before_a_pause_remains_so() {
+    let scene = without_tokens(unknown().lifecycle("paused", json!(true))).await;
+    let (key, settled) = (ObjectKey::new("ns", "a"), LaunchSearch::Settled(1));
+    let memory = Memory { launch_search: settled, ..Memory::default() };
+    scene.context.memories.put(key.clone(), "u-1".to_owned(), memory);
+    scene.reconcile([call(STATUS), call(EVENT)]).await;
+    assert_eq!(scene.context.memories.take(&key, "u-1").launch_search, settled);
+}
+
+/// A Disk of which one object is on record, and was launched twice.
+fn scaled() -> Disk {
+    disk().launched().intent(&json!({"epoch": 2, "requested": 1}))
+}
+
+#[tokio::test(start_paused = true)]
+async fn its_objects_are_searched_for_before_a_resource_in_place_is_observed_by_id_only() {
+    // The controller was killed after the launch for a count of two, and no search succeeded within the visibility window. The
+    // count is one again.
+    let scene = Scene::of(scaled()).await;
+    let by_tag = || call("observe disk-1,by tag").returns(json!([remote("disk-1")]));
+    let report = scene.reconcile([by_tag(), call(STATE), call(STATUS)]).await;
+    let again = Requeue::Soon(Duration::from_secs(5));
+    assert_eq!((report.metric.as_str(), report.requeue), ("Available", again));
+    advance(Duration::from_secs(5)).await;
+    assert_eq!(scene.reconcile([by_tag()]).await.requeue, again);
+    advance(Duration::from_secs(5)).await;
+    assert_ne!(scene.reconcile([by_tag()]).await.requeue, again);
+    let by_id = call("observe disk-1").returns(json!([remote("disk-1")]));
+    assert_eq!(scene.reconcile([by_id]).await.metric, "Available");
+}
+
+#[tokio::test(start_paused = true)]
+async fn object_that_becomes_visible_when_a_resource_is_in_place_is_recorded() {
+    let scene = Scene::of(scaled()).await;
+    let by_tag = |objects: &[Value]| call("observe disk-1,by tag").returns(json!(objects));
+    scene.reconcile([by_tag(&[remote("disk-1")]), call(STATE), call(STATUS)]).await;
+    advance(Duration::from_secs(5)).await;
+    let late = with(remote("disk-2"), "epoch", json!(2));
+    let found = by_tag(&[remote("disk-1"), late]);
+    let report = scene.reconcile([found, call(STATUS), call(EVENT)]).await;
+    let status = &report.disk["status"];
+    assert_eq!((&status["externalIds"], &status["epoch"]), (&json!(["disk-1", "disk-2"]), &json!(2)));
+    assert_eq!(report.requeue, Requeue::Tick(Duration::from_mins(5)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn launch_of_which_objects_may_be_hidden_is_not_recorded() {
+    let scene = Scene::of(disk().launched().intent(&json!({"epoch": 2, "requested": 2}))).await;
+    let late = |id| with(remote(id), "epoch", json!(2));
+    let some = call("observe disk-1,by tag").returns(json!([remote("disk-1"), late("disk-2")]));
+    let report = scene.reconcile([some, call(STATE), call(STATUS), call(EVENT)]).await;
+    assert_eq!(
+        (&report.disk["status"]["epoch"], report.requeue),
+        (&json!(1), Requeue::Soon(Duration::from_secs(5)))
+    );
+    advance(Duration::from_secs(5)).await;
+    let all = json!([remote("disk-1"), late("disk-2"), late("disk-3")]);
+    let all = call("observe disk-1,disk-2,by tag").returns(all);
+    let report = scene.reconcile([all, call(STATUS), call(EVENT)]).await;
+    let status = &report.disk["status"];
+    assert_eq!(
+        (&status["externalIds"], &status["epoch"]),
+        (&json!(["disk-1", "disk-2", "disk-3"]), &json!(2))
+    );
+    assert_eq!(report.requeue, Requeue::Tick(Duration::from_mins(5)));
 }

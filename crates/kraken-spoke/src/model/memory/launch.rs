@@ -12,10 +12,10 @@ pub(crate) enum LaunchSearch {
     /// No search was made, or not recently.
     #[default]
     Open,
-    /// All its objects were returned: from then on they are known by id.
-    Shown(i64),
-    /// No response contained all of them.
+    /// No response contained all of its objects, and it is not confirmed that the others do not exist.
     Missing(i64, Absence),
+    /// All its objects that exist are known by id.
+    Settled(i64),
 }
 
 impl<K> Memory<K> {
@@ -25,22 +25,28 @@ impl<K> Memory<K> {
     pub(crate) fn is_launch_hidden(&mut self, unknown: Option<i64>, is_complete: bool, clock: Clock) -> bool {
         let Some(launched) = unknown else { return false };
         let absence = match self.launch_search {
-            LaunchSearch::Shown(shown) if shown == launched => return false,
-            _ if is_complete => {
-                self.launch_search = LaunchSearch::Shown(launched);
-                return false;
-            }
+            LaunchSearch::Settled(settled) if settled == launched => return false,
             LaunchSearch::Missing(missing, mut absence) if missing == launched => {
                 absence.extend(clock);
                 absence
             }
             _ => Absence::begin(),
         };
-        self.launch_search = LaunchSearch::Missing(launched, absence);
-        absence.is_unconfirmed()
+        let is_hidden = !is_complete && absence.is_unconfirmed();
+        self.launch_search = if is_hidden {
+            LaunchSearch::Missing(launched, absence)
+        } else {
+            LaunchSearch::Settled(launched)
+        };
+        is_hidden
     }
 
-    /// Records that no further search is made before an event or a resync: a later one does not confirm the earlier ones.
+    /// Whether searches have not shown yet which objects of the `unknown` launch exist: then an observation by id can miss some.
+    pub(crate) fn needs_launch_search(&self, unknown: Option<i64>) -> bool {
+        unknown.is_some_and(|launched| self.launch_search != LaunchSearch::Settled(launched))
+    }
+
+    /// Records that no further search is made now: a later one does not confirm the earlier ones.
     pub(crate) fn end_search(&mut self) {
         if matches!(self.launch_search, LaunchSearch::Missing(..)) {
             self.launch_search = LaunchSearch::Open;

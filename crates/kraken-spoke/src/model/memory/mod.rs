@@ -34,9 +34,7 @@ use crate::{
     },
 };
 
-pub(crate) use absence::Absence;
-#[cfg(test)]
-pub(crate) use absence::CONFIRMED_AFTER;
+pub(crate) use absence::{Absence, CONFIRMED_AFTER};
 pub(crate) use deep::Deep;
 pub(crate) use launch::LaunchSearch;
 pub(crate) use records::{Changed, Claimed, Progress, Search, TokenUsed, Unseen};
@@ -178,6 +176,8 @@ impl<K> Memory<K> {
     /// Records the result of a create call under this epoch, `answer` containing the ids that it created.
     pub(crate) fn answered(&mut self, epoch: i64, answer: Result<Vec<String>, FailureClass>) {
         self.last_create = kraken_runtime::clock::now();
+        // The call may have taken effect without a response: what earlier searches showed is outdated.
+        self.launch_search = LaunchSearch::Open;
         let in_use = self.token_used.take().filter(|in_use| in_use.epoch == epoch);
         if matches!(answer, Err(FailureClass::TokenUsed)) {
             self.token_used = Some(in_use.unwrap_or(TokenUsed::new(epoch)));

@@ -200,3 +200,12 @@ fn copy_from_before_a_status_write_is_outdated_unless_the_write_changed_nothing(
     memory.reported(&object("u", "11"));
     assert!(!memory.is_outdated(&object("u", "11")), "the stored status was equal already");
 }
+
+#[test]
+fn search_before_a_call_without_response_shows_nothing_about_its_objects() {
+    // The intent of a replacement is persisted before the replaced object is deleted, long before its launch.
+    let mut memory = Memory::<ConfigMap> { launch_search: LaunchSearch::Settled(2), ..Memory::default() };
+    assert!(!memory.needs_launch_search(Some(2)));
+    memory.answered(2, Err(FailureClass::Transient));
+    assert!(memory.needs_launch_search(Some(2)));
+}

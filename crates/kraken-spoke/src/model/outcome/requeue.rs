@@ -35,11 +35,14 @@ pub(crate) fn after_conflict(conflicts: u32) -> Requeue {
 }
 
 impl Outcome {
-    /// Whether no search for the objects of a launch follows before an event or the resync. A launch that is held back after its
-    /// search was confirmed remains so: otherwise, each resync would report progress for as long as the confirmation takes.
+    /// Whether no search for the objects of a launch follows before an event or the resync.
     pub(crate) fn ends_search(&self) -> bool {
-        matches!(self.requeue(None, 0), Requeue::Never)
-            && !matches!(self, Self::LaunchLimit(_) | Self::Held(_))
+        matches!(self.requeue(None, 0), Requeue::Never) && !self.is_at_rest()
+    }
+
+    /// Whether the remote objects were compared, and nothing is to be done.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        matches!(self, Self::InPlace | Self::Immutable(_) | Self::Drifted(_))
     }
 
     /// When the resource is reconciled again, `resync` being its resync interval if it has one, and `refusals` how many
