@@ -58,7 +58,7 @@ pub(crate) async fn reconcile(reconcile: &mut Reconcile<'_>) -> Outcome {
     // nothing could be observed. Client required.
     let outcome = Box::pin(resume::resume(reconcile, outcome)).await;
     let outcome = Box::pin(search::search(reconcile, outcome)).await;
-    if outcome.ends_search() {
+    if outcome.ends_search() && reconcile.memory.search.left().is_none() {
         reconcile.memory.end_search();
     }
     let outcome = attributed(outcome, reconcile.context.rules.as_deref());

@@ -15,7 +15,12 @@ use crate::{
     actions::location,
     context::Reconcile,
     dynamic::Observed,
-    model::{memory::Search, outcome::Outcome, recorded::has_finalizer},
+    model::{
+        intent::Clock,
+        memory::{CONFIRMED_AFTER, Search},
+        outcome::Outcome,
+        recorded::has_finalizer,
+    },
     steps::{resolve, restore},
 };
 
@@ -65,9 +70,7 @@ async fn find(reconcile: &mut Reconcile<'_>) -> Result<(), ApiError> {
     let context = reconcile.context.clone();
     let ids = context.kind.ids(&found);
     if ids.is_empty() {
-        // The last object of an earlier process may not be visible yet.
-        let is_final = !clock.is_within_window(clock.last_create);
-        reconcile.memory.search = if is_final { Search::Done } else { Search::again(clock.window) };
+        reconcile.memory.search = next(reconcile, clock);
         return Ok(());
     }
     let epoch = context.kind.epoch(&found);
@@ -76,6 +79,20 @@ async fn find(reconcile: &mut Reconcile<'_>) -> Result<(), ApiError> {
     reconcile.memory.found_by_tag.clone_from(&ids);
     reconcile.memory.created = Some((epoch, ids));
     Ok(())
+}
+
+/// When a search that found nothing is repeated: when the last object of a former process must be visible, and then until it is
+/// confirmed that there is none. The first launch waits for the same, and if the spec can be applied by then, it is made at once.
+fn next(reconcile: &mut Reconcile<'_>, clock: Clock) -> Search {
+    if clock.is_within_window(clock.last_create) {
+        return Search::again(clock.window);
+    }
+    let unknown = reconcile.unknown_launch(None, &reconcile.recorded(None, clock), clock);
+    if reconcile.memory.is_launch_hidden(unknown, false, clock) {
+        Search::again(CONFIRMED_AFTER / 2)
+    } else {
+        Search::Done
+    }
 }
 
 /// The objects with the tags of the resource; `None` if that is not known.

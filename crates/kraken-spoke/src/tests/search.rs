@@ -6,6 +6,7 @@ use kraken_api::FINALIZER;
 use kraken_runtime::{
     clock::{Simulated, simulate},
     queue::Requeue,
+    watch::ObjectKey,
 };
 use serde_json::{Value, json};
 use tokio::time::advance;
@@ -15,7 +16,7 @@ use super::{
     scene::{Report, Scene, Setup},
     script::{Call, EVENT, INTENT, STATUS, call, observe},
 };
-use crate::FailureClass;
+use crate::{FailureClass, model::memory::LaunchSearch};
 
 /// A Disk that is older than the controller process, and whose finalizer, intent and status another client removed.
 fn unrecorded() -> Disk {
@@ -70,12 +71,21 @@ async fn search_records_the_fields_that_refer_to_secrets() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn search_that_finds_nothing_is_not_repeated() {
+async fn search_that_finds_nothing_for_ten_seconds_is_not_repeated() {
     let scene = Scene::of(invalid()).await;
     let report = scene.reconcile([by_tag(&[]), call(STATUS), call(EVENT)]).await;
-    assert_eq!((report.condition("Ready").1, report.requeue), ("InvalidSpec", Requeue::Never));
+    assert_eq!(report.condition("Ready").1, "InvalidSpec");
     assert_eq!(report.disk["metadata"]["finalizers"], Value::Null);
+    let delay = Duration::from_secs(5);
+    assert!(is_repeated(&report, delay), "{report:?}");
+    advance(delay).await;
+    assert!(is_repeated(&scene.reconcile([by_tag(&[])]).await, delay));
+    advance(delay).await;
+    assert_eq!(scene.reconcile([by_tag(&[])]).await.requeue, Requeue::Never);
     scene.reconcile([]).await;
+    // Nor is it before the first launch.
+    let memory = scene.context.memories.take(&ObjectKey::new("ns", "a"), "u-1");
+    assert_eq!(memory.launch_search, LaunchSearch::Settled(0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -142,5 +152,5 @@ async fn search_that_fails_is_repeated_and_not_reported() {
     assert_eq!(report.condition("Ready").1, "InvalidSpec");
     assert!(is_repeated(&report, Duration::from_secs(30)), "{report:?}");
     advance(Duration::from_secs(30)).await;
-    assert_eq!(scene.reconcile([by_tag(&[])]).await.requeue, Requeue::Never);
+    assert!(is_repeated(&scene.reconcile([by_tag(&[])]).await, Duration::from_secs(5)));
 }
