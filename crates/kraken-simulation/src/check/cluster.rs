@@ -62,6 +62,11 @@ impl Checks {
         })
     }
 
+    /// Whether an object was launched for this UID.
+    pub(super) fn is_launched_for(&self, id: &str, uid: &str) -> bool {
+        self.launched.get(id).is_some_and(|launched| launched == uid)
+    }
+
     /// Whether an object was launched, and not for this UID.
     pub(super) fn is_launched_for_another(&self, id: &str, uid: &str) -> bool {
         self.launched.get(id).is_some_and(|launched| launched != uid)

@@ -31,17 +31,17 @@ impl Checks {
         };
         let explained = candidates.iter().map(|version| self.wanted(record, version)).max().unwrap_or(0);
         let replaced = candidates.iter().map(outgoing).max().unwrap_or(0);
-        let (title, allowed, kind) = (record.title(), explained + replaced, record.kind.clone());
+        let allowed = explained + replaced;
         if live.len() > allowed {
             let message = format!(
                 "{} has {} live remote objects; its spec explains {explained} and a replacement {replaced}: {}",
-                title,
+                record.title(),
                 live.len(),
                 live.join(", ")
             );
             self.violated(now, Class::TooMany, message);
         }
-        self.note_replaced(now, uid, &kind, allowed, live.len());
+        self.note_replaced(now, uid, allowed, live.len());
     }
 
     /// The live objects of a resource: by their tags, unless a user copied them, and recorded objects whose tags were
@@ -53,7 +53,7 @@ impl Checks {
             candidates.iter().all(|version| external_ids(&version.value).any(|known| known == recorded))
         };
         let counts = |(id, remote): &(&String, &RemoteObject)| {
-            let is_launched = self.launched.get(*id).is_some_and(|launched| launched == uid);
+            let is_launched = self.is_launched_for(id, uid);
             let is_tagged = remote.uid() == Some(uid)
                 && (is_launched || !self.tampered.contains_key(*id) || is_known(id));
             // What was released is kept, and is no longer the resource's.

@@ -35,9 +35,7 @@ impl Checks {
                 let until = now.max(self.faults_until) + self.tag_lag + SLACK;
                 self.given.shown_as_others.insert(id.clone(), until);
             }
-            if let Some(owner) =
-                remote.uid().filter(|owner| self.launched.get(id).is_none_or(|of| of != owner))
-            {
+            if let Some(owner) = remote.uid().filter(|owner| !self.is_launched_for(id, owner)) {
                 self.given.recipients.insert(owner.to_owned());
             }
         }
@@ -51,14 +49,8 @@ impl Checks {
 
     /// After an object was launched for this UID, which has `live` objects and may have `allowed` ones: if it would have too many
     /// with those that are, or are shown as, another resource's, they are replaced.
-    pub(super) fn note_replaced(
-        &mut self,
-        now: Duration,
-        uid: &str,
-        kind: &str,
-        allowed: usize,
-        live: usize,
-    ) {
+    pub(super) fn note_replaced(&mut self, now: Duration, uid: &str, allowed: usize, live: usize) {
+        let kind = self.history.records.get(uid).and_then(|record| remote_kind(&record.kind));
         let given: Vec<String> = self
             .cloud
             .0
@@ -66,8 +58,8 @@ impl Checks {
             .filter(|(id, remote)| {
                 let is_anothers = remote.uid().is_some_and(|owner| owner != uid);
                 remote.alive
-                    && Some(remote.kind) == remote_kind(kind)
-                    && self.launched.get(*id).is_some_and(|launched| launched == uid)
+                    && Some(remote.kind) == kind
+                    && self.is_launched_for(id, uid)
                     && (is_anothers || self.is_shown_as_another(now, id))
             })
             .map(|(id, _)| id.clone())

@@ -119,9 +119,8 @@ impl Checks {
             policy.retain || (!policy.delete && (was_adopted || is_recorded()))
         };
         // An object is adopted or created, whatever other objects of its resource are.
-        let is_created = self.launched.get(id).is_some_and(|launched| launched == uid)
-            && remote.kind != Kind::KeyPair
-            && record.disturbed.is_none();
+        let is_created =
+            self.is_launched_for(id, uid) && remote.kind != Kind::KeyPair && record.disturbed.is_none();
         let is_kept = |version: &Version| {
             let recorded = adopted(&version.value);
             let is_unknown = version.policy().adopts && recorded.is_empty();
@@ -175,7 +174,7 @@ impl Checks {
             return self.violated(now, Class::NotOurs, format!("{what}, which never was"));
         };
         let candidates = self.history.candidates(record, by, now, self.calm);
-        let is_launched = self.launched.get(id).is_some_and(|launched| launched == uid);
+        let is_launched = self.is_launched_for(id, uid);
         let is_on_record = record.versions.iter().any(|version| {
             let outgoing = intent(&version.value).unwrap_or_default();
             external_ids(&version.value).any(|known| known == plain(id))

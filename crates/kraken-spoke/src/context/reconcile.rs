@@ -20,7 +20,7 @@ use crate::{
     dynamic::Object,
     model::{
         intent::{Clock, Intent},
-        memory::{CONFIRMED_AFTER, LaunchSearch, Memory},
+        memory::{LaunchSearch, Memory, RECHECK},
         outcome::Outcome,
         recorded::RecordedState,
         status::ReconcileFacts,
@@ -97,11 +97,22 @@ impl<'a> Reconcile<'a> {
         unrecorded::time_left(&*self.object, self.context.former_until(), clock)
     }
 
+    /// Whether an observation by id can miss objects, so that one by tag is needed, too.
+    pub(crate) fn needs_search(
+        &self,
+        intent: Option<&Intent>,
+        recorded: &RecordedState,
+        clock: Clock,
+    ) -> bool {
+        let unknown = self.unknown_launch(intent, recorded, clock);
+        recorded.needs_search() || self.memory.needs_launch_search(unknown)
+    }
+
     /// When the resource is reconciled again after this outcome: before its resync if an observation can show more until then.
     pub(crate) fn before_resync(&self, outcome: &Outcome, resync: Requeue) -> Requeue {
         // An object of a launch that is not on record may exist besides those that are in place.
         if outcome.is_at_rest() && matches!(self.memory.launch_search, LaunchSearch::Missing(..)) {
-            return Requeue::Soon(CONFIRMED_AFTER / 2);
+            return Requeue::Soon(RECHECK);
         }
         if !matches!(outcome, Outcome::InPlace) {
             return resync;

@@ -114,11 +114,8 @@ async fn observe_until_certain(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>)
     // A launch that the provider rejects because its token or its name is in use created no object that did not exist
     // at the last search.
     let is_in_use = reconcile.memory.is_known_in_use(epoch);
-    let unknown = reconcile.unknown_launch(scope.target.intent.as_ref(), recorded, scope.clock);
-    let mut search = !is_in_use
-        && (recorded.needs_search()
-            || reconcile.memory.searching
-            || reconcile.memory.needs_launch_search(unknown));
+    let needs_search = reconcile.needs_search(scope.target.intent.as_ref(), recorded, scope.clock);
+    let mut search = !is_in_use && (needs_search || reconcile.memory.searching);
     loop {
         let attempt = attempt(reconcile, scope, search).await?;
         let is_certain = !attempt.shown.hidden && attempt.comparison.missing.is_none();

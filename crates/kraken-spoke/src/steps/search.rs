@@ -17,7 +17,7 @@ use crate::{
     dynamic::Observed,
     model::{
         intent::Clock,
-        memory::{CONFIRMED_AFTER, Search},
+        memory::{RECHECK, Search},
         outcome::Outcome,
         recorded::has_finalizer,
     },
@@ -89,7 +89,7 @@ fn next(reconcile: &mut Reconcile<'_>, clock: Clock) -> Search {
     }
     let unknown = reconcile.unknown_launch(None, &reconcile.recorded(None, clock), clock);
     if reconcile.memory.is_launch_hidden(unknown, false, clock) {
-        Search::again(CONFIRMED_AFTER / 2)
+        Search::again(RECHECK)
     } else {
         Search::Done
     }

@@ -58,8 +58,7 @@ async fn is_unchanged(reconcile: &mut Reconcile<'_>, dependencies: &Dependencies
     location::here(reconcile, intent.as_ref()).await.ok()?;
     let clock = reconcile.clock();
     let recorded = reconcile.recorded(intent.as_ref(), clock);
-    let unknown = reconcile.unknown_launch(intent.as_ref(), &recorded, clock);
-    if recorded.needs_search() || reconcile.memory.needs_launch_search(unknown) {
+    if reconcile.needs_search(intent.as_ref(), &recorded, clock) {
         return None;
     }
     // A failure is reported by the full reconcile.

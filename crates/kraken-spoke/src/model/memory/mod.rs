@@ -34,7 +34,9 @@ use crate::{
     },
 };
 
-pub(crate) use absence::{Absence, CONFIRMED_AFTER};
+#[cfg(test)]
+pub(crate) use absence::CONFIRMED_AFTER;
+pub(crate) use absence::{Absence, RECHECK};
 pub(crate) use deep::Deep;
 pub(crate) use launch::LaunchSearch;
 pub(crate) use records::{Changed, Claimed, Progress, Search, TokenUsed, Unseen};
