@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{Secret, Service};
 use kraken_testing::cert_manager::CertManager;
 use kraken_testing::manifests::Document;
 use kraken_testing::packaging::kustomize;
-use kraken_testing::process::free_port;
+use kraken_testing::ports::free_port;
 use kraken_testing::suite::NAMESPACE;
 use kraken_testing::{SuiteOptions, manifests, paths};
 use kraken_tests::TestEnv;

@@ -32,6 +32,7 @@ pub mod packaging;
 mod parity;
 pub mod paths;
 mod pki;
+pub mod ports;
 pub mod process;
 pub mod progress;
 pub mod prometheus;

@@ -9,7 +9,6 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
-use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -278,30 +277,4 @@ pub(crate) const LOST_LEASE: &str = "lost the lease";
 /// Whether the last line of a controller's log reports that it ended because it lost its lease.
 pub(crate) fn has_lost_its_lease(log: &Path) -> bool {
     log_text(log).is_ok_and(|text| text.lines().next_back().is_some_and(|line| line.contains(LOST_LEASE)))
-}
-
-/// A port of the loopback interface that was free just now.
-///
-/// Another process can take it before its user binds it, so the start of a server is retried with a new one (see
-/// [`lost_its_port`]).
-///
-/// # Errors
-/// When no port can be bound at all.
-pub fn free_port() -> Result<u16> {
-    free_port_at(Ipv4Addr::LOCALHOST)
-}
-
-/// [`free_port`] of another address of this machine.
-///
-/// # Errors
-/// When no port can be bound at all.
-pub fn free_port_at(address: Ipv4Addr) -> Result<u16> {
-    let listener = std::net::TcpListener::bind((address, 0))
-        .with_context(|| format!("cannot bind a port of {address}"))?;
-    Ok(listener.local_addr().context("cannot read the bound port")?.port())
-}
-
-/// Whether a server's log reports that its port is in use.
-pub fn lost_its_port(log: &Path) -> bool {
-    log_text(log).is_ok_and(|text| text.to_lowercase().contains("address already in use"))
 }

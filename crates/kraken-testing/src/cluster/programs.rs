@@ -14,7 +14,8 @@ use kube::{Api, Client};
 use super::{ControlPlaneOptions, admin_kubeconfig, audit_log};
 use crate::assets::Assets;
 use crate::node::{Network, SERVICES};
-use crate::process::{Process, Spec, free_port, free_port_at, lost_its_port};
+use crate::ports::{free_port, free_port_at, lost_its_port};
+use crate::process::{Process, Spec};
 
 const POLL: Duration = Duration::from_millis(20);
 const ETCD_READY_WITHIN: Duration = Duration::from_secs(20);

@@ -9,11 +9,13 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use crate::moto;
-use crate::process::{Process, Spec, free_port, log_text};
+use crate::ports::{free_port, lost_its_port};
+use crate::process::{Process, Spec, log_text};
 
 /// The visibility window.
 const WINDOW_MIN: Duration = Duration::from_secs(6);
 const READY_WITHIN: Duration = Duration::from_secs(30);
+const PORT_ATTEMPTS: usize = 5;
 
 /// A controller process, which is restarted after each kill.
 #[derive(Debug)]
@@ -51,9 +53,13 @@ impl Worker {
     }
 
     pub(super) async fn ready(&mut self) -> Result<()> {
-        let started = Instant::now();
+        let (started, mut attempts) = (Instant::now(), 1);
         while !http::get(&format!("http://{}/readyz", self.address)).await.is_ok_and(|got| got.status == 200)
         {
+            if !self.is_running() && lost_its_port(self.process.log()) && attempts < PORT_ATTEMPTS {
+                attempts += 1;
+                self.restart()?;
+            }
             if !self.is_running() || started.elapsed() > READY_WITHIN {
                 bail!("{} does not become ready; {}", self.name, self.process.log_tail());
             }

@@ -14,7 +14,8 @@ use serde_json::Value;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use crate::process::{Process, Spec, free_port_at, lost_its_port};
+use crate::ports::{free_port_at, lost_its_port};
+use crate::process::{Process, Spec};
 use crate::scratch::Scratch;
 use crate::{cache, progress};
 

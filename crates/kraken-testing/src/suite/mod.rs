@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::cluster::ControlPlane;
 use crate::moto::{self, Moto};
-use crate::process::free_port;
+use crate::ports::free_port;
 use crate::scratch::Scratch;
 use crate::{manifests, packaging, paths};
 
