@@ -90,6 +90,8 @@ mutants! {
     RequestNotHeld,
     /// A removed finalizer and intent are not restored.
     NotRestored,
+    /// An intent that a user edited is used.
+    EditedIntentTrusted,
     /// If one object of a resource was adopted, all count as adopted.
     AdoptedAsWhole,
     /// An export deletes every object with its owner reference.

@@ -36,7 +36,7 @@ pub(crate) async fn write(reconcile: &mut Reconcile<'_>, intent: &Intent) -> Res
     if !has_finalizer(&**object) {
         finalizers.push(FINALIZER.to_owned());
     }
-    let text = serde_json::to_string(intent).unwrap_or_default();
+    let text = intent.text(&object.uid().unwrap_or_default());
     let patch = json!({"metadata": {
         "uid": object.meta().uid,
         "resourceVersion": object.meta().resource_version.as_ref().filter(|_| !mutants::active(Mutant::NoResourceVersion)),

@@ -130,7 +130,8 @@ impl<'a> Reconcile<'a> {
         clock: Clock,
     ) -> Option<i64> {
         if let Some(intent) = intent {
-            let is_unknown = intent.epoch > recorded.epoch && self.memory.refused != Some(intent.epoch);
+            let is_on_record = intent.epoch <= recorded.epoch && !recorded.lacks_ids;
+            let is_unknown = !is_on_record && self.memory.refused != Some(intent.epoch);
             return (is_unknown && !intent.may_be_invisible(clock)).then_some(intent.epoch);
         }
         let former_until = self.context.former_until();

@@ -106,12 +106,11 @@ pub(crate) fn is_known<K: Resource>(change: &Change<K>, owners: &Store<Object>) 
 }
 
 /// Whether a change triggers a reconcile. The controller's own writes of status, finalizer and intent do not; every
-/// other change does. This controller never removes finalizer or intent before its work is complete, and every status
-/// that it writes has a condition.
+/// other change does. This controller never removes finalizer or intent before its work is complete, never puts back a former
+/// intent, and every status that it writes has a condition.
 pub(crate) fn is_trigger(change: &Change<Object>) -> bool {
     let Change::Applied(now, Some(before)) = change else { return true };
-    let has_intent = |object: &Object| object.annotations().contains_key(INTENT_ANNOTATION);
-    if (has_finalizer(&**before) && !has_finalizer(&**now)) || (has_intent(before) && !has_intent(now)) {
+    if (has_finalizer(&**before) && !has_finalizer(&**now)) || has_lost_intent(now, before) {
         return true;
     }
     if (is_unreported(now) && !is_unreported(before)) || is_rolled_back(now, before) {
@@ -127,6 +126,13 @@ pub(crate) fn is_trigger(change: &Change<Object>) -> bool {
         || now.generation != before.generation
         || now.deletion_timestamp != before.deletion_timestamp
         || annotations(now) != annotations(before)
+}
+
+/// Whether a client removed or edited the intent, or put back a former one.
+fn has_lost_intent(now: &Object, before: &Object) -> bool {
+    let text = |object: &Object| object.annotations().get(INTENT_ANNOTATION).cloned();
+    let epoch = |object: &Object| Intent::of(object).map(|intent| intent.epoch);
+    text(now) != text(before) && epoch(now) < epoch(before)
 }
 
 /// Whether an object is older than the one before it, or its status is about an older generation. Without a resync,

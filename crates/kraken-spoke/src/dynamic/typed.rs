@@ -18,6 +18,7 @@ use crate::{
     account::{Connection, OnChange, Refusal},
     dynamic::Schema,
     external::SpecOf,
+    model::intent::is_plausible,
 };
 
 /// The pure functions of a kind.
@@ -187,7 +188,7 @@ impl<E: External> DynKind for Pure<E> {
     }
 
     fn epoch(&self, observed: &Observed) -> i64 {
-        E::epoch(observed.get())
+        Some(E::epoch(observed.get())).filter(|epoch| is_plausible(*epoch)).unwrap_or_default()
     }
 
     fn split(&self, observed: Observed, epoch: i64) -> (Observed, Observed) {

@@ -6,14 +6,13 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use jiff::Timestamp;
-use kraken_api::{INTENT_ANNOTATION, Location};
+use kraken_api::{INTENT_ANNOTATION, Location, ResourceStatus};
 use kraken_runtime::mutants::{self, Mutant};
 use kube::Resource;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use crate::model::breaker::History;
+use crate::model::{breaker::History, sealed};
 
 /// A launch that was or may have been requested, and the necessary record of earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,8 +25,7 @@ pub(crate) struct Intent {
     /// A digest of the public parameters: the same token must not be sent with other parameters.
     pub hash: String,
     /// The maximum number of objects that a call under this epoch requests, if it is known: as many are visible when all are.
-    // `asks` is the name that earlier versions wrote.
-    #[serde(default, alias = "asks", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested: Option<usize>,
     /// The epoch from which objects are current: objects of earlier epochs are outgoing. Set when a replacement starts,
     /// and copied to every later launch, regardless of how many the replacement needs.
@@ -55,11 +53,31 @@ pub(crate) struct Intent {
     pub launches: History,
 }
 
+/// Whether a resource can have launched as often. Clients can write other numbers into a status, and into the tags of an object.
+pub(crate) fn is_plausible(epoch: i64) -> bool {
+    const MOST: i64 = 1 << 40;
+    (0..=MOST).contains(&epoch)
+}
+
 impl Intent {
-    /// The intent persisted on a resource, if there is one that decodes.
+    /// The intent in the annotation of a resource. One that a client edited, or copied from another resource, counts as removed: its
+    /// numbers could lead to another launch, and its ids to the deletion of an object.
     pub(crate) fn of(object: &impl Resource) -> Option<Self> {
-        let text = object.meta().annotations.as_ref()?.get(INTENT_ANNOTATION)?;
-        serde_json::from_str(text).ok()
+        let meta = object.meta();
+        let text = meta.annotations.as_ref()?.get(INTENT_ANNOTATION)?;
+        serde_json::from_str(&sealed::open(meta.uid.as_deref()?, text)?).ok()
+    }
+
+    /// The text for the annotation of the resource with this UID.
+    pub(crate) fn text(&self, uid: &str) -> String {
+        sealed::close(uid, &serde_json::to_string(self).unwrap_or_default())
+    }
+
+    /// Whether no other launch can have been made after this one: it was not rebuilt from other records, and the status does not
+    /// name a later one. Then a repeated call has the token of the last launch.
+    pub(crate) fn is_last(&self, status: Option<&ResourceStatus>) -> bool {
+        let is_rebuilt = self.hash.is_empty();
+        !is_rebuilt && status.is_none_or(|status| status.epoch <= Some(self.epoch))
     }
 
     /// The intent of another launch: it inherits the record of the resource.
@@ -115,80 +133,6 @@ impl Clock {
     }
 }
 
-/// A digest of the parameters of a launch. It contains no secret values: `Debug` of the desired state hides them.
-pub(crate) fn parameters_hash(desired: &impl std::fmt::Debug, missing: &str) -> String {
-    hex::encode(&Sha256::digest(format!("{desired:?}/{missing}"))[..16])
-}
-
-/// The known result of the launch of an intent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LaunchState {
-    /// It is not known whether the call was made or took effect.
-    Unknown,
-    /// The provider confirmed the launch, to this process or to an earlier one that recorded it.
-    Confirmed,
-    /// The provider rejected the launch: nothing was created.
-    Refused,
-    /// Its objects existed and are deleted, and the provider reports the token as used.
-    Spent,
-}
-
-/// The action for missing objects.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum LaunchPlan {
-    /// Persist a new intent of this epoch, then create.
-    New(i64),
-    /// Create under the existing intent, with its token.
-    Repeat(i64),
-    /// The launched objects are not visible yet, or may exist: observe again.
-    Wait(&'static str),
-}
-
-/// Whether an intent has these parameters.
-pub(crate) fn is_same(intent: Option<&Intent>, hash: &str) -> bool {
-    intent.is_some_and(|intent| intent.hash == hash)
-}
-
-/// Decides whether a missing object may be created, and under which epoch.
-///
-/// `seen` is the highest epoch of all observed objects, including deleted ones. `may_be_hidden` means that objects of the launch
-/// may exist that were not observed. `is_idempotent` means that the provider
-/// supports tokens, or that the parameters are [the same](is_same) if a name replaces the token: then the call may
-/// always be repeated, because it returns the objects of the first call, or the error that the token was used with
-/// other parameters, which means that the objects of the first call will become visible.
-pub(crate) fn plan_launch(
-    intent: Option<&Intent>,
-    seen: i64,
-    state: LaunchState,
-    is_idempotent: bool,
-    hash: &str,
-    may_be_hidden: bool,
-) -> LaunchPlan {
-    let Some(intent) = intent else { return LaunchPlan::New(seen + 1) };
-    let next = LaunchPlan::New(intent.epoch.max(seen) + 1);
-    if seen >= intent.epoch {
-        // A launch may create several objects, which become visible one by one. Only the response to the call lists all
-        // of them.
-        return match state {
-            LaunchState::Unknown if may_be_hidden => {
-                LaunchPlan::Wait("some objects of an earlier launch may not be visible yet")
-            }
-            _ => next,
-        };
-    }
-    match state {
-        LaunchState::Refused if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
-        LaunchState::Unknown if is_idempotent => LaunchPlan::Repeat(intent.epoch),
-        LaunchState::Confirmed if may_be_hidden => {
-            LaunchPlan::Wait("the created objects are not visible in the provider's responses yet")
-        }
-        LaunchState::Unknown if may_be_hidden => {
-            LaunchPlan::Wait("an earlier launch may have been made; searching for its objects")
-        }
-        LaunchState::Spent | LaunchState::Refused | LaunchState::Confirmed | LaunchState::Unknown => next,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,26 +141,8 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn now() -> Clock {
-        let window = Duration::from_secs(90);
-        Clock { now: at(1_000_000), instant: Instant::now(), last_create: at(0), window }
-    }
-
     fn intent(epoch: i64, age: i64) -> Intent {
         Intent { epoch, at: at(1_000_000 - age), hash: "h".into(), ..Intent::default() }
-    }
-
-    /// The plan if only the time decides whether objects may be hidden.
-    fn plan_at(
-        intent: Option<&Intent>,
-        seen: i64,
-        state: LaunchState,
-        is_idempotent: bool,
-        hash: &str,
-        clock: Clock,
-    ) -> LaunchPlan {
-        let may_be_hidden = intent.is_some_and(|intent| intent.may_be_invisible(clock));
-        plan_launch(intent, seen, state, is_idempotent, hash, may_be_hidden)
     }
 
     #[test]
@@ -241,98 +167,5 @@ mod tests {
         };
         let text = serde_json::to_string(&full).unwrap();
         assert_eq!(serde_json::from_str::<Intent>(&text).unwrap(), full);
-    }
-
-    #[test]
-    fn first_launch_has_epoch_one() {
-        assert_eq!(plan_at(None, 0, LaunchState::Unknown, true, "h", now()), LaunchPlan::New(1));
-    }
-
-    #[test]
-    fn lost_annotation_never_reuses_an_observed_epoch() {
-        assert_eq!(plan_at(None, 4, LaunchState::Unknown, true, "h", now()), LaunchPlan::New(5));
-    }
-
-    #[test]
-    fn call_is_repeated_with_the_same_token_after_a_crash() {
-        assert_eq!(
-            plan_at(Some(&intent(3, 1)), 2, LaunchState::Unknown, true, "h", now()),
-            LaunchPlan::Repeat(3)
-        );
-    }
-
-    #[test]
-    fn token_is_reused_after_a_crash_and_an_edit() {
-        assert_eq!(
-            plan_at(Some(&intent(3, 1)), 2, LaunchState::Unknown, true, "other", now()),
-            LaunchPlan::Repeat(3)
-        );
-    }
-
-    #[test]
-    fn unknown_launch_without_tokens_is_waited_for() {
-        assert!(
-            is_same(Some(&intent(3, 5)), "h")
-                && !is_same(Some(&intent(3, 5)), "other")
-                && !is_same(None, "h")
-        );
-        let plan = |age| plan_at(Some(&intent(3, age)), 2, LaunchState::Unknown, false, "h", now());
-        assert!(matches!(plan(1), LaunchPlan::Wait(_)));
-        assert_eq!(plan(600), LaunchPlan::New(4));
-    }
-
-    #[test]
-    fn read_that_lags_behind_a_launch_causes_no_second_launch() {
-        let plan = plan_at(Some(&intent(1, 5)), 0, LaunchState::Confirmed, true, "h", now());
-        assert!(matches!(plan, LaunchPlan::Wait(_)));
-    }
-
-    #[test]
-    fn partly_visible_launch_without_response_is_waited_for() {
-        let plan = |age, state| plan_at(Some(&intent(2, age)), 2, state, true, "h", now());
-        assert!(matches!(plan(5, LaunchState::Unknown), LaunchPlan::Wait(_)));
-        assert_eq!(plan(600, LaunchState::Unknown), LaunchPlan::New(3));
-        assert_eq!(plan(5, LaunchState::Confirmed), LaunchPlan::New(3));
-    }
-
-    #[test]
-    fn vanished_object_is_recreated() {
-        assert_eq!(
-            plan_at(Some(&intent(1, 600)), 0, LaunchState::Confirmed, true, "h", now()),
-            LaunchPlan::New(2)
-        );
-        assert_eq!(
-            plan_at(Some(&intent(1, 5)), 1, LaunchState::Confirmed, true, "h", now()),
-            LaunchPlan::New(2)
-        );
-        assert_eq!(plan_at(Some(&intent(1, 5)), 0, LaunchState::Spent, true, "h", now()), LaunchPlan::New(2));
-    }
-
-    #[test]
-    fn visibility_window_starts_at_the_last_call() {
-        let after_throttling = Clock { last_create: at(1_000_000 - 5), ..now() };
-        let plan = |clock| plan_at(Some(&intent(1, 600)), 0, LaunchState::Confirmed, true, "h", clock);
-        assert!(matches!(plan(after_throttling), LaunchPlan::Wait(_)));
-        assert_eq!(plan(now()), LaunchPlan::New(2));
-    }
-
-    #[test]
-    fn rejected_launch_keeps_its_token_unless_its_parameters_change() {
-        assert_eq!(
-            plan_at(Some(&intent(1, 5)), 0, LaunchState::Refused, true, "h", now()),
-            LaunchPlan::Repeat(1)
-        );
-        assert_eq!(
-            plan_at(Some(&intent(1, 5)), 0, LaunchState::Refused, true, "other", now()),
-            LaunchPlan::New(2)
-        );
-    }
-
-    #[test]
-    fn number_of_requested_objects_is_read_from_its_former_name() {
-        let mut written = serde_json::to_value(intent(1, 5)).unwrap();
-        written["asks"] = 2.into();
-        let read: Intent = serde_json::from_value(written).unwrap();
-        assert_eq!(read, Intent { requested: Some(2), ..intent(1, 5) });
     }
 }

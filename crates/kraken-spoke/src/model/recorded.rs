@@ -10,7 +10,7 @@ use crate::{
     dynamic::{DynKind, Observed},
     model::{
         ids::{listed, union, without},
-        intent::{Clock, Intent},
+        intent::{Clock, Intent, is_plausible},
         memory::Memory,
     },
 };
@@ -27,6 +27,9 @@ pub(crate) struct RecordedState {
     pub epoch: i64,
     /// Whether a launch may have been made whose result is not recorded.
     pub outstanding: bool,
+    /// Whether the status records a launch and no id of an object, and this process does not know why: a client may have
+    /// removed the ids, or set the number of the launch.
+    pub lacks_ids: bool,
     /// Whether any remote object can exist.
     pub may_exist: bool,
 }
@@ -43,7 +46,8 @@ impl RecordedState {
     ) -> Self {
         let status = object.status();
         let mut ids = status.map(|s| s.external_ids.clone()).unwrap_or_default();
-        let recorded_epoch = status.and_then(|s| s.epoch).unwrap_or_default();
+        let recorded_epoch = epoch_on_record(status, intent);
+        let lacks_ids = recorded_epoch > 0 && ids.is_empty() && memory.knows_no_ids();
         let mut epoch = recorded_epoch;
         if let Some((created, new)) = &memory.created {
             epoch = epoch.max(*created);
@@ -68,7 +72,7 @@ impl RecordedState {
         let is_new = mutants::active(Mutant::NewWhateverAge)
             || object.creation_timestamp().is_some_and(|created| created.0 >= began);
         let may_exist = has_finalizer(object) || outstanding || !ids.is_empty() || !is_new;
-        Self { ids, unproven, epoch, outstanding, may_exist }
+        Self { ids, unproven, epoch, outstanding, lacks_ids, may_exist }
     }
 
     /// The recorded ids without those that are [unproven](Self::unproven).
@@ -97,6 +101,13 @@ impl RecordedState {
     pub(crate) fn needs_search(&self) -> bool {
         self.outstanding || self.ids.is_empty()
     }
+}
+
+/// The number of the last launch that the status records; 0 if there is none. A number above that of the last launch proves nothing:
+/// a client set it, or the intent is from a restored backup.
+fn epoch_on_record(status: Option<&ResourceStatus>, intent: Option<&Intent>) -> i64 {
+    let epoch = status.and_then(|status| status.epoch).filter(|epoch| is_plausible(*epoch));
+    epoch.filter(|epoch| intent.is_none_or(|intent| *epoch <= intent.epoch)).unwrap_or_default()
 }
 
 /// Whether the launch of the intent may have created objects that are not recorded, `epoch` being the highest recorded

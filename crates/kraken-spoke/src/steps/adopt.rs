@@ -15,7 +15,8 @@ use crate::{
     model::{
         decide::{Remedies, may_replace, remedies, remove_ignored},
         ids::listed,
-        intent::{Intent, parameters_hash},
+        intent::Intent,
+        launch_plan::parameters_hash,
         memory::Claimed,
         observation::Observation,
         outcome::{Outcome, refused},

@@ -60,7 +60,7 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
         return Ok(Outcome::Paused);
     }
     // In another location the objects are not visible and must not be treated as deleted.
-    let intent = Intent::of(&*object).or_else(|| reconcile.memory.intent.clone());
+    let intent = reconcile.memory.last_intent(&*object);
     location::here(reconcile, intent.as_ref()).await?;
     let clock = reconcile.clock();
     let recorded = reconcile.recorded(intent.as_ref(), clock);

@@ -1,4 +1,4 @@
-//! Step 1: restores the finalizer and the intent after they were removed: by `kubectl replace`, a restored backup, or a person.
+//! Step 1: restores the finalizer and the intent after they were removed or edited: by `kubectl replace`, a restored backup, or a person.
 //! Without them a deletion would leave all remote objects behind, and a crash could cause a second launch. Client
 //! required.
 
@@ -17,7 +17,7 @@ use crate::{
     context::{Reconcile, place},
     model::{
         ids::{listed, union},
-        intent::Intent,
+        intent::{Intent, is_plausible},
         memory::Memory,
         outcome::Outcome,
         recorded::has_finalizer,
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// The intent to restore, if the resource has or may have remote objects, and lacks the finalizer or the intent.
+/// The intent to restore, if the resource has or may have remote objects, and lacks the finalizer or the last intent.
 fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
     object: &K,
     memory: &Memory<K>,
@@ -35,8 +35,9 @@ fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
     if mutants::active(Mutant::NotRestored) {
         return None;
     }
-    let present = Intent::of(object);
-    if object.meta().deletion_timestamp.is_some() || (present.is_some() && has_finalizer(object)) {
+    let last = memory.last_intent(object);
+    let is_present = last.is_some() && last == Intent::of(object);
+    if object.meta().deletion_timestamp.is_some() || (is_present && has_finalizer(object)) {
         return None;
     }
     let status = object.status();
@@ -45,23 +46,26 @@ fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
     // the finalizer. The finalizer is written with the first intent: without an intent, another client removed that, and
     // an earlier process may have made a launch. An adoption without a record is repeated.
     let is_launched = has_finalizer(object) && !adopts;
-    if present.is_none() && memory.intent.is_none() && memory.created.is_none() && !recorded && !is_launched {
+    if last.is_none() && memory.created.is_none() && !recorded && !is_launched {
         return None;
     }
-    present.or_else(|| memory.intent.clone()).or_else(|| {
+    last.or_else(|| {
         let created = memory.created.as_ref().map_or(0, |(epoch, _)| *epoch);
         Some(rebuilt(status, created, now))
     })
 }
 
 /// Rebuilds an intent from the status. A launch may have been in progress that left no record: the rebuilt intent
-/// assumes it, so that its token is used again, or, for a provider without tokens, the launch is waited for.
+/// assumes it, so that it is waited for. Its number may have been another one, so its token is not used again.
 pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestamp) -> Intent {
-    let last = status.and_then(|status| status.epoch).unwrap_or_default().max(epoch);
+    let recorded = status.and_then(|status| status.epoch).filter(|epoch| is_plausible(*epoch));
+    let last = recorded.unwrap_or_default().max(epoch);
+    let boundary = status.and_then(|status| status.replaced_before);
     Intent {
         epoch: last + 1,
         at: now,
-        replaced_before: status.and_then(|status| status.replaced_before),
+        // No replacement can have begun later.
+        replaced_before: boundary.filter(|boundary| (1..=last + 1).contains(boundary)),
         adopted: status.map(|status| status.adopted.clone()).unwrap_or_default(),
         location: status.and_then(|status| status.location.clone()),
         // Of no generation: the status has them too, and counts alone when it reports the spec as in place.
@@ -74,9 +78,7 @@ pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestam
 
 /// Restores what is missing. Also of a paused resource: no remote object may be left behind when it is deleted.
 pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
-    if let Some(intent) = Intent::of(&*reconcile.object) {
-        reconcile.memory.intent = Some(intent);
-    }
+    reconcile.memory.intent = reconcile.memory.last_intent(&*reconcile.object);
     let now = kraken_runtime::clock::now();
     let adopts = reconcile.lifecycle().adopt.is_some();
     let Some(mut intent) = due(&*reconcile.object, reconcile.memory, adopts, now) else { return Ok(()) };
@@ -113,7 +115,7 @@ async fn restore_record(reconcile: &mut Reconcile<'_>, intent: &Intent) -> Resul
     let ids = union(object.status().map(|status| status.external_ids.clone()).unwrap_or_default(), &created);
     let what = if ids.is_empty() { "remote objects".to_owned() } else { listed(&ids) };
     let note = format!(
-        "restored the finalizer and the launch record, which were removed although this resource manages {what}; to \
+        "restored the finalizer and the launch record, which were removed or edited although this resource manages {what}; to \
          release its remote objects, set spec.lifecycle.deletion to Retain and delete the resource"
     );
     warn!(namespace, name, "{note}");
@@ -140,5 +142,19 @@ mod tests {
         assert_eq!(intent.adopted, ["i-1"]);
         assert!(intent.secret_fields.contains_key("image"));
         assert_eq!(rebuilt(None, 0, Timestamp::UNIX_EPOCH).epoch, 1);
+        assert!(!intent.is_last(Some(&status)), "the launch may have had another number: its token proves nothing");
+    }
+
+    #[test]
+    fn numbers_that_a_client_set_are_not_used_for_a_rebuilt_intent() {
+        let status = |epoch, replaced_before| ResourceStatus { epoch, replaced_before, ..ResourceStatus::default() };
+        let of = |status: ResourceStatus| {
+            let intent = rebuilt(Some(&status), 0, Timestamp::UNIX_EPOCH);
+            (intent.epoch, intent.replaced_before)
+        };
+        assert_eq!(of(status(Some(i64::MAX), None)), (1, None));
+        assert_eq!(of(status(Some(-1), Some(-1))), (1, None));
+        assert_eq!(of(status(Some(1), Some(5))), (2, None));
+        assert_eq!(of(status(Some(1), Some(2))), (2, Some(2)));
     }
 }

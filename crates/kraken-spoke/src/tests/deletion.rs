@@ -72,9 +72,13 @@ async fn finalizer_is_kept_for_the_visibility_window_if_a_client_removed_the_ids
     let scene = Setup { visibility_window: window, ..Setup::of(without_ids.clone()) }.start().await;
     let report = scene.reconcile(calls().into_iter().chain([call(STATUS)])).await;
     assert_eq!(report.condition("Ready"), ("False", "Deleting"));
+    // After it, they must be missing for ten seconds.
     let scene = Scene::of(without_ids).await;
+    scene.reconcile(calls().into_iter().chain([call(STATUS)])).await;
+    advance(Duration::from_secs(10)).await;
+    let again = [no_dependents(), call("observe ").returns(json!([])), call("observe by tag").returns(json!([]))];
     let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
-    assert_eq!(scene.reconcile(calls().into_iter().chain(ends)).await.metric, "Removed");
+    assert_eq!(scene.reconcile(again.into_iter().chain(ends)).await.metric, "Removed");
 }
 
 #[tokio::test(start_paused = true)]

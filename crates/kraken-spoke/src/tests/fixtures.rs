@@ -4,6 +4,9 @@ use kraken_api::{FINALIZER, INTENT_ANNOTATION, OWNER_KIND_LABEL, REFERENCES_FINA
 use serde_json::{Value, json};
 
 use super::disk::GROUP;
+use crate::model::sealed;
+
+const UID: &str = "u-1";
 
 /// A Disk `a` in the namespace `ns`, as the API server stores it.
 #[derive(Clone, Debug)]
@@ -15,7 +18,7 @@ pub(super) fn disk() -> Disk {
         "apiVersion": format!("{GROUP}/v1"),
         "kind": "Disk",
         "metadata": {
-            "name": "a", "namespace": "ns", "uid": "u-1", "resourceVersion": "10", "generation": 1,
+            "name": "a", "namespace": "ns", "uid": UID, "resourceVersion": "10", "generation": 1,
             "creationTimestamp": "2100-01-01T00:00:00Z",
         },
         "spec": {"size": {"value": 1}, "lifecycle": {}},
@@ -71,7 +74,7 @@ impl Disk {
         let mut intent = json!({"epoch": 1, "at": "2026-01-01T00:00:00Z", "hash": "digest"});
         json_patch::merge(&mut intent, members);
         self.0["metadata"]["finalizers"] = json!([FINALIZER]);
-        self.annotated(INTENT_ANNOTATION, &intent.to_string())
+        self.annotated(INTENT_ANNOTATION, &sealed::close(UID, &intent.to_string()))
     }
 
     /// With an edit of the spec since it was in place.
@@ -130,7 +133,7 @@ pub(super) fn request(status: &Value) -> Value {
             "name": "disk.testing.a", "namespace": "ns", "uid": "r-1", "resourceVersion": "5", "generation": 1,
             "labels": {OWNER_KIND_LABEL: "disk.testing"},
             "finalizers": [REFERENCES_FINALIZER],
-            "ownerReferences": [{"apiVersion": format!("{GROUP}/v1"), "kind": "Disk", "name": "a", "uid": "u-1",
+            "ownerReferences": [{"apiVersion": format!("{GROUP}/v1"), "kind": "Disk", "name": "a", "uid": UID,
                 "controller": true}],
         },
         "spec": {"configMapDependencies": [{"name": "sizes", "key": "small"}]},

@@ -2,19 +2,25 @@
 
 use std::time::Duration;
 
-use kraken_api::{FINALIZER, Location};
-use kraken_runtime::queue::{Lane, Requeue};
+use kraken_api::{FINALIZER, INTENT_ANNOTATION, Location};
+use kraken_runtime::{
+    queue::{Lane, Requeue},
+    watch::ObjectKey,
+};
 use serde_json::{Value, json};
 use tokio::time::advance;
 
 use super::{
     cloud::Account,
     fixtures::{Disk, disk, from_config_map, remote, request, stored, unlabelled, with},
-    scene::{Scene, Setup},
+    scene::{Report, Scene, Setup},
     script::{Call, EVENT, INTENT, REQUEST, STATE, STATUS, call},
     secrecy::{read_secret, with_secret},
 };
-use crate::FailureClass;
+use crate::{
+    FailureClass,
+    model::{intent::Intent, memory::Memory},
+};
 
 fn observe(objects: &[Value]) -> Call {
     call("observe disk-1").returns(json!(objects))
@@ -45,10 +51,13 @@ async fn restore_includes_a_paused_resource() {
 async fn restore_assumes_a_launch_if_only_the_finalizer_is_left() {
     let unrecorded = disk().finalizer_only().creation("2020-01-01T00:00:00Z");
     let by_tag = || call("observe by tag").returns(json!([]));
-    let created = call("create epoch 1").returns(json!([remote("disk-1")]));
-    let calls = [call(INTENT), call(EVENT), by_tag(), created, call(EVENT)];
-    let report = Scene::of(unrecorded.clone()).await.reconcile(calls).await;
-    assert_eq!(report.events(), [("Warning", "RecordRestored"), ("Normal", "Created")]);
+    let scene = Scene::of(unrecorded.clone()).await;
+    let report = scene.reconcile([call(INTENT), call(EVENT), by_tag()]).await;
+    assert_eq!((report.metric.as_str(), report.events()), ("Creating", vec![("Warning", "RecordRestored")]));
+    // It may have had another number, so its token is not used again.
+    advance(Duration::from_secs(10)).await;
+    let created = call("create epoch 2").returns(json!([remote("disk-1")]));
+    scene.reconcile([by_tag(), call(INTENT), created, call(EVENT), call(STATUS)]).await;
     // An adoption is repeated instead.
     let scene = Scene::of(unrecorded.lifecycle("adopt", json!({"id": "disk-9"}))).await;
     let found = call("find").returns(json!([with(remote("disk-9"), "epoch", json!(null))]));
@@ -56,15 +65,49 @@ async fn restore_assumes_a_launch_if_only_the_finalizer_is_left() {
     assert_eq!(report.events(), [("Normal", "Adopted")]);
 }
 
+/// The scene of a Disk whose process wrote the intent of this launch.
+async fn launched_by_this_process(disk: Disk, epoch: i64) -> Scene {
+    let scene = Scene::of(disk).await;
+    let intent = Some(Intent { epoch, hash: "digest".to_owned(), ..Intent::default() });
+    let memory = Memory { intent, ..Memory::default() };
+    scene.context.memories.put(ObjectKey::new("ns", "a"), "u-1".to_owned(), memory);
+    scene
+}
+
+#[tokio::test(start_paused = true)]
+async fn restore_undoes_an_edit_of_the_intent() {
+    let edited = || disk().launched().annotated(INTENT_ANNOTATION, r#"{"epoch":5,"outgoing":["disk-1"]}"#);
+    let written = |report: &Report| (report.intent()["epoch"].clone(), report.intent()["outgoing"].clone());
+    let scene = launched_by_this_process(edited(), 1).await;
+    let observed = observe(&[remote("disk-1")]);
+    let report = scene.reconcile([call(INTENT), call(EVENT), observed, call(STATE), call(STATUS)]).await;
+    assert_eq!(written(&report), (json!(1), Value::Null));
+    assert_eq!(report.events(), [("Warning", "RecordRestored")]);
+    // A process that does not know the last intent rebuilds it.
+    let searched = call("observe disk-1,by tag").returns(json!([remote("disk-1")]));
+    let calls = [call(INTENT), call(EVENT), searched, call(STATE), call(STATUS)];
+    assert_eq!(written(&Scene::of(edited()).await.reconcile(calls).await), (json!(2), Value::Null));
+}
+
+#[tokio::test(start_paused = true)]
+async fn restore_undoes_the_return_of_a_former_intent() {
+    let former = disk().launched().status("epoch", json!(2));
+    let scene = launched_by_this_process(former, 2).await;
+    let observed = observe(&[with(remote("disk-1"), "epoch", json!(2))]);
+    let report = scene.reconcile([call(INTENT), call(EVENT), observed, call(STATE), call(STATUS)]).await;
+    assert_eq!(report.intent()["epoch"], 2);
+}
+
 #[tokio::test(start_paused = true)]
 async fn launch_under_a_restored_intent_is_not_made_again_in_another_location() {
     let place = |account: &str| Some(Location { account: account.to_owned(), region: "r".to_owned() });
     let unrecorded = disk().finalizer_only().creation("2020-01-01T00:00:00Z");
     let scene = Setup { location: place("1"), ..Setup::of(unrecorded) }.start().await;
-    let by_tag = call("observe by tag").returns(json!([]));
-    let created = call("create epoch 1").returns(json!([remote("disk-1")]));
-    let calls = [call(INTENT), call(EVENT), by_tag, call(INTENT), created, call(EVENT)];
-    let report = scene.reconcile(calls).await;
+    let by_tag = || call("observe by tag").returns(json!([]));
+    scene.reconcile([call(INTENT), call(EVENT), by_tag()]).await;
+    advance(Duration::from_secs(10)).await;
+    let created = call("create epoch 2").returns(json!([remote("disk-1")]));
+    let report = scene.reconcile([by_tag(), call(INTENT), created, call(EVENT), call(STATUS)]).await;
     assert_eq!(report.intent()["location"], json!(place("1")));
     // The controller is restarted elsewhere before the status names the object.
     let scene = Setup { location: place("2"), ..Setup::of(stored(report.disk)) }.start().await;

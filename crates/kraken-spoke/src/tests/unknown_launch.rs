@@ -167,3 +167,24 @@ async fn launch_of_which_objects_may_be_hidden_is_not_recorded() {
     );
     assert_eq!(report.requeue, Requeue::Tick(Duration::from_mins(5)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn number_in_the_status_that_a_client_set_does_not_record_it() {
+    for epoch in [1, 7, i64::MAX] {
+        let scene = Scene::of(unknown().status("epoch", json!(epoch))).await;
+        let report = scene.reconcile([by_tag(&[])]).await;
+        assert_eq!(report.metric, "Creating", "{epoch}");
+        advance(Duration::from_secs(5)).await;
+        let found = by_tag(&[remote("disk-1")]);
+        let report = scene.reconcile([found, call(STATE), call(STATUS), call(EVENT)]).await;
+        assert_eq!(report.disk["status"]["epoch"], 1, "{epoch}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn launch_on_record_is_searched_for_if_its_ids_were_removed() {
+    let scene = Scene::of(disk().launched().status("externalIds", json!([]))).await;
+    assert_eq!(scene.reconcile([by_tag(&[]), call(STATUS)]).await.metric, "Creating");
+    advance(Duration::from_secs(10)).await;
+    scene.reconcile([by_tag(&[])].into_iter().chain(second()).chain([call(STATUS)])).await;
+}

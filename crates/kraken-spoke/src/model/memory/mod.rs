@@ -206,6 +206,18 @@ impl<K> Memory<K> {
         }
     }
 
+    /// Whether this process neither created nor found an object of the resource, nor requested its deletion.
+    pub(crate) fn knows_no_ids(&self) -> bool {
+        self.created.is_none() && self.found_by_tag.is_empty() && self.deleted.is_none()
+    }
+
+    /// The last intent: that of the object, unless this process wrote a later one. A client can put back a former one.
+    pub(crate) fn last_intent(&self, object: &impl Resource) -> Option<Intent> {
+        let present = Intent::of(object);
+        let is_later = |known: &&Intent| present.as_ref().is_none_or(|present| known.epoch > present.epoch);
+        self.intent.as_ref().filter(is_later).cloned().or(present)
+    }
+
     /// Whether the launch of this epoch was recently rejected as in use, and a search found no object.
     pub(crate) fn is_known_in_use(&self, epoch: Option<i64>) -> bool {
         self.token_used.is_some_and(|in_use| Some(in_use.epoch) == epoch && !in_use.is_search_due())

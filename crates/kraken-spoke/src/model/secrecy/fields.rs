@@ -51,10 +51,10 @@ pub(crate) fn is_compared_as_whole(field: &str, spec: &Value) -> bool {
 /// The fields on record: those of the status, and those of the last launch that the status does not report yet.
 ///
 /// An intent stays on the resource, and a field leaves the status when the spec is in place. So the status counts alone once
-/// it has the epoch of the intent, or was in place at the generation of the record.
+/// it has exactly the epoch of the intent (a client may set another one), or was in place at the generation of the record.
 pub(crate) fn recorded(status: Option<&ResourceStatus>, intent: Option<&Intent>) -> BTreeSet<String> {
     let of_launch = intent.into_iter().flat_map(|intent| {
-        let is_open = status.is_none_or(|status| status.epoch < Some(intent.epoch));
+        let is_open = status.is_none_or(|status| status.epoch != Some(intent.epoch));
         let in_place = status.and_then(|status| status.in_place.as_ref()).map(|in_place| in_place.generation);
         let fields = intent.secret_fields.iter().filter(move |(_, at)| is_open && in_place < Some(**at));
         fields.map(|(field, _)| field.clone())

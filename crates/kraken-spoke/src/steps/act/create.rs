@@ -13,7 +13,8 @@ use crate::{
     context::Reconcile,
     model::{
         ids::{listed, union, without},
-        intent::{Intent, LaunchPlan, LaunchState, is_same, parameters_hash, plan_launch},
+        intent::Intent,
+        launch_plan::{LaunchPlan, LaunchState, is_same, parameters_hash, plan_launch},
         memory::Memory,
         observation::Observation,
         outcome::{Outcome, refused},
@@ -122,11 +123,14 @@ async fn record_call(reconcile: &mut Reconcile<'_>, observation: &Observation<'_
     write(reconcile, &intent).await.map_err(Outcome::Kubernetes)
 }
 
-/// Whether a repeated call creates nothing that exists: because of its token, which is that of the first launch if nothing is on
-/// record, or of a name.
+/// Whether a repeated call creates nothing that exists: because of its token, which is that of the last launch, or of the first one if
+/// nothing is on record; or because of a name.
 fn is_idempotent(reconcile: &Reconcile<'_>, observation: &Observation<'_>, hash: &str) -> bool {
     let (info, intent) = (reconcile.context.info(), observation.target.intent.as_ref());
-    info.is_idempotent && (!info.idempotent_by_name || is_same(intent, hash))
+    let status = reconcile.object.status();
+    info.is_idempotent
+        && intent.is_none_or(|intent| intent.is_last(status))
+        && (!info.idempotent_by_name || is_same(intent, hash))
 }
 
 /// Waits for the objects of an unrecorded launch of a former process.

@@ -15,7 +15,7 @@ use crate::{
     model::{
         decide::Decision,
         in_place,
-        intent::parameters_hash,
+        launch_plan::parameters_hash,
         observation::Observation,
         outcome::Outcome,
         plan::Proposal,

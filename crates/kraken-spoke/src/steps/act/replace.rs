@@ -14,7 +14,8 @@ use crate::{
     dynamic::Observed,
     model::{
         ids::{listed, union, without},
-        intent::{Intent, parameters_hash},
+        intent::Intent,
+        launch_plan::parameters_hash,
         observation::Observation,
         outcome::{Outcome, refused},
         recorded::{EARLIER_LAUNCH, is_outstanding},

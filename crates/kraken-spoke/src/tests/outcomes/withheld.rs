@@ -5,6 +5,7 @@ use std::time::Duration;
 use kraken_api::Location;
 use kraken_runtime::queue::Requeue;
 use serde_json::json;
+use tokio::time::advance;
 
 use super::{RESYNC, assert_row, observe, row};
 use crate::tests::{
@@ -46,8 +47,10 @@ async fn launch_limit_is_recorded_and_stops_the_resource() {
     let launches = json!({"launches": {"generation": 1, "at": [now]}});
     let disk = disk().launched().status("externalIds", json!([])).intent(&launches);
     let scene = Setup { launch_limit: 1, ..Setup::of(disk) }.start().await;
-    let by_tag = call("observe by tag").returns(json!([]));
-    let report = scene.reconcile([by_tag, call("PATCH disks/a"), call(STATUS), call(EVENT)]).await;
+    let by_tag = || call("observe by tag").returns(json!([]));
+    scene.reconcile([by_tag(), call(STATUS)]).await;
+    advance(Duration::from_secs(10)).await;
+    let report = scene.reconcile([by_tag(), call("PATCH disks/a"), call(STATUS), call(EVENT)]).await;
     assert_row(&report, &row("LaunchLimitReached", RESYNC, &[("Warning", "LaunchLimitReached")]));
     assert_eq!(report.intent()["launches"]["stopped"], true);
     assert_withheld(&scene, "LaunchLimitReached");
