@@ -4,20 +4,22 @@ use serde_json::{Map, Value};
 
 /// Sets a field by its JSON pointer, creating the objects on the way; without a value it is removed.
 pub(crate) fn set(object: &mut Value, pointer: &str, value: Option<Value>) {
-    let steps: Vec<&str> = pointer.trim_start_matches('/').split('/').collect();
+    // In the key of an annotation, `~1` is a slash.
+    let unescaped = |step: &str| step.replace("~1", "/").replace("~0", "~");
+    let steps: Vec<String> = pointer.trim_start_matches('/').split('/').map(unescaped).collect();
     let Some((last, way)) = steps.split_last() else { return };
     let mut place = object;
     for step in way {
         let Some(fields) = fields_of(place, value.is_some()) else { return };
-        if value.is_none() && !fields.contains_key(*step) {
+        if value.is_none() && !fields.contains_key(step) {
             return;
         }
-        place = fields.entry((*step).to_owned()).or_insert_with(|| Value::Object(Map::new()));
+        place = fields.entry(step.clone()).or_insert_with(|| Value::Object(Map::new()));
     }
     let Some(fields) = fields_of(place, value.is_some()) else { return };
     match value {
-        Some(value) => fields.insert((*last).to_owned(), value),
-        None => fields.remove(*last),
+        Some(value) => fields.insert(last.clone(), value),
+        None => fields.remove(last),
     };
 }
 

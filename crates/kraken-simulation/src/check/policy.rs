@@ -68,9 +68,10 @@ pub(super) fn is_held_by_others(object: &Value) -> bool {
     is_deleting(object) && strings(&object["metadata"]["finalizers"]).any(is_foreign)
 }
 
-/// The intent that is persisted on it.
+/// The intent that is persisted on it. One without a digest was written by a user, and is none.
 pub(super) fn intent(object: &Value) -> Option<Value> {
-    serde_json::from_str(object["metadata"]["annotations"][INTENT_ANNOTATION].as_str()?).ok()
+    let text = object["metadata"]["annotations"][INTENT_ANNOTATION].as_str()?;
+    serde_json::from_str(text).ok().filter(|intent: &Value| intent["digest"].is_string())
 }
 
 /// The approved hash.

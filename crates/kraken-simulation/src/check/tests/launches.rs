@@ -18,7 +18,7 @@ fn a_replacement_without_an_edit_is_detected() {
     let placed = |boundary: Value, generation: i64| {
         let mut object = vpc(json!({"replace": "CreateFirst"}));
         object["metadata"]["annotations"]["kraken-iac.eoinfennessy.com/intent"] =
-            json!(json!({"epoch": 1, "replacedBefore": boundary}).to_string());
+            json!(json!({"digest": "0", "epoch": 1, "replacedBefore": boundary}).to_string());
         object["status"]["inPlace"] = json!({"generation": generation, "spec": "x", "inputs": ""});
         object
     };

@@ -69,7 +69,7 @@ fn vpc(lifecycle: Value) -> Value {
         "metadata": {
             "namespace": NS, "name": "a", "uid": "u-1", "generation": 1,
             "finalizers": ["kraken-iac.eoinfennessy.com/external"],
-            "annotations": {"kraken-iac.eoinfennessy.com/intent": "{\"epoch\":1}"},
+            "annotations": {"kraken-iac.eoinfennessy.com/intent": "{\"digest\":\"0\",\"epoch\":1}"},
         },
         "spec": {"lifecycle": lifecycle},
         "status": {"externalIds": ["vpc-1"], "observedGeneration": 1},

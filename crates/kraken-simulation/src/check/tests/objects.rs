@@ -13,7 +13,7 @@ fn a_second_object_of_a_uid_is_detected() {
 fn a_replacement_explains_a_second_object() {
     let mut scene = scene_with(json!({"replace": "CreateFirst"}));
     let mut replacing = vpc(json!({"replace": "CreateFirst"}));
-    let intent = json!({"epoch": 1, "replacedBefore": 2, "outgoing": ["vpc-1"]});
+    let intent = json!({"digest": "0", "epoch": 1, "replacedBefore": 2, "outgoing": ["vpc-1"]});
     replacing["metadata"]["annotations"]["kraken-iac.eoinfennessy.com/intent"] = json!(intent.to_string());
     scene.set(replacing);
     scene.created_object("vpc-2");
@@ -123,9 +123,9 @@ fn replaced(max: u64) -> Scene {
         scene.checks.after_cloud(scene.now, &instance_caller(1), &call("RunInstances", TAGS), &ok());
     };
     let one = || json!({"maxCount": {"value": 1}});
-    let mut scene = Scene::of(instance(one(), &json!({"epoch": 1})));
+    let mut scene = Scene::of(instance(one(), &json!({"digest": "0", "epoch": 1})));
     launch(&mut scene, "i-1");
-    let replacing = json!({"epoch": 1, "replacedBefore": 2, "outgoing": ["i-1"]});
+    let replacing = json!({"digest": "0", "epoch": 1, "replacedBefore": 2, "outgoing": ["i-1"]});
     scene.set(instance(one(), &replacing));
     launch(&mut scene, "i-2");
     let scaled = json!({"maxCount": {"value": max}, "lifecycle": {"protect": true}});

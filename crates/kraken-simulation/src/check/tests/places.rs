@@ -8,7 +8,7 @@ const USUAL: &str = "123456789012";
 /// The VPC with a last launch in this account.
 fn launched(account: &str) -> Value {
     let mut object = vpc(json!({}));
-    let intent = json!({"epoch": 1, "location": {"account": account, "region": "us-east-1"}});
+    let intent = json!({"digest": "0", "epoch": 1, "location": {"account": account, "region": "us-east-1"}});
     object["metadata"]["annotations"][kraken_spoke::api::INTENT_ANNOTATION] = json!(intent.to_string());
     object
 }
