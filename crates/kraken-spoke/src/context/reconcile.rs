@@ -12,12 +12,12 @@ use kraken_runtime::{
     watch::ObjectKey,
     work::Slot,
 };
-use kube::{Resource, ResourceExt};
+use kube::{Resource, ResourceExt, core::object::HasStatus};
 
 use crate::{
     Identity,
     context::{Context, place},
-    dynamic::Object,
+    dynamic::{Object, Observed},
     model::{
         intent::{Clock, Intent},
         memory::{LaunchSearch, Memory, RECHECK},
@@ -92,6 +92,21 @@ impl<'a> Reconcile<'a> {
         RecordedState::of(&*self.object, self.memory, intent, clock, self.context.began())
     }
 
+    /// Doubts the record of the last launch if the observed objects that the status names are of earlier ones; returns whether it
+    /// was not doubted before.
+    pub(crate) fn doubts_launch(&mut self, observed: &Observed) -> bool {
+        let Self { context, object, memory, .. } = self;
+        let (before, status) = (memory.doubted, object.status());
+        // Before the first launch, there was none.
+        let is_later = memory.intent.as_ref().is_some_and(|intent| intent.epoch > 1);
+        let Some(status) = status.filter(|_| is_later && memory.knows_no_ids()) else { return false };
+        let (named, _) = context.kind.select(observed.clone(), &status.external_ids);
+        // One that is not visible may be of the last launch.
+        let are_all_shown = context.kind.shown(&named).len() == status.external_ids.len();
+        memory.doubt(Some(status), are_all_shown.then(|| context.kind.epoch(&named)));
+        memory.doubted != before
+    }
+
     /// The time until what a former process did is visible, if it can have known the resource and need not be visible yet.
     pub(crate) fn left_of_former(&self, clock: Clock) -> Option<Duration> {
         unrecorded::time_left(&*self.object, self.context.former_until(), clock)
@@ -130,8 +145,7 @@ impl<'a> Reconcile<'a> {
         clock: Clock,
     ) -> Option<i64> {
         if let Some(intent) = intent {
-            let is_on_record = intent.epoch <= recorded.epoch && !recorded.lacks_ids;
-            let is_unknown = !is_on_record && self.memory.refused != Some(intent.epoch);
+            let is_unknown = intent.epoch > recorded.epoch && self.memory.refused != Some(intent.epoch);
             return (is_unknown && !intent.may_be_invisible(clock)).then_some(intent.epoch);
         }
         let former_until = self.context.former_until();

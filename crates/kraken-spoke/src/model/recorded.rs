@@ -27,9 +27,9 @@ pub(crate) struct RecordedState {
     pub epoch: i64,
     /// Whether a launch may have been made whose result is not recorded.
     pub outstanding: bool,
-    /// Whether the status records a launch and no id of an object, and this process does not know why: a client may have
-    /// removed the ids, or set the number of the launch.
-    pub lacks_ids: bool,
+    /// The epoch of the launch of the intent if the status records it without an id of its objects, see [`Memory::doubted`]: it
+    /// does not count as recorded.
+    pub doubted: Option<i64>,
     /// Whether any remote object can exist.
     pub may_exist: bool,
 }
@@ -47,8 +47,8 @@ impl RecordedState {
         let status = object.status();
         let mut ids = status.map(|s| s.external_ids.clone()).unwrap_or_default();
         let recorded_epoch = epoch_on_record(status, intent);
-        let lacks_ids = recorded_epoch > 0 && ids.is_empty() && memory.knows_no_ids();
-        let mut epoch = recorded_epoch;
+        let doubted = memory.doubted_launch(intent);
+        let mut epoch = doubted.map_or(recorded_epoch, |doubted| recorded_epoch.min(doubted - 1));
         if let Some((created, new)) = &memory.created {
             epoch = epoch.max(*created);
             ids = union(ids, new);
@@ -72,7 +72,7 @@ impl RecordedState {
         let is_new = mutants::active(Mutant::NewWhateverAge)
             || object.creation_timestamp().is_some_and(|created| created.0 >= began);
         let may_exist = has_finalizer(object) || outstanding || !ids.is_empty() || !is_new;
-        Self { ids, unproven, epoch, outstanding, lacks_ids, may_exist }
+        Self { ids, unproven, epoch, outstanding, doubted, may_exist }
     }
 
     /// The recorded ids without those that are [unproven](Self::unproven).

@@ -34,7 +34,10 @@ mod tests {
     #[test]
     fn a_text_is_opened_as_it_was_closed_and_for_its_resource_only() {
         let text = close("u-1", r#"{"epoch":1,"at":"then"}"#);
-        assert!(text.starts_with(r#"{"digest":""#) && text.ends_with(r#"","epoch":1,"at":"then"}"#), "{text}");
+        assert!(
+            text.starts_with(r#"{"digest":""#) && text.ends_with(r#"","epoch":1,"at":"then"}"#),
+            "{text}"
+        );
         assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
         assert_eq!(open("u-1", &text).as_deref(), Some(r#"{"epoch":1,"at":"then"}"#));
         assert_eq!(open("u-2", &text), None);

@@ -61,6 +61,8 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     }
     // In another location the objects are not visible and must not be treated as deleted.
     let intent = reconcile.memory.last_intent(&*object);
+    reconcile.memory.intent.clone_from(&intent);
+    reconcile.memory.doubt(object.status(), None);
     location::here(reconcile, intent.as_ref()).await?;
     let clock = reconcile.clock();
     let recorded = reconcile.recorded(intent.as_ref(), clock);
@@ -75,6 +77,11 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     let has_ids = !recorded.proven().is_empty();
     let mut state = DeletionState { intent: intent.as_ref(), policy, recorded, has_ids, clock };
     let observed = observe(reconcile, &mut state.recorded, policy).await.map_err(Outcome::Failed)?;
+    if reconcile.doubts_launch(&observed) {
+        let ids = std::mem::take(&mut state.recorded.ids);
+        state.recorded = reconcile.recorded(intent.as_ref(), clock);
+        state.recorded.ids = union(std::mem::take(&mut state.recorded.ids), &ids);
+    }
     restore_tags(reconcile, &state, &observed).await?;
     let is_unseen = is_unseen(reconcile, &mut state, &observed);
     let (kept, doomed) = kept_and_doomed(&*reconcile.context.kind, observed, policy);

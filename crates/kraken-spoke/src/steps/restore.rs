@@ -78,7 +78,9 @@ pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestam
 
 /// Restores what is missing. Also of a paused resource: no remote object may be left behind when it is deleted.
 pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
-    reconcile.memory.intent = reconcile.memory.last_intent(&*reconcile.object);
+    let Reconcile { memory, object, .. } = reconcile;
+    memory.intent = memory.last_intent(&**object);
+    memory.doubt(object.status(), None);
     let now = kraken_runtime::clock::now();
     let adopts = reconcile.lifecycle().adopt.is_some();
     let Some(mut intent) = due(&*reconcile.object, reconcile.memory, adopts, now) else { return Ok(()) };
@@ -142,12 +144,16 @@ mod tests {
         assert_eq!(intent.adopted, ["i-1"]);
         assert!(intent.secret_fields.contains_key("image"));
         assert_eq!(rebuilt(None, 0, Timestamp::UNIX_EPOCH).epoch, 1);
-        assert!(!intent.is_last(Some(&status)), "the launch may have had another number: its token proves nothing");
+        assert!(
+            !intent.is_last(Some(&status)),
+            "the launch may have had another number: its token proves nothing"
+        );
     }
 
     #[test]
     fn numbers_that_a_client_set_are_not_used_for_a_rebuilt_intent() {
-        let status = |epoch, replaced_before| ResourceStatus { epoch, replaced_before, ..ResourceStatus::default() };
+        let status =
+            |epoch, replaced_before| ResourceStatus { epoch, replaced_before, ..ResourceStatus::default() };
         let of = |status: ResourceStatus| {
             let intent = rebuilt(Some(&status), 0, Timestamp::UNIX_EPOCH);
             (intent.epoch, intent.replaced_before)

@@ -76,7 +76,8 @@ async fn finalizer_is_kept_for_the_visibility_window_if_a_client_removed_the_ids
     let scene = Scene::of(without_ids).await;
     scene.reconcile(calls().into_iter().chain([call(STATUS)])).await;
     advance(Duration::from_secs(10)).await;
-    let again = [no_dependents(), call("observe ").returns(json!([])), call("observe by tag").returns(json!([]))];
+    let again =
+        [no_dependents(), call("observe ").returns(json!([])), call("observe by tag").returns(json!([]))];
     let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(again.into_iter().chain(ends)).await.metric, "Removed");
 }

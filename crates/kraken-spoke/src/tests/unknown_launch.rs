@@ -188,3 +188,67 @@ async fn launch_on_record_is_searched_for_if_its_ids_were_removed() {
     advance(Duration::from_secs(10)).await;
     scene.reconcile([by_tag(&[])].into_iter().chain(second()).chain([call(STATUS)])).await;
 }
+
+/// Two disks of one launch, of which a client removed the ids from the status.
+fn two_without_ids() -> Disk {
+    let two = disk().launched().intent(&json!({"requested": 2}));
+    two.status("externalIds", json!([])).spec("count", json!(2))
+}
+
+#[tokio::test(start_paused = true)]
+async fn launch_on_record_without_ids_is_awaited_until_all_its_objects_are_visible() {
+    let scene = Scene::of(two_without_ids()).await;
+    let report = scene.reconcile([by_tag(&[remote("disk-1")]), call(STATUS)]).await;
+    assert_eq!(report.metric, "Creating");
+    let status = &report.disk["status"];
+    assert_eq!((&status["externalIds"], &status["epoch"]), (&json!(["disk-1"]), &Value::Null));
+    advance(Duration::from_secs(5)).await;
+    let both = call("observe disk-1,by tag").returns(json!([remote("disk-1"), remote("disk-2")]));
+    let report = scene.reconcile([both, call(STATE), call(STATUS), call(EVENT)]).await;
+    let status = &report.disk["status"];
+    assert_eq!((&status["externalIds"], &status["epoch"]), (&json!(["disk-1", "disk-2"]), &json!(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn launch_on_record_without_ids_is_not_repeated_under_its_token() {
+    // Its objects may have been deleted long ago, and the provider may have forgotten the token.
+    let scene = Scene::of(two_without_ids()).await;
+    scene.reconcile([by_tag(&[remote("disk-1")]), call(STATUS)]).await;
+    advance(Duration::from_secs(10)).await;
+    let one = call("observe disk-1,by tag").returns(json!([remote("disk-1")]));
+    scene.reconcile([one].into_iter().chain(second()).chain([call(STATUS)])).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn resource_without_objects_is_not_written_again_because_its_launch_is_doubted() {
+    let none = disk().launched().status("externalIds", json!([])).spec("count", json!(0));
+    let scene = Scene::of(none).await;
+    let report = scene.reconcile([by_tag(&[]), call(STATE), call(STATUS), call(EVENT)]).await;
+    assert_eq!((report.metric.as_str(), &report.disk["status"]["epoch"]), ("Available", &json!(1)));
+    advance(Duration::from_secs(10)).await;
+    assert_eq!(scene.reconcile([by_tag(&[])]).await.metric, "Available");
+}
+
+#[tokio::test(start_paused = true)]
+async fn number_in_the_status_does_not_record_a_launch_of_which_it_names_no_object() {
+    // The controller crashed after the second launch, for a larger count.
+    let scaled = disk().launched().intent(&json!({"epoch": 2, "requested": 2})).spec("count", json!(3));
+    let scene = Scene::of(scaled.status("epoch", json!(2))).await;
+    let one = json!([remote("disk-1")]);
+    let (by_id, by_tag) = (call("observe disk-1").returns(one.clone()), || call("observe disk-1,by tag"));
+    let calls = [by_id, by_tag().returns(one.clone()), by_tag().returns(one)];
+    assert_eq!(scene.reconcile(calls.into_iter().chain([call(STATUS)])).await.metric, "Creating");
+    advance(Duration::from_secs(5)).await;
+    let late = |id| with(remote(id), "epoch", json!(2));
+    let all = by_tag().returns(json!([remote("disk-1"), late("disk-2"), late("disk-3")]));
+    let report = scene.reconcile([all, call(STATE), call(STATUS), call(EVENT)]).await;
+    assert_eq!((report.metric.as_str(), &report.disk["status"]["epoch"]), ("Available", &json!(2)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn number_in_the_status_does_not_record_a_replacement_of_which_it_names_no_object() {
+    let intent = json!({"epoch": 2, "requested": 1, "replacedBefore": 2, "outgoing": ["disk-1"]});
+    let scene = Scene::of(disk().launched().intent(&intent).status("epoch", json!(2))).await;
+    let old = call("observe disk-1,by tag").returns(json!([remote("disk-1")]));
+    assert_eq!(scene.reconcile([old, call(STATUS)]).await.metric, "Creating");
+}

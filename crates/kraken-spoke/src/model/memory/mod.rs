@@ -15,6 +15,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use kraken_api::ResourceStatus;
 use kraken_runtime::{
     mutants::{self, Mutant},
     watch::{self},
@@ -56,6 +57,9 @@ pub(crate) struct Memory<K = Object> {
     pub intent: Option<Intent>,
     /// The epoch that this process saw confirmed, and the ids that it created, or found before.
     pub created: Option<(i64, Vec<String>)>,
+    /// The epoch of the last launch if the status recorded it without an id of its objects when this process knew none either: a
+    /// client may have set the number, or removed the ids.
+    pub doubted: Option<i64>,
     /// The ids that only a search by tag found. They are observed by id from then on, before the status names them, too.
     pub found_by_tag: Vec<String>,
     /// The epoch under which nothing was created, according to the provider: this process persisted it, and every call
@@ -130,6 +134,7 @@ impl<K> Default for Memory<K> {
             reported_on: None,
             intent: None,
             created: None,
+            doubted: None,
             found_by_tag: vec![],
             refused: None,
             last_create: kraken_runtime::clock::now(),
@@ -209,6 +214,24 @@ impl<K> Memory<K> {
     /// Whether this process neither created nor found an object of the resource, nor requested its deletion.
     pub(crate) fn knows_no_ids(&self) -> bool {
         self.created.is_none() && self.found_by_tag.is_empty() && self.deleted.is_none()
+    }
+
+    /// Doubts the record of the last launch if the status names no object of it, and this process [knows none
+    /// either](Self::knows_no_ids). `shown` is the highest epoch of the objects that the status names, if all were
+    /// observed. An adoption is not doubted: its object was visible before.
+    pub(crate) fn doubt(&mut self, status: Option<&ResourceStatus>, shown: Option<i64>) {
+        let known = status.zip(self.intent.as_ref()).filter(|_| self.knows_no_ids());
+        let Some((status, intent)) = known else { return };
+        let is_former = status.external_ids.iter().all(|id| intent.outgoing.contains(id))
+            || shown.is_some_and(|shown| shown < intent.epoch);
+        if is_former && status.epoch == Some(intent.epoch) && !intent.adopts {
+            self.doubted = Some(intent.epoch);
+        }
+    }
+
+    /// The epoch of the launch of the intent if its record is doubted.
+    pub(crate) fn doubted_launch(&self, intent: Option<&Intent>) -> Option<i64> {
+        self.doubted.filter(|doubted| intent.is_some_and(|intent| intent.epoch == *doubted))
     }
 
     /// The last intent: that of the object, unless this process wrote a later one. A client can put back a former one.

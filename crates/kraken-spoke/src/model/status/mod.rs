@@ -32,7 +32,7 @@ pub(crate) struct ReconcileFacts {
     pub created: Vec<String>,
     /// The number of remote objects, of a kind that scales.
     pub replicas: Option<i32>,
-    /// The highest epoch known to have taken effect.
+    /// The highest epoch known to have taken effect; 0 if the status names one, and none is known to.
     pub epoch: Option<i64>,
     /// The record of what is in place if the outcome is `InPlace`.
     pub in_place: Option<InPlace>,
@@ -184,8 +184,8 @@ fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts
     if facts.replicas.is_some() {
         status.replicas = facts.replicas;
     }
-    if facts.epoch.is_some() {
-        status.epoch = facts.epoch;
+    if let Some(epoch) = facts.epoch {
+        status.epoch = Some(epoch).filter(|epoch| *epoch > 0);
     }
     if let Some(fields) = &facts.secret_fields {
         let is_in_place = matches!(outcome, Outcome::InPlace);

@@ -124,11 +124,12 @@ async fn record_call(reconcile: &mut Reconcile<'_>, observation: &Observation<'_
 }
 
 /// Whether a repeated call creates nothing that exists: because of its token, which is that of the last launch, or of the first one if
-/// nothing is on record; or because of a name.
+/// nothing is on record; or because of a name. The objects of a doubted launch may be deleted, and its token forgotten.
 fn is_idempotent(reconcile: &Reconcile<'_>, observation: &Observation<'_>, hash: &str) -> bool {
     let (info, intent) = (reconcile.context.info(), observation.target.intent.as_ref());
     let status = reconcile.object.status();
     info.is_idempotent
+        && observation.recorded.doubted.is_none()
         && intent.is_none_or(|intent| intent.is_last(status))
         && (!info.idempotent_by_name || is_same(intent, hash))
 }
