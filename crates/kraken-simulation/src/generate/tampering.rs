@@ -110,7 +110,7 @@ pub(crate) fn forged_state(kind: &str) -> (Value, Value) {
 }
 
 /// A write of the intent by a client.
-fn edited_intent(rng: &mut Random, object: ObjectName) -> Operation {
+pub(super) fn edited_intent(rng: &mut Random, object: ObjectName) -> Operation {
     let mut intent = json!({"epoch": rng.one([1, 2, 5]), "at": "2026-01-01T00:00:00Z", "hash": "0"});
     match rng.below(4) {
         0 => intent["outgoing"] = json!([missing_id(&object.kind)]),

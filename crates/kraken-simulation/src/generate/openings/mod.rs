@@ -23,7 +23,7 @@ type Opening = Vec<(Duration, Action)>;
 type Open = fn(&mut Random, &mut Users) -> Opening;
 
 /// Every opening, with its frequency. Objects that it needs and that the stack does not have are added to the stack.
-const ALL: [(Open, usize); 23] = [
+const ALL: [(Open, usize); 24] = [
     (launches::adoption, 3),
     (launches::replacement, 2),
     (launches::loss_of_a_kind, 2),
@@ -43,6 +43,7 @@ const ALL: [(Open, usize); 23] = [
     (launches::lost_responses, 2),
     (records::wrong_record, 2),
     (records::lost_finalizer, 1),
+    (records::edited_record, 2),
     (references::late_answer, 1),
     (references::deleted_request, 1),
     (references::refused_secret, 1),

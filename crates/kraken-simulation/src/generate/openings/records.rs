@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use super::{Opening, added, adoptable_spec, delete, edit, millis, seconds};
-use crate::generate::tampering::{forged_state, missing_id};
+use crate::generate::tampering::{edited_intent, forged_state, missing_id};
 use crate::generate::users::Users;
 use crate::random::Random;
 use crate::schedule::{
-    Action, CallMatch, Controller, Fault, Lost, ObjectName, Operation, Remote, Side, Tamper,
+    Action, CallMatch, Controller, Fault, Lost, Moment, ObjectName, Operation, Remote, Side, Tamper,
 };
 
 /// The record of a resource is lost, or names an object that does not exist, while its controller is down.
@@ -149,5 +149,27 @@ pub(super) fn lost_finalizer(rng: &mut Random, users: &mut Users) -> Opening {
         (seconds(rng, 15, 40), end),
         (seconds(rng, 1, 5), strip.into()),
         (seconds(rng, 12, 30), delete(&object)),
+    ]
+}
+
+/// A controller crashes after a launch, and the record of the launch is edited before the next process observes its object, which
+/// it does not see at once.
+pub(super) fn edited_record(rng: &mut Random, users: &mut Users) -> Opening {
+    let (kind, action) = rng.one([("EC2Instance", "RunInstances"), ("Volume", "CreateVolume")]);
+    let (object, apply) = added(users, kind, "edited", &adoptable_spec(rng, kind));
+    let controller = Controller::of(kind);
+    let call = CallMatch { side: Side::Cloud, action: action.to_owned(), nth: 1 };
+    let crash = Fault::Crash { controller, call, moment: Moment::After, down: seconds(rng, 4, 10) };
+    let hide = Fault::Hide { remote: Remote::Of(object.clone(), 0), lasts: seconds(rng, 5, 30) };
+    let record = match rng.below(3) {
+        0 => edited_intent(rng, object),
+        1 => Operation::ForgeStatus { object, status: json!({"epoch": rng.one([1, 1, 2, 7])}) },
+        _ => Operation::ForgeStatus { object, status: json!({"externalIds": []}) },
+    };
+    vec![
+        (millis(rng, 500), crash.into()),
+        (millis(rng, 500), apply),
+        (seconds(rng, 1, 3), hide.into()),
+        (millis(rng, 500), record.into()),
     ]
 }
