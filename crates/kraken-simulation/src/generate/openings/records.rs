@@ -1,5 +1,7 @@
 //! Openings with lost or wrong records, tags and places.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::{Opening, added, adoptable_spec, delete, edit, millis, seconds};
@@ -153,14 +155,16 @@ pub(super) fn lost_finalizer(rng: &mut Random, users: &mut Users) -> Opening {
 }
 
 /// A controller crashes after a launch, and the record of the launch is edited before the next process observes its object, which
-/// it does not see at once.
+/// the first responses to it do not contain.
 pub(super) fn edited_record(rng: &mut Random, users: &mut Users) -> Opening {
     let (kind, action) = rng.one([("EC2Instance", "RunInstances"), ("Volume", "CreateVolume")]);
     let (object, apply) = added(users, kind, "edited", &adoptable_spec(rng, kind));
     let controller = Controller::of(kind);
     let call = CallMatch { side: Side::Cloud, action: action.to_owned(), nth: 1 };
-    let crash = Fault::Crash { controller, call, moment: Moment::After, down: seconds(rng, 4, 10) };
-    let hide = Fault::Hide { remote: Remote::Of(object.clone(), 0), lasts: seconds(rng, 5, 30) };
+    // Meanwhile the lease expires, so that the next process observes at once.
+    let down = seconds(rng, 17, 25);
+    let crash = Fault::Crash { controller, call, moment: Moment::After, down };
+    let hide = Fault::Hide { remote: Remote::Of(object.clone(), 0), lasts: seconds(rng, 5, 8) };
     let record = match rng.below(3) {
         0 => edited_intent(rng, object),
         1 => Operation::ForgeStatus { object, status: json!({"epoch": rng.one([1, 1, 2, 7])}) },
@@ -169,7 +173,7 @@ pub(super) fn edited_record(rng: &mut Random, users: &mut Users) -> Opening {
     vec![
         (millis(rng, 500), crash.into()),
         (millis(rng, 500), apply),
-        (seconds(rng, 1, 3), hide.into()),
-        (millis(rng, 500), record.into()),
+        (seconds(rng, 1, 2), record.into()),
+        (down.saturating_sub(Duration::from_secs(2)), hide.into()),
     ]
 }
