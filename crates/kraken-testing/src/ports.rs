@@ -13,6 +13,8 @@ use crate::process::log_text;
 /// its use, and then two controllers take each other's response to `/readyz` for their own.
 const RANGE: Range<u16> = 20_000..30_000;
 const ATTEMPTS: usize = 100;
+/// How many times a server that [`lost_its_port`] is started.
+pub(crate) const PORT_ATTEMPTS: usize = 5;
 
 /// A port of the loopback interface that was free just now.
 ///

@@ -9,13 +9,12 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use crate::moto;
-use crate::ports::{free_port, lost_its_port};
+use crate::ports::{PORT_ATTEMPTS, free_port, lost_its_port};
 use crate::process::{Process, Spec, log_text};
 
 /// The visibility window.
 const WINDOW_MIN: Duration = Duration::from_secs(6);
 const READY_WITHIN: Duration = Duration::from_secs(30);
-const PORT_ATTEMPTS: usize = 5;
 
 /// A controller process, which is restarted after each kill.
 #[derive(Debug)]

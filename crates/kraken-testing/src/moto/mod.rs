@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use crate::ports::{free_port_at, lost_its_port};
+use crate::ports::{PORT_ATTEMPTS, free_port_at, lost_its_port};
 use crate::process::{Process, Spec};
 use crate::scratch::Scratch;
 use crate::{cache, progress};
@@ -22,7 +22,6 @@ use crate::{cache, progress};
 /// 5.2.5: the version whose quirks DESIGN.md section 7 lists; tests rely on them.
 const VERSION: &str = "5.2.5";
 const READY_WITHIN: Duration = Duration::from_mins(1);
-const PORT_ATTEMPTS: usize = 5;
 
 /// A running moto server; stopped on drop.
 #[derive(Debug)]

@@ -9,12 +9,11 @@ use anyhow::{Result, bail};
 use kraken_simulator::http;
 use nix::sys::signal::Signal;
 
-use crate::ports::{free_port, lost_its_port};
+use crate::ports::{PORT_ATTEMPTS, free_port, lost_its_port};
 use crate::process::{Process, Spec, has_lost_its_lease, log_text};
 
 const READY_WITHIN: Duration = Duration::from_mins(1);
 const ENDED_WITHIN: Duration = Duration::from_secs(30);
-const PORT_ATTEMPTS: usize = 5;
 
 /// The settings for restarting a controller.
 #[derive(Clone, Debug)]
