@@ -130,9 +130,9 @@ pub(crate) fn is_trigger(change: &Change<Object>) -> bool {
 
 /// Whether a client removed or edited the intent, or put back a former one.
 fn has_lost_intent(now: &Object, before: &Object) -> bool {
-    let text = |object: &Object| object.annotations().get(INTENT_ANNOTATION).cloned();
     let epoch = |object: &Object| Intent::of(object).map(|intent| intent.epoch);
-    text(now) != text(before) && epoch(now) < epoch(before)
+    now.annotations().get(INTENT_ANNOTATION) != before.annotations().get(INTENT_ANNOTATION)
+        && epoch(now) < epoch(before)
 }
 
 /// Whether an object is older than the one before it, or its status is about an older generation. Without a resync,

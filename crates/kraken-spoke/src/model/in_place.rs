@@ -115,7 +115,7 @@ pub(crate) fn recorded(
     }
 }
 
-fn digest(key: &str, text: &str, bytes: usize) -> String {
+pub(crate) fn digest(key: &str, text: &str, bytes: usize) -> String {
     hex::encode(Sha256::digest(format!("{key}/{text}")).get(..bytes).unwrap_or_default())
 }
 

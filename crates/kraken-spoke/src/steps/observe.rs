@@ -147,7 +147,7 @@ async fn attempt(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool)
     let request = scope.recorded.request(&reconcile.identity, search, scope.deep);
     let observed = reconcile.context.observe(reconcile.slot.lane(), request);
     let observed = reconcile.slot.release_while(observed).await.map_err(Outcome::Failed)?;
-    reconcile.doubts_launch(&observed);
+    reconcile.doubt_launch(&observed);
     remember(reconcile, &scope.recorded, &observed);
     await_tags(reconcile, scope, &observed)?;
     restore_tags(reconcile, scope, &observed).await?;

@@ -77,7 +77,8 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     let has_ids = !recorded.proven().is_empty();
     let mut state = DeletionState { intent: intent.as_ref(), policy, recorded, has_ids, clock };
     let observed = observe(reconcile, &mut state.recorded, policy).await.map_err(Outcome::Failed)?;
-    if reconcile.doubts_launch(&observed) {
+    reconcile.doubt_launch(&observed);
+    if reconcile.memory.doubted_launch(intent.as_ref()) != state.recorded.doubted {
         let ids = std::mem::take(&mut state.recorded.ids);
         state.recorded = reconcile.recorded(intent.as_ref(), clock);
         state.recorded.ids = union(std::mem::take(&mut state.recorded.ids), &ids);

@@ -35,7 +35,7 @@ fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
     if mutants::active(Mutant::NotRestored) {
         return None;
     }
-    let last = memory.last_intent(object);
+    let last = memory.intent.clone();
     let is_present = last.is_some() && last == Intent::of(object);
     if object.meta().deletion_timestamp.is_some() || (is_present && has_finalizer(object)) {
         return None;
