@@ -86,7 +86,7 @@ pub(super) fn annotate(kube: &Kube<'_>, name: &ObjectName, annotation: &str) -> 
 }
 
 pub(super) fn strip(kube: &Kube<'_>, name: &ObjectName, lost: Lost) -> Result {
-    existing(kube, name)?;
+    let object = existing(kube, name)?;
     let patch = match lost {
         Lost::Finalizers => json!({"metadata": {"finalizers": null}}),
         Lost::OwnerReferences => json!({"metadata": {"ownerReferences": null}}),
@@ -94,6 +94,12 @@ pub(super) fn strip(kube: &Kube<'_>, name: &ObjectName, lost: Lost) -> Result {
         Lost::Annotations => json!({"metadata": {"annotations": null}}),
         Lost::Labels => json!({"metadata": {"labels": null}}),
         Lost::Status => return kube.merge(name, "/status", &json!({"status": null})),
+        Lost::FirstId => {
+            let ids = object.pointer("/status/externalIds").and_then(Value::as_array);
+            let (_, others) =
+                ids.and_then(|ids| ids.split_first()).ok_or_else(|| "it has no ids".to_owned())?;
+            return forge(kube, name, &json!({ "externalIds": others }));
+        }
     };
     kube.merge(name, "", &patch)
 }

@@ -90,6 +90,9 @@ fn an_object_is_applied_edited_stripped_replaced_and_deleted() {
         let (said, object) = act(forge);
         assert_eq!((said, &object.unwrap()["status"]["externalIds"]), (None, &json!(["vpc-1"])));
         let strip = |lost| Operation::Strip { object: vpc(), lost };
+        let (said, object) = act(strip(Lost::FirstId));
+        assert_eq!((said, &object.unwrap()["status"]["externalIds"]), (None, &json!([])));
+        assert_eq!(act(strip(Lost::FirstId)).0.as_deref(), Some("it has no ids"));
         let (said, object) = act(strip(Lost::Status));
         // What the schema has as a default is put in its place.
         assert_eq!((said, object.unwrap()["status"].get("externalIds")), (None, None));

@@ -43,6 +43,7 @@ impl Users {
             Lost::Annotations,
             Lost::Labels,
             Lost::Status,
+            Lost::FirstId,
         ]);
         Operation::Strip { object: self.any_name(rng), lost }
     }

@@ -184,6 +184,8 @@ pub enum Lost {
     Labels,
     /// The whole status.
     Status,
+    /// The first id in the status.
+    FirstId,
 }
 
 /// An out-of-band change of a remote object.

@@ -63,6 +63,7 @@ impl fmt::Display for Operation {
                     Lost::Annotations => "annotations",
                     Lost::Labels => "labels",
                     Lost::Status => "status",
+                    Lost::FirstId => "first id in the status",
                 };
                 write!(to, "remove the {what} of {object}")
             }

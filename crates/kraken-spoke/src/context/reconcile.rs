@@ -92,17 +92,17 @@ impl<'a> Reconcile<'a> {
         RecordedState::of(&*self.object, self.memory, intent, clock, self.context.began())
     }
 
-    /// Doubts the record of the last launch if the observed objects that the status names are of earlier ones.
+    /// Doubts the record of the last launch if too many of the observed objects that the status names are of earlier ones.
     pub(crate) fn doubt_launch(&mut self, observed: &Observed) {
         let Self { context, object, memory, .. } = self;
         // Before the first launch, there was none.
-        let is_later = memory.intent.as_ref().is_some_and(|intent| intent.epoch > 1);
-        let status = object.status().filter(|_| is_later && memory.knows_no_ids());
-        let Some(status) = status else { return };
+        let later = memory.intent.as_ref().map(|intent| intent.epoch).filter(|epoch| *epoch > 1);
+        let Some((epoch, status)) = later.filter(|_| memory.knows_no_ids()).zip(object.status()) else {
+            return;
+        };
         let (named, _) = context.kind.select(observed.clone(), &status.external_ids);
-        // One that is not visible may be of the last launch.
-        let are_all_shown = context.kind.shown(&named).len() == status.external_ids.len();
-        memory.doubt(Some(status), are_all_shown.then(|| context.kind.epoch(&named)));
+        let (before, _) = context.kind.split(named, epoch);
+        memory.doubt(Some(status), &context.kind.shown(&before));
     }
 
     /// The time until what a former process did is visible, if it can have known the resource and need not be visible yet.

@@ -27,7 +27,7 @@ pub(crate) struct RecordedState {
     pub epoch: i64,
     /// Whether a launch may have been made whose result is not recorded.
     pub outstanding: bool,
-    /// The epoch of the launch of the intent if the status records it without an id of its objects, see [`Memory::doubted`]: it
+    /// The epoch of the launch of the intent if the status records it without all ids of its objects, see [`Memory::doubted`]: it
     /// does not count as recorded.
     pub doubted: Option<i64>,
     /// Whether any remote object can exist.

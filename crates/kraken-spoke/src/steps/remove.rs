@@ -62,7 +62,7 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     // In another location the objects are not visible and must not be treated as deleted.
     let intent = reconcile.memory.last_intent(&*object);
     reconcile.memory.intent.clone_from(&intent);
-    reconcile.memory.doubt(object.status(), None);
+    reconcile.memory.doubt(object.status(), &[]);
     location::here(reconcile, intent.as_ref()).await?;
     let clock = reconcile.clock();
     let recorded = reconcile.recorded(intent.as_ref(), clock);

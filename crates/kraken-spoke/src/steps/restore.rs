@@ -80,7 +80,7 @@ pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestam
 pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     let Reconcile { memory, object, .. } = reconcile;
     memory.intent = memory.last_intent(&**object);
-    memory.doubt(object.status(), None);
+    memory.doubt(object.status(), &[]);
     let now = kraken_runtime::clock::now();
     let adopts = reconcile.lifecycle().adopt.is_some();
     let Some(mut intent) = due(&*reconcile.object, reconcile.memory, adopts, now) else { return Ok(()) };

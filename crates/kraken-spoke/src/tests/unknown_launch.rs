@@ -210,6 +210,46 @@ async fn launch_on_record_without_ids_is_awaited_until_all_its_objects_are_visib
 }
 
 #[tokio::test(start_paused = true)]
+async fn launch_on_record_without_one_of_its_ids_is_awaited_until_all_its_objects_are_visible() {
+    let scene = Scene::of(two_without_ids().status("externalIds", json!(["disk-1"]))).await;
+    let one = || json!([remote("disk-1")]);
+    let by_tag = || call("observe disk-1,by tag");
+    assert_eq!(scene.reconcile([by_tag().returns(one()), call(STATUS)]).await.metric, "Creating");
+    advance(Duration::from_secs(9)).await;
+    assert_eq!(scene.reconcile([by_tag().returns(one())]).await.metric, "Creating");
+    advance(Duration::from_secs(1)).await;
+    let both = by_tag().returns(json!([remote("disk-1"), remote("disk-2")]));
+    let report = scene.reconcile([both, call(STATE), call(STATUS), call(EVENT)]).await;
+    let status = &report.disk["status"];
+    assert_eq!((&status["externalIds"], &status["epoch"]), (&json!(["disk-1", "disk-2"]), &json!(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn launch_on_record_without_one_of_its_ids_is_searched_for_before_the_finalizer_is_removed() {
+    let scene = Scene::of(two_without_ids().status("externalIds", json!(["disk-1"])).deleted()).await;
+    let one = call("observe disk-1,by tag").returns(json!([remote("disk-1")]));
+    let deletes = [call("delete disk-1"), call(EVENT)];
+    scene.reconcile([no_dependents(), one].into_iter().chain(deletes)).await;
+    let gone =
+        || [call("observe disk-1").returns(json!([])), call("observe disk-1,by tag").returns(json!([]))];
+    assert_eq!(scene.reconcile(gone()).await.metric, "Deleting");
+}
+
+#[tokio::test(start_paused = true)]
+async fn resource_that_was_scaled_down_is_searched_for_once_after_a_restart() {
+    let scaled = disk().launched().intent(&json!({"requested": 3}));
+    let scene = Scene::of(scaled).await;
+    let by_tag = || call("observe disk-1,by tag").returns(json!([remote("disk-1")]));
+    scene.reconcile([by_tag(), call(STATE), call(STATUS)]).await;
+    for _ in 0..2 {
+        advance(Duration::from_secs(5)).await;
+        assert_eq!(scene.reconcile([by_tag()]).await.metric, "Available");
+    }
+    let by_id = call("observe disk-1").returns(json!([remote("disk-1")]));
+    assert_eq!(scene.reconcile([by_id]).await.metric, "Available");
+}
+
+#[tokio::test(start_paused = true)]
 async fn launch_on_record_without_ids_is_not_repeated_under_its_token() {
     // Its objects may have been deleted long ago, and the provider may have forgotten the token.
     let scene = Scene::of(two_without_ids()).await;
@@ -234,10 +274,9 @@ async fn number_in_the_status_does_not_record_a_launch_of_which_it_names_no_obje
     // The controller crashed after the second launch, for a larger count.
     let scaled = disk().launched().intent(&json!({"epoch": 2, "requested": 2})).spec("count", json!(3));
     let scene = Scene::of(scaled.status("epoch", json!(2))).await;
-    let one = json!([remote("disk-1")]);
-    let (by_id, by_tag) = (call("observe disk-1").returns(one.clone()), || call("observe disk-1,by tag"));
-    let calls = [by_id, by_tag().returns(one.clone()), by_tag().returns(one)];
-    assert_eq!(scene.reconcile(calls.into_iter().chain([call(STATUS)])).await.metric, "Creating");
+    let by_tag = || call("observe disk-1,by tag");
+    let one = by_tag().returns(json!([remote("disk-1")]));
+    assert_eq!(scene.reconcile([one, call(STATUS)]).await.metric, "Creating");
     advance(Duration::from_secs(5)).await;
     let late = |id| with(remote(id), "epoch", json!(2));
     let all = by_tag().returns(json!([remote("disk-1"), late("disk-2"), late("disk-3")]));

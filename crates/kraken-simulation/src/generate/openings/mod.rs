@@ -23,7 +23,7 @@ type Opening = Vec<(Duration, Action)>;
 type Open = fn(&mut Random, &mut Users) -> Opening;
 
 /// Every opening, with its frequency. Objects that it needs and that the stack does not have are added to the stack.
-const ALL: [(Open, usize); 24] = [
+const ALL: [(Open, usize); 25] = [
     (launches::adoption, 3),
     (launches::replacement, 2),
     (launches::loss_of_a_kind, 2),
@@ -44,6 +44,7 @@ const ALL: [(Open, usize); 24] = [
     (records::wrong_record, 2),
     (records::lost_finalizer, 1),
     (records::edited_record, 2),
+    (records::removed_id, 1),
     (references::late_answer, 1),
     (references::deleted_request, 1),
     (references::refused_secret, 1),

@@ -177,3 +177,25 @@ pub(super) fn edited_record(rng: &mut Random, users: &mut Users) -> Opening {
         (down.saturating_sub(Duration::from_secs(2)), hide.into()),
     ]
 }
+
+/// Responses do not show one of several objects while its id is removed from the status and the controller is restarted.
+pub(super) fn removed_id(rng: &mut Random, users: &mut Users) -> Opening {
+    let count = rng.one([2, 3]);
+    let mut spec = adoptable_spec(rng, "EC2Instance");
+    (spec["minCount"], spec["maxCount"]) = (json!({ "value": count }), json!({ "value": count }));
+    let (object, apply) = added(users, "EC2Instance", "forgotten", &spec);
+    let down = seconds(rng, 17, 25);
+    let kill = Fault::Kill { controller: Controller::Ec2Instance, down };
+    let hide = Fault::Hide { remote: Remote::Of(object.clone(), 0), lasts: seconds(rng, 5, 8) };
+    let strip = Operation::Strip { object: object.clone(), lost: Lost::FirstId };
+    let mut steps: Opening = vec![
+        (millis(rng, 500), apply),
+        (seconds(rng, 30, 60), kill.into()),
+        (down.saturating_sub(Duration::from_secs(2)), hide.into()),
+        (millis(rng, 500), strip.into()),
+    ];
+    if rng.chance(30) {
+        steps.push((millis(rng, 500), delete(&object)));
+    }
+    steps
+}

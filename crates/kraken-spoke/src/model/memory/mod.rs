@@ -216,15 +216,17 @@ impl<K> Memory<K> {
         self.created.is_none() && self.found_by_tag.is_empty() && self.deleted.is_none()
     }
 
-    /// Doubts the record of the last launch if the status names no object of it, and this process [knows none
-    /// either](Self::knows_no_ids). `shown` is the highest epoch of the objects that the status names, if all were
-    /// observed. An adoption is not doubted: its object was visible before.
-    pub(crate) fn doubt(&mut self, status: Option<&ResourceStatus>, shown: Option<i64>) {
+    /// Doubts the record of the last launch if the status names fewer objects than it requested, and this process [knows
+    /// none](Self::knows_no_ids). `former` are those of earlier launches, as far as they were observed. An adoption is not
+    /// doubted: its object was visible before.
+    pub(crate) fn doubt(&mut self, status: Option<&ResourceStatus>, former: &[String]) {
         let known = status.zip(self.intent.as_ref()).filter(|_| self.knows_no_ids());
         let Some((status, intent)) = known else { return };
-        let is_former = status.external_ids.iter().all(|id| intent.outgoing.contains(id))
-            || shown.is_some_and(|shown| shown < intent.epoch);
-        if is_former && status.epoch == Some(intent.epoch) && !intent.adopts {
+        let is_former = |id: &&String| intent.outgoing.contains(id) || former.contains(id);
+        let named = status.external_ids.iter().filter(|id| !is_former(id)).count();
+        let requested = intent.requested.filter(|_| !mutants::active(Mutant::PartOfRecordTrusted));
+        let is_incomplete = named < requested.unwrap_or(1).max(1);
+        if is_incomplete && status.epoch == Some(intent.epoch) && !intent.adopts {
             self.doubted = Some(intent.epoch);
         }
     }
