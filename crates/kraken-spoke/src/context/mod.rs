@@ -155,14 +155,17 @@ impl Context {
         }
     }
 
-    /// When this process started to reconcile the kind.
+    /// The time from which on this process knows every launch: when it started to reconcile the kind, or last noticed that a
+    /// backup had been restored, which may have removed the records of its own launches.
     pub(crate) fn began(&self) -> Timestamp {
-        self.began.get().copied().unwrap_or(Timestamp::MAX)
+        let began = self.began.get().copied().unwrap_or(Timestamp::MAX);
+        self.memories.restored_at().map_or(began, |restored| began.max(restored))
     }
 
-    /// The latest time at which a former process can have made a call.
+    /// The latest time at which a former process can have made a call, or this one without a record of it.
     pub(crate) fn former_until(&self) -> Timestamp {
-        self.manager.former_until().unwrap_or_else(|| self.began())
+        let former = self.manager.former_until().unwrap_or_else(|| self.began());
+        self.memories.restored_at().map_or(former, |restored| former.max(restored))
     }
 
     /// Whether the hub keeps references up to date.

@@ -35,7 +35,7 @@ pub(crate) struct RecordedState {
 }
 
 impl RecordedState {
-    /// `began` is when this process started to reconcile the kind: the record of a resource that is older may have been
+    /// `began` is the time from which on this process knows every launch: the record of a resource that is older may have been
     /// wiped, or a backup from before its launch may have been restored.
     pub(crate) fn of<K: Resource + HasStatus<Status = ResourceStatus>>(
         object: &K,
@@ -71,7 +71,8 @@ impl RecordedState {
         let outstanding = is_outstanding(intent, epoch, memory, clock);
         let is_new = mutants::active(Mutant::NewWhateverAge)
             || object.creation_timestamp().is_some_and(|created| created.0 >= began);
-        let may_exist = has_finalizer(object) || outstanding || !ids.is_empty() || !is_new;
+        let may_exist =
+            has_finalizer(object) || outstanding || !ids.is_empty() || !is_new || memory.searching;
         Self { ids, unproven, epoch, outstanding, doubted, may_exist }
     }
 

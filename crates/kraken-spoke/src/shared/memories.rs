@@ -1,6 +1,8 @@
 //! The in-memory records of the resources of one kind.
 
+use jiff::Timestamp;
 use kraken_runtime::{
+    clock,
     hash::{HashMap, HashSet},
     watch::{ObjectKey, version},
 };
@@ -21,6 +23,8 @@ pub(crate) struct Memories<K = Object> {
     taken: Mutex<HashSet<ObjectKey>>,
     /// The newest last version of the resources that were deleted.
     deleted: Mutex<Option<u128>>,
+    /// When the watch last returned what a restored backup had set back or brought back.
+    restored_at: Mutex<Option<Timestamp>>,
 }
 
 impl<K> Default for Memories<K> {
@@ -31,6 +35,7 @@ impl<K> Default for Memories<K> {
             to_search: Mutex::new(HashSet::default()),
             taken: Mutex::new(HashSet::default()),
             deleted: Mutex::default(),
+            restored_at: Mutex::default(),
         }
     }
 }
@@ -57,6 +62,13 @@ impl<K> Memories<K> {
     pub(crate) fn restored(&self, key: ObjectKey) {
         self.search(key.clone());
         self.restored.lock().insert(key);
+        *self.restored_at.lock() = Some(clock::now());
+    }
+
+    /// When it last recorded that a backup was restored. A resource that is older may have been launched by this process
+    /// without a record of it.
+    pub(crate) fn restored_at(&self) -> Option<Timestamp> {
+        *self.restored_at.lock()
     }
 
     /// Records that the resource may have objects that are on no record of it: its next reconcile searches by tag.

@@ -154,3 +154,27 @@ async fn search_that_fails_is_repeated_and_not_reported() {
     advance(Duration::from_secs(30)).await;
     assert!(is_repeated(&scene.reconcile([by_tag(&[])]).await, Duration::from_secs(5)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn launch_before_a_restored_backup_is_awaited_like_one_of_a_former_process() {
+    // The resource was created after this process had started, launched after the backup, and deleted without its finalizer.
+    let _clock = simulate("2026-01-01T00:00:00Z".parse().unwrap());
+    let brought_back = || disk().creation("2026-01-01T00:00:10Z");
+    let visibility_window = Duration::from_secs(90);
+    let scene = Setup { has_tokens: false, visibility_window, ..Setup::of(brought_back()) }.start().await;
+    advance(Duration::from_mins(5)).await;
+    scene.restore(brought_back());
+    assert_eq!(scene.reconcile([by_tag(&[])]).await.metric, "Creating");
+    advance(Duration::from_secs(1)).await;
+    let found = by_tag(&[remote("disk-1")]);
+    let report = scene.reconcile([found, call(INTENT), call(EVENT)]).await;
+    assert_eq!(report.disk["metadata"]["finalizers"], json!([FINALIZER]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn launch_that_the_orphan_sweep_found_is_searched_for_before_the_next_one() {
+    let scene = Scene::of(disk()).await;
+    scene.context.memories.search(ObjectKey::new("ns", "a"));
+    let report = scene.reconcile([by_tag(&[remote("disk-1")]), call(INTENT), call(EVENT)]).await;
+    assert_eq!(report.disk["metadata"]["finalizers"], json!([FINALIZER]));
+}

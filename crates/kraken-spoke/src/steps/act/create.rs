@@ -140,8 +140,8 @@ fn await_unrecorded(reconcile: &Reconcile<'_>, observation: &Observation<'_>) ->
         return Ok(());
     }
     let (object, former_until) = (&*reconcile.object, reconcile.context.former_until());
-    let message =
-        "a former controller process may have made a launch that is not recorded; searching for its objects";
+    let message = "a launch that is not recorded may have been made, by a former controller process or before a backup was restored; \
+         searching for its objects";
     match unrecorded::next_search(object, former_until, observation.clock) {
         Some(left) => {
             let message = format!("{message} until the visibility window ends");
