@@ -180,6 +180,12 @@ impl<K> Memory<K> {
         self.missing.values().any(|absence| absence.is_unconfirmed())
     }
 
+    /// Records that an observation returned these objects: none of them is missing any more, although the reconcile ends before it
+    /// [tracks](Self::is_vanishing) those that are.
+    pub(crate) fn not_missing(&mut self, shown: &[String]) {
+        self.missing.retain(|id, _| !shown.contains(id));
+    }
+
     /// Records the result of a create call under this epoch, `answer` containing the ids that it created.
     pub(crate) fn answered(&mut self, epoch: i64, answer: Result<Vec<String>, FailureClass>) {
         self.last_create = kraken_runtime::clock::now();
