@@ -102,6 +102,7 @@ impl Checks {
     /// After a write of a controller.
     pub(super) fn after_write(&mut self, now: Duration, by: &CallingProcess, call: &Call, status: u16) {
         let changes = self.observe(now);
+        self.working_at.insert(by.controller, by.place.clone());
         if status >= 300 {
             return self.note_out_of_band(now, &changes);
         }

@@ -13,7 +13,7 @@ use super::call::ParsedCall;
 use super::history::{Record, uid_of};
 use super::left::text;
 use super::policy::{is_held_by_others, is_resource, ready};
-use super::remote::remote_kind;
+use super::remote::{place_of, remote_kind};
 use super::{Checks, Class};
 use crate::oracle::Oracle;
 
@@ -131,7 +131,8 @@ impl Checks {
             return;
         }
         let last = record.versions.len().saturating_sub(1);
-        let live = self.live_of(uid, record, record.versions.get(last..).unwrap_or_default());
+        let mut live = self.live_of(uid, record, record.versions.get(last..).unwrap_or_default());
+        live.retain(|id| !self.is_out_of_reach(record, place_of(id)));
         let wanted = match record.kind.as_str() {
             "EC2Instance" => oracle.number(object, "/spec/maxCount"),
             _ => Some(1),

@@ -113,6 +113,8 @@ pub struct Checks {
     given: given::Given,
     /// The time after which responses contain changed tags.
     tag_lag: Duration,
+    /// Where the last process of each controller that wrote to the cluster works.
+    working_at: BTreeMap<Controller, String>,
     /// The objects that a controller released.
     released: BTreeSet<String>,
     /// The last adoption of a remote object.
@@ -152,6 +154,7 @@ impl Checks {
             tampered: BTreeMap::new(),
             given: given::Given::default(),
             tag_lag: settings.tag_lag,
+            working_at: BTreeMap::new(),
             released: BTreeSet::new(),
             adopted: BTreeMap::new(),
             tokens: BTreeMap::new(),

@@ -11,6 +11,7 @@ use super::policy::intent;
 use super::remote::place_of;
 use super::{CallingProcess, Checks};
 use crate::engine::Place;
+use crate::schedule::Controller;
 
 impl Checks {
     /// Whether nobody can know where the objects of a resource are: users removed parts of its record, and an Account of its
@@ -24,7 +25,13 @@ impl Checks {
 
     /// Whether an object was launched for a resource where this process [cannot find it](is_missed).
     pub(super) fn is_searched_elsewhere(&self, uid: &str, record: &Record, by: &CallingProcess) -> bool {
-        self.places_of(uid).into_iter().any(|place| is_missed(record, by, place))
+        self.places_of(uid).into_iter().any(|place| is_missed(record, &by.place, place))
+    }
+
+    /// Whether the controller of a resource cannot find an object at this place, because it [works elsewhere](is_missed) now.
+    pub(super) fn is_out_of_reach(&self, record: &Record, place: &str) -> bool {
+        let by = self.working_at.get(&Controller::of(&record.kind));
+        by.is_some_and(|by| is_missed(record, by, place))
     }
 
     /// Where objects were launched for a resource.
@@ -33,14 +40,14 @@ impl Checks {
     }
 }
 
-/// Whether this process cannot find an object of a resource at this place: users removed the record of the place, or restored
-/// a backup without it, and the process works elsewhere, or has recorded another place since. Other edits of the record are
-/// no reason.
-pub(super) fn is_missed(record: &Record, by: &CallingProcess, place: &str) -> bool {
+/// Whether a process that works at the place `by` cannot find an object of a resource at this place: users removed the record of
+/// the place, or restored a backup without it, and the process works elsewhere, or has recorded another place since. Other edits of
+/// the record are no reason.
+pub(super) fn is_missed(record: &Record, by: &str, place: &str) -> bool {
     let object = &record.latest().value;
     let recorded = recorded_place(object).as_ref().map(suffix);
     let has_account = !object["spec"]["account"].is_null();
-    let searched = recorded.or_else(|| (!has_account).then(|| by.place.clone()));
+    let searched = recorded.or_else(|| (!has_account).then(|| by.to_owned()));
     searched.is_some_and(|searched| place != searched && is_forgotten(record, place))
 }
 

@@ -75,7 +75,10 @@ impl Checks {
         let left = cloud.of_uid(uid).find(|(id, remote)| {
             let is_a_copy = self.tampered.contains_key(*id);
             let is_held_for = remote.alive || (remote.exists && !keeps);
-            is_held_for && Some(remote.kind) == kind && !is_a_copy && !is_missed(record, by, place_of(id))
+            is_held_for
+                && Some(remote.kind) == kind
+                && !is_a_copy
+                && !is_missed(record, &by.place, place_of(id))
         });
         let left = left.map(|(id, _)| id.clone());
         let is_hidden = left.as_ref().is_some_and(|id| self.may_be_hidden(id, uid, record));

@@ -30,7 +30,8 @@ impl Checks {
         if remote.cluster().is_some_and(|cluster| !self.is_this_cluster(cluster)) {
             return self.violated(now, Class::NotOurs, format!("{what}, which belongs to another cluster"));
         }
-        let is_recent = self.tampered.get(id).is_some_and(|at| !self.is_long_ago(*at, now));
+        // A read that lags shows the owner tags before the change.
+        let is_recent = self.tampered.get(id).is_some_and(|at| !self.is_long_ago(*at + self.tag_lag, now));
         let Some(uid) = remote.uid().map(ToOwned::to_owned) else {
             if parsed.verb == Verb::Tag && parsed.is_about_ownership() {
                 self.judge_claim(now, by, parsed, id, remote);

@@ -279,3 +279,21 @@ fn an_orphan_is_detached_before_its_deletion_whatever_its_former_owner_required(
         scene.has_violation_unless(removes_orphans, Class::Unapproved);
     }
 }
+
+#[test]
+fn an_object_with_the_owner_tags_of_another_resource_is_respected_when_reads_show_them() {
+    for (seconds, is_fine) in [(30, true), (200, false)] {
+        let mut scene = scene_with(json!({}));
+        scene.checks.tag_lag = Duration::from_mins(1);
+        scene.checks.extend_disturbance(scene.now, scene.now);
+        let mut other = vpc(json!({}));
+        (other["kind"], other["metadata"]["name"], other["metadata"]["uid"]) =
+            (json!("TargetGroup"), json!("b"), json!("u-2"));
+        scene.set(other);
+        scene.object("vpc-1", &[("uid", "u-2"), ("cluster", "c")]);
+        scene.after_out_of_band();
+        scene.advance(seconds);
+        scene.modify();
+        scene.has_violation_unless(is_fine, Class::NotOurs);
+    }
+}

@@ -122,3 +122,35 @@ fn a_removed_record_does_not_excuse_an_object_where_the_process_searches() {
         scene.judge_removal(&caller_elsewhere(), is_fine);
     }
 }
+
+/// An EC2Instance of this last launch, scaled to none, which is ready.
+fn scaled_to_none(record: &Value) -> Value {
+    let mut object = record.clone();
+    object["kind"] = json!("EC2Instance");
+    object["spec"]["maxCount"] = json!({"value": 0});
+    status(&mut object, "True", "Available", "");
+    object
+}
+
+#[test]
+fn an_object_elsewhere_does_not_count_at_the_end_after_users_removed_the_record() {
+    let elsewhere = CallingProcess { place: caller_elsewhere().place, ..instance_caller(2) };
+    for (edited, by, is_fine) in [
+        (without_a_record(), elsewhere.clone(), true),
+        (without_a_record(), instance_caller(2), false),
+        (launched(USUAL), elsewhere, false),
+    ] {
+        let mut scene = Scene::of(scaled_to_none(&launched(USUAL)));
+        scene.owned_object("i-1");
+        scene.cloud.lock().0.get_mut("i-1").unwrap().kind = Kind::Instance;
+        scene.checks.after_cloud(scene.now, &instance_caller(1), &call("RunInstances", TAGS), &ok());
+        scene.advance(1);
+        scene.set(scaled_to_none(&edited));
+        scene.after_out_of_band();
+        scene.advance(1);
+        scene.write(&by, &json!({}));
+        scene.checks.violations.clear();
+        scene.checks.converged(scene.now);
+        scene.has_violation_unless(is_fine, Class::Wrong);
+    }
+}
