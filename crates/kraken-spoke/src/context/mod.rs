@@ -155,17 +155,17 @@ impl Context {
         }
     }
 
-    /// The time from which on this process knows every launch: when it started to reconcile the kind, or last noticed that a
-    /// backup had been restored, which may have removed the records of its own launches.
+    /// The time from which on this process knows every launch: when it started to reconcile the kind, or when a restored backup
+    /// last brought a resource back that it had forgotten.
     pub(crate) fn began(&self) -> Timestamp {
         let began = self.began.get().copied().unwrap_or(Timestamp::MAX);
-        self.memories.restored_at().map_or(began, |restored| began.max(restored))
+        self.memories.brought_back_at().map_or(began, |since| began.max(since))
     }
 
     /// The latest time at which a former process can have made a call, or this one without a record of it.
     pub(crate) fn former_until(&self) -> Timestamp {
         let former = self.manager.former_until().unwrap_or_else(|| self.began());
-        self.memories.restored_at().map_or(former, |restored| former.max(restored))
+        self.memories.brought_back_at().map_or(former, |since| former.max(since))
     }
 
     /// Whether the hub keeps references up to date.

@@ -23,8 +23,8 @@ pub(crate) struct Memories<K = Object> {
     taken: Mutex<HashSet<ObjectKey>>,
     /// The newest last version of the resources that were deleted.
     deleted: Mutex<Option<u128>>,
-    /// When the watch last returned what a restored backup had set back or brought back.
-    restored_at: Mutex<Option<Timestamp>>,
+    /// When the watch last returned a resource that a restored backup had brought back, and that was forgotten.
+    brought_back_at: Mutex<Option<Timestamp>>,
 }
 
 impl<K> Default for Memories<K> {
@@ -35,7 +35,7 @@ impl<K> Default for Memories<K> {
             to_search: Mutex::new(HashSet::default()),
             taken: Mutex::new(HashSet::default()),
             deleted: Mutex::default(),
-            restored_at: Mutex::default(),
+            brought_back_at: Mutex::default(),
         }
     }
 }
@@ -61,14 +61,15 @@ impl<K> Memories<K> {
     /// launch. It is recorded here, because the resource may be in a reconcile.
     pub(crate) fn restored(&self, key: ObjectKey) {
         self.search(key.clone());
+        if !self.of.lock().contains_key(&key) && !self.taken.lock().contains(&key) {
+            *self.brought_back_at.lock() = Some(clock::now());
+        }
         self.restored.lock().insert(key);
-        *self.restored_at.lock() = Some(clock::now());
     }
 
-    /// When it last recorded that a backup was restored. A resource that is older may have been launched by this process
-    /// without a record of it.
-    pub(crate) fn restored_at(&self) -> Option<Timestamp> {
-        *self.restored_at.lock()
+    /// When a restored backup last brought a forgotten resource back: this process may have launched it before.
+    pub(crate) fn brought_back_at(&self) -> Option<Timestamp> {
+        *self.brought_back_at.lock()
     }
 
     /// Records that the resource may have objects that are on no record of it: its next reconcile searches by tag.
@@ -163,6 +164,20 @@ mod tests {
         let is_brought_back =
             ["8", "9", "10"].map(|version| memories.is_brought_back(&*object("u", version)));
         assert_eq!(is_brought_back, [true, true, false]);
+    }
+
+    #[test]
+    fn only_a_forgotten_resource_that_is_brought_back_may_have_unknown_launches() {
+        let memories = Memories::<Object>::default();
+        let key = ObjectKey::new("ns", "a");
+        memories.put(key.clone(), "u".into(), Memory::default());
+        memories.restored(key.clone());
+        memories.take(&key, "u");
+        memories.restored(key.clone());
+        assert_eq!(memories.brought_back_at(), None, "in a reconcile");
+        memories.forget(&key);
+        memories.restored(key);
+        assert!(memories.brought_back_at().is_some());
     }
 
     #[test]
