@@ -21,7 +21,6 @@ const CERT_MANAGER: Program = Program {
     takes: "about 2 minutes",
     without_go: "",
 };
-#[cfg(test)]
 pub(crate) const PROGRAMS: [(&Module, &Program); 1] = [(&MODULE, &CERT_MANAGER)];
 
 /// cert-manager on a control plane; stopped on drop.

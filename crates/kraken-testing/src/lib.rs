@@ -34,6 +34,7 @@ pub mod paths;
 mod pki;
 pub mod ports;
 pub mod process;
+pub mod programs;
 pub mod progress;
 pub mod prometheus;
 pub mod proxy;

@@ -32,7 +32,6 @@ const KUSTOMIZE: Program = Program {
     takes: "a few seconds",
     without_go: "",
 };
-#[cfg(test)]
 pub(crate) const PROGRAMS: [(&Module, &Program); 2] = [(&MODULE, &HELM), (&MODULE, &KUSTOMIZE)];
 
 /// The Kubernetes version that charts are rendered for: a chart rejects unsupported older versions.

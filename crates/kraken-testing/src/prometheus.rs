@@ -27,7 +27,6 @@ const QUERIES: Program = Program {
     takes: "about a minute",
     without_go: "",
 };
-#[cfg(test)]
 pub(crate) const PROGRAMS: [(&Module, &Program); 1] = [(&MODULE, &QUERIES)];
 
 /// The metrics of one target in one scrape.

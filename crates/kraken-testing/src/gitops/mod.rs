@@ -45,7 +45,6 @@ const HEALTH: Program = Program {
     takes: "a few seconds",
     without_go: "",
 };
-#[cfg(test)]
 pub(crate) const PROGRAMS: [(&Module, &Program); 2] = [(&MODULE, &KUSTOMIZE_CONTROLLER), (&MODULE, &HEALTH)];
 
 /// The kinds of Flux's source-controller that kustomize-controller watches.
