@@ -18,6 +18,7 @@ use crate::{
         coverage as names,
         memory::Memory,
         outcome::{Outcome, after_conflict},
+        recorded::has_finalizer,
         status::ReconcileFacts,
     },
     reconcile::reconcile as steps,
@@ -42,12 +43,17 @@ pub(crate) async fn guarded(
     let mut memory = context.memories.take(&key, &uid);
     memory.drop_watched_copy(&watched);
     let object = memory.newest(watched);
+    let is_held = has_finalizer(&*object);
     let mut reconcile = Reconcile::new(context.clone(), object.clone(), &mut memory, &mut slot);
     let outcome = catch_panic(&mut reconcile, kind).await;
     // The latest copy may be the response to the patch of the intent.
     reconcile.object = reconcile.memory.newest(object);
     let requeue = reported(&mut reconcile, &outcome).await;
     if matches!(outcome, Outcome::Removed) {
+        // A client removed the finalizer: the remote objects may exist.
+        if !is_held {
+            context.memories.gone(uid, &memory);
+        }
         context.memories.forget(&key);
     } else {
         context.memories.put(key, uid, memory);

@@ -124,6 +124,9 @@ pub(crate) async fn run(context: &Arc<Context>, key: &ObjectKey, error: &str, sl
         outcome => outcome.requeue(None, memory.count_refusals(outcome)),
     };
     if matches!(outcome, Outcome::Removed) {
+        if !has_finalizer(&object) {
+            context.memories.gone(uid, &memory);
+        }
         // It counts as undecodable until the watch reports its deletion: the store still has its last decoded form.
         context.memories.forget(key);
         return Requeue::Never;

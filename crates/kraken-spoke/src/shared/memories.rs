@@ -11,6 +11,9 @@ use parking_lot::Mutex;
 
 use crate::{dynamic::Object, model::memory::Memory};
 
+/// Of more resources that are gone without a completed deletion, none is remembered: each counts as brought back.
+const MOST_FORGOTTEN: usize = 10_000;
+
 /// The in-memory records of all resources of one kind.
 #[derive(Debug)]
 pub(crate) struct Memories<K = Object> {
@@ -23,7 +26,10 @@ pub(crate) struct Memories<K = Object> {
     taken: Mutex<HashSet<ObjectKey>>,
     /// The newest last version of the resources that were deleted.
     deleted: Mutex<Option<u128>>,
-    /// When the watch last returned a resource that a restored backup had brought back, and that was forgotten.
+    /// The UIDs of the resources with remote objects that were gone without a completed deletion: a restored backup can bring them
+    /// back.
+    forgotten: Mutex<HashSet<String>>,
+    /// When one of them was last brought back.
     brought_back_at: Mutex<Option<Timestamp>>,
 }
 
@@ -35,6 +41,7 @@ impl<K> Default for Memories<K> {
             to_search: Mutex::new(HashSet::default()),
             taken: Mutex::new(HashSet::default()),
             deleted: Mutex::default(),
+            forgotten: Mutex::new(HashSet::default()),
             brought_back_at: Mutex::default(),
         }
     }
@@ -53,6 +60,10 @@ impl<K> Memories<K> {
             memory.latest = None;
         }
         memory.searching |= self.to_search.lock().remove(key);
+        if self.forgotten.lock().remove(uid) {
+            memory.searching = true;
+            *self.brought_back_at.lock() = Some(clock::now());
+        }
         memory
     }
 
@@ -61,9 +72,6 @@ impl<K> Memories<K> {
     /// launch. It is recorded here, because the resource may be in a reconcile.
     pub(crate) fn restored(&self, key: ObjectKey) {
         self.search(key.clone());
-        if !self.of.lock().contains_key(&key) && !self.taken.lock().contains(&key) {
-            *self.brought_back_at.lock() = Some(clock::now());
-        }
         self.restored.lock().insert(key);
     }
 
@@ -95,12 +103,30 @@ impl<K> Memories<K> {
         self.of.lock().insert(key, (uid, memory));
     }
 
-    /// Forgets a deleted resource, and returns whether there was a record of it.
+    /// Forgets a deleted resource, and returns whether there was a record of it: then this process did not complete its deletion.
     pub(crate) fn forget(&self, key: &ObjectKey) -> bool {
         self.restored.lock().remove(key);
         self.to_search.lock().remove(key);
         self.taken.lock().remove(key);
-        self.of.lock().remove(key).is_some()
+        let known = self.of.lock().remove(key);
+        if let Some((uid, memory)) = &known {
+            self.gone(uid.clone(), memory);
+        }
+        known.is_some()
+    }
+
+    /// Records that a resource is gone, or will be, without a completed deletion: its remote objects may exist, if this process
+    /// [knows any](Memory::knows_no_ids).
+    pub(crate) fn gone(&self, uid: String, memory: &Memory<K>) {
+        if memory.knows_no_ids() {
+            return;
+        }
+        let mut forgotten = self.forgotten.lock();
+        if forgotten.len() >= MOST_FORGOTTEN {
+            forgotten.clear();
+            *self.brought_back_at.lock() = Some(clock::now());
+        }
+        forgotten.insert(uid);
     }
 }
 
@@ -167,17 +193,33 @@ mod tests {
     }
 
     #[test]
-    fn only_a_forgotten_resource_that_is_brought_back_may_have_unknown_launches() {
+    fn resource_that_was_gone_without_a_completed_deletion_may_have_unknown_launches() {
         let memories = Memories::<Object>::default();
         let key = ObjectKey::new("ns", "a");
-        memories.put(key.clone(), "u".into(), Memory::default());
-        memories.restored(key.clone());
+        let launched = || Memory { created: Some((1, vec!["vpc-1".into()])), ..Memory::default() };
+        memories.put(key.clone(), "u".into(), launched());
         memories.take(&key, "u");
-        memories.restored(key.clone());
-        assert_eq!(memories.brought_back_at(), None, "in a reconcile");
         memories.forget(&key);
-        memories.restored(key);
+        assert!(!memories.take(&key, "u").searching, "its deletion was completed");
+        memories.put(key.clone(), "u".into(), Memory::default());
+        memories.forget(&key);
+        assert!(!memories.take(&key, "u").searching, "it had no remote objects");
+        memories.put(key.clone(), "u".into(), launched());
+        assert!(memories.forget(&key));
+        assert!(!memories.take(&key, "v").searching, "another resource of the same name");
+        assert_eq!(memories.brought_back_at(), None);
+        assert!(memories.take(&key, "u").searching);
         assert!(memories.brought_back_at().is_some());
+    }
+
+    #[test]
+    fn number_of_forgotten_resources_is_limited() {
+        let memories = Memories::<Object>::default();
+        let launched = Memory { created: Some((1, vec!["vpc-1".into()])), ..Memory::default() };
+        (0..MOST_FORGOTTEN).for_each(|number| memories.gone(number.to_string(), &launched));
+        assert_eq!(memories.brought_back_at(), None);
+        memories.gone("u".to_owned(), &launched);
+        assert_eq!((memories.forgotten.lock().len(), memories.brought_back_at().is_some()), (1, true));
     }
 
     #[test]

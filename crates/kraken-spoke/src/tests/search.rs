@@ -162,8 +162,10 @@ async fn launch_before_a_restored_backup_is_awaited_like_one_of_a_former_process
     let brought_back = || disk().creation("2026-01-01T00:00:10Z");
     let visibility_window = Duration::from_secs(90);
     let scene = Setup { has_tokens: false, visibility_window, ..Setup::of(brought_back()) }.start().await;
+    scene.reconcile([call(INTENT), create(), call(EVENT)]).await;
+    scene.context.memories.forget(&ObjectKey::new("ns", "a"));
     advance(Duration::from_mins(5)).await;
-    scene.restore(brought_back());
+    scene.store(brought_back());
     assert_eq!(scene.reconcile([by_tag(&[])]).await.metric, "Creating");
     advance(Duration::from_secs(1)).await;
     let found = by_tag(&[remote("disk-1")]);
