@@ -52,9 +52,14 @@ impl<K> Memories<K> {
     /// an earlier object of the same name (another UID) is dropped.
     pub(crate) fn take(&self, key: &ObjectKey, uid: &str) -> Memory<K> {
         self.taken.lock().insert(key.clone());
-        let mut memory = match self.of.lock().remove(key) {
+        let known = self.of.lock().remove(key);
+        let mut memory = match known {
             Some((of, memory)) if of == uid => memory,
-            _ => Memory::default(),
+            Some((of, former)) => {
+                self.gone(of, &former);
+                Memory::default()
+            }
+            None => Memory::default(),
         };
         if self.restored.lock().remove(key) {
             memory.latest = None;
@@ -210,6 +215,9 @@ mod tests {
         assert_eq!(memories.brought_back_at(), None);
         assert!(memories.take(&key, "u").searching);
         assert!(memories.brought_back_at().is_some());
+        memories.put(key.clone(), "u".into(), launched());
+        memories.take(&key, "v");
+        assert!(memories.take(&key, "u").searching, "it was replaced by another of the same name");
     }
 
     #[test]
