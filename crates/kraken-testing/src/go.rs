@@ -178,11 +178,8 @@ mod tests {
     fn every_program_has_a_version() {
         for (module, program) in crate::assets::PROGRAMS
             .iter()
-            .chain(&crate::packaging::PROGRAMS)
-            .chain(&crate::gitops::PROGRAMS)
-            .chain(&crate::cert_manager::PROGRAMS)
             .chain(&crate::node::PROGRAMS)
-            .chain(&crate::prometheus::PROGRAMS)
+            .chain(crate::programs::ALL.into_iter().flatten())
         {
             assert!(module.version(program).unwrap().starts_with('v'), "{program:?}");
             assert_eq!(module.hash().len(), 12);

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::go::{Module, Program};
 use crate::{cert_manager, gitops, packaging, prometheus};
 
-const ALL: [&[(&Module, &Program)]; 4] =
+pub(crate) const ALL: [&[(&Module, &Program)]; 4] =
     [&packaging::PROGRAMS, &gitops::PROGRAMS, &cert_manager::PROGRAMS, &prometheus::PROGRAMS];
 
 /// Builds the programs that are not in the cache. A test that builds one itself takes the processors from the tests beside

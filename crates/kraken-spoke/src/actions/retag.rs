@@ -32,6 +32,7 @@ pub(crate) struct Untagged<'a> {
 /// Restores the tags, or waits for tags that were set recently; returns a description.
 pub(crate) async fn retag(reconcile: &mut Reconcile<'_>, untagged: Untagged<'_>) -> Result<String, Failure> {
     let Reconcile { context, object, memory, identity, .. } = reconcile;
+    memory.not_missing(&context.kind.ids(untagged.observed));
     let (ids, epoch) = batch(untagged.ids, Intent::of(&**object).as_ref(), untagged.epoch);
     if memory.claimed.as_ref().is_some_and(|claimed| claimed.is_recent(&ids)) {
         return Ok(format!("waiting for the owner tags of {} to become visible", listed(&ids)));

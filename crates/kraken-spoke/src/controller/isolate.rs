@@ -50,11 +50,7 @@ pub(crate) async fn guarded(
     reconcile.object = reconcile.memory.newest(object);
     let requeue = reported(&mut reconcile, &outcome).await;
     if matches!(outcome, Outcome::Removed) {
-        // A client removed the finalizer: the remote objects may exist.
-        if !is_held {
-            context.memories.gone(uid, &memory);
-        }
-        context.memories.forget(&key);
+        context.memories.removed(&key, uid, &memory, is_held);
     } else {
         context.memories.put(key, uid, memory);
     }

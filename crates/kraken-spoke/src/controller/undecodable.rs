@@ -124,11 +124,8 @@ pub(crate) async fn run(context: &Arc<Context>, key: &ObjectKey, error: &str, sl
         outcome => outcome.requeue(None, memory.count_refusals(outcome)),
     };
     if matches!(outcome, Outcome::Removed) {
-        if !has_finalizer(&object) {
-            context.memories.gone(uid, &memory);
-        }
         // It counts as undecodable until the watch reports its deletion: the store still has its last decoded form.
-        context.memories.forget(key);
+        context.memories.removed(key, uid, &memory, has_finalizer(&object));
         return Requeue::Never;
     }
     context.memories.put(key.clone(), uid, memory);

@@ -120,9 +120,18 @@ impl<K> Memories<K> {
         known.is_some()
     }
 
+    /// Forgets a resource whose deletion ended with this record. If it was not `held` by the finalizer, a client removed that, and
+    /// the deletion was not completed.
+    pub(crate) fn removed(&self, key: &ObjectKey, uid: String, memory: &Memory<K>, held: bool) {
+        if !held {
+            self.gone(uid, memory);
+        }
+        self.forget(key);
+    }
+
     /// Records that a resource is gone, or will be, without a completed deletion: its remote objects may exist, if this process
     /// [knows any](Memory::knows_no_ids).
-    pub(crate) fn gone(&self, uid: String, memory: &Memory<K>) {
+    fn gone(&self, uid: String, memory: &Memory<K>) {
         if memory.knows_no_ids() {
             return;
         }

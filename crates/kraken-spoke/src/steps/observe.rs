@@ -198,12 +198,10 @@ async fn restore_tags(
     scope: &Scope<'_>,
     observed: &Observed,
 ) -> Result<(), Outcome> {
-    let Reconcile { context, memory, .. } = &mut *reconcile;
-    let ids = context.kind.untagged(observed);
+    let ids = reconcile.context.kind.untagged(observed);
     if ids.is_empty() {
         return Ok(());
     }
-    memory.not_missing(&context.kind.ids(observed));
     if !scope.target.is_edited && reconcile.lifecycle().drift == Drift::Report {
         let field = FieldDiff::new("tags", "the owner tags of this resource", "absent");
         return Err(Outcome::Drifted(vec![field]));

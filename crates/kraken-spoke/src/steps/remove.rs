@@ -109,13 +109,11 @@ async fn restore_tags(
     state: &DeletionState<'_>,
     observed: &Observed,
 ) -> Result<(), Outcome> {
-    let Reconcile { context, memory, .. } = &mut *reconcile;
-    let untagged = context.kind.untagged(observed);
+    let untagged = reconcile.context.kind.untagged(observed);
     let ids: Vec<String> = untagged.into_iter().filter(|id| !state.policy.keeps(id)).collect();
     if ids.is_empty() {
         return Ok(());
     }
-    memory.not_missing(&context.kind.ids(observed));
     let untagged = Untagged { observed, ids: &ids, epoch: state.recorded.epoch, desired: None };
     let note = retag(reconcile, untagged).await.map_err(Outcome::Failed)?;
     Err(Outcome::InProgress(Reason::Deleting, note))

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::advance;
 
 use super::{
-    fixtures::{Disk, disk, remote, with},
+    fixtures::{Disk, bare, disk, remote, with},
     scene::{Scene, Setup},
     script::{Call, EVENT, INTENT, STATUS, call, observe, observe_by_tag},
 };
@@ -197,7 +197,7 @@ async fn deletion_of_one_of_several_objects_that_is_not_found_is_no_request() {
 #[tokio::test(start_paused = true)]
 async fn object_without_owner_tags_is_not_deleted() {
     let scene = Scene::of(deleted()).await;
-    let bare = observe_by_tag(&[with(remote("disk-1"), "tagged", json!(false))]);
+    let bare = observe_by_tag(&[bare("disk-1")]);
     let report =
         scene.reconcile([no_dependents(), bare, call("reclaim disk-1"), call(EVENT), call(STATUS)]).await;
     assert_eq!(report.condition("Ready"), ("False", "Deleting"));
@@ -210,7 +210,7 @@ async fn object_that_is_not_on_record_is_left_without_its_owner_tags() {
     let rejected = call("delete disk-1,disk-2").fails(FailureClass::NotYet);
     scene.reconcile([no_dependents(), found, rejected, call(STATUS), call(EVENT)]).await;
     // One response may lag.
-    let bare = || json!([gone(), with(remote("disk-2"), "tagged", json!(false))]);
+    let bare = || json!([gone(), bare("disk-2")]);
     let calls = || {
         let by_tag = call("observe disk-1,disk-2,by tag").returns(bare());
         [call("observe disk-1,disk-2").returns(bare()), by_tag]

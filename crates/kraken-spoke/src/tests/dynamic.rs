@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     disk::Disks,
-    fixtures::{disk, remote, with},
+    fixtures::{bare, disk, remote, with},
     scene::{Scene, Setup},
     script::{EVENT, INTENT, STATE, STATUS, call},
 };
@@ -56,7 +56,7 @@ async fn creation_that_returns_no_id_is_found_by_its_tags() {
 #[tokio::test(start_paused = true)]
 async fn kind_without_tags_is_identified_by_its_recorded_ids() {
     let scene = Setup { has_tags: false, ..Setup::of(disk()) }.start().await;
-    let bare = || with(remote("disk-1"), "tagged", json!(false));
+    let bare = || bare("disk-1");
     scene.reconcile([call(INTENT), call("create epoch 1").returns(json!([bare()])), call(EVENT)]).await;
     let by_id = call("observe disk-1").returns(json!([bare()]));
     let report = scene.reconcile([by_id, call(STATE), call(STATUS), call(EVENT)]).await;

@@ -124,6 +124,11 @@ pub(super) fn with(mut object: Value, field: &str, value: Value) -> Value {
     object
 }
 
+/// One without owner tags.
+pub(super) fn bare(id: &str) -> Value {
+    with(remote(id), "tagged", json!(false))
+}
+
 /// The DependencyRequest of a Disk with a reference to ConfigMap `sizes`, with this status.
 pub(super) fn request(status: &Value) -> Value {
     json!({

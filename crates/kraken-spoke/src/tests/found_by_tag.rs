@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use kraken_runtime::watch::ObjectKey;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::advance;
 
 use super::{
-    fixtures::{disk, remote, with},
+    fixtures::{bare, disk, remote, with},
     scene::Scene,
     script::{EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
 };
@@ -16,11 +16,6 @@ use crate::model::{
     memory::{Memory, Progress},
     outcome::GRACE,
 };
-
-/// An object whose owner tags a user removed.
-fn bare(id: &str) -> Value {
-    with(remote(id), "tagged", json!(false))
-}
 
 #[tokio::test(start_paused = true)]
 async fn object_found_before_a_creation_is_left_without_its_owner_tags() {

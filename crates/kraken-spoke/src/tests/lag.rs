@@ -8,7 +8,7 @@ use tokio::time::advance;
 
 use super::{
     deletion::{READ_REQUEST, deleted, no_dependents},
-    fixtures::{Disk, disk, remote, stored, with},
+    fixtures::{Disk, bare, disk, remote, stored, with},
     scene::{Scene, Setup},
     script::{Call, EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
 };
@@ -171,18 +171,14 @@ async fn replaced_object_that_is_confirmed_as_deleted_is_not_on_record_with_its_
     assert_eq!(report.condition("Ready"), ("True", "Available"));
 }
 
-/// An object that another resource's owner tags hid, until they were removed.
-fn bare() -> Value {
-    with(remote("disk-1"), "tagged", json!(false))
-}
-
 #[tokio::test(start_paused = true)]
 async fn deletion_counts_an_object_as_missing_only_since_it_was_last_returned() {
+    // The owner tags of another resource hide it, until they are removed.
     let scene = Scene::of(deleted()).await;
     let missing = || [no_dependents(), observe(&[]), observe_by_tag(&[])];
     scene.reconcile([no_dependents(), observe_by_tag(&[]), call(STATUS)]).await;
     advance(Duration::from_secs(9)).await;
-    scene.reconcile([no_dependents(), observe(&[bare()]), call("reclaim disk-1"), call(EVENT)]).await;
+    scene.reconcile([no_dependents(), observe(&[bare("disk-1")]), call("reclaim disk-1"), call(EVENT)]).await;
     advance(Duration::from_secs(2)).await;
     assert_eq!(scene.reconcile(missing()).await.metric, "Deleting");
     advance(Duration::from_secs(10)).await;
@@ -196,7 +192,7 @@ async fn object_counts_as_missing_only_since_it_was_last_returned() {
     let missing = || [observe(&[]), observe_by_tag(&[])];
     assert_eq!(scene.reconcile(missing().into_iter().chain([call(STATUS)])).await.metric, "Updating");
     advance(Duration::from_secs(9)).await;
-    scene.reconcile([observe_by_tag(&[bare()]), call("reclaim disk-1"), call(EVENT)]).await;
+    scene.reconcile([observe_by_tag(&[bare("disk-1")]), call("reclaim disk-1"), call(EVENT)]).await;
     advance(Duration::from_secs(2)).await;
     assert_eq!(scene.reconcile([observe_by_tag(&[])]).await.metric, "Updating");
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::advance;
 
 use super::{
-    fixtures::{Disk, disk, remote, with},
+    fixtures::{Disk, bare, disk, remote, with},
     scene::{Scene, Setup},
     script::{AT_ONCE, Call, EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
 };
@@ -45,7 +45,7 @@ async fn observe_restores_the_record_of_an_object_that_is_known_only_by_its_tags
 #[tokio::test(start_paused = true)]
 async fn observe_restores_removed_owner_tags() {
     let scene = Scene::of(disk().launched()).await;
-    let bare = with(remote("disk-1"), "tagged", json!(false));
+    let bare = bare("disk-1");
     let report = scene
         .reconcile([observe(std::slice::from_ref(&bare)), call("reclaim disk-1"), call(EVENT), call(STATUS)])
         .await;
@@ -58,7 +58,7 @@ async fn observe_restores_removed_owner_tags() {
 #[tokio::test(start_paused = true)]
 async fn observe_only_reports_removed_owner_tags_if_the_lifecycle_says_so() {
     let scene = Scene::of(disk().launched().lifecycle("drift", json!("Report"))).await;
-    let bare = with(remote("disk-1"), "tagged", json!(false));
+    let bare = bare("disk-1");
     let report = scene.reconcile([observe(&[bare]), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Drifted"), ("True", "Drifted"));
 }

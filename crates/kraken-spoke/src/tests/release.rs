@@ -12,7 +12,7 @@ use tokio::time::{Instant, advance};
 
 use super::{
     deletion::{READ_REQUEST, deleted, no_dependents},
-    fixtures::{Disk, disk, remote, request, stored, unlabelled, with},
+    fixtures::{Disk, bare, disk, remote, request, stored, unlabelled},
     scene::{Scene, Setup},
     script::{EVENT, INTENT, REQUEST, STATUS, call, observe_by_tag},
 };
@@ -45,7 +45,7 @@ async fn retained_object_is_released_again_if_the_finalizer_could_not_be_removed
     let rejected = call(INTENT).rejected(500);
     scene.reconcile([object, release(), rejected, call(STATUS), call(EVENT)]).await;
     // It has no owner tags any more.
-    let bare = || json!([with(remote("disk-1"), "tagged", json!(false))]);
+    let bare = || json!([bare("disk-1")]);
     let [by_id, by_tag] = ["observe disk-1", "observe disk-1,by tag"].map(|name| call(name).returns(bare()));
     let calls = [by_id, by_tag, release(), call(INTENT), call(READ_REQUEST), call(EVENT)];
     let report = scene.reconcile(calls).await;
@@ -62,7 +62,7 @@ async fn released_object_is_deleted_if_the_spec_was_edited_before_the_finalizer_
     let reported = [call(STATUS).returns(edited), call(EVENT)];
     let released = [observe_by_tag(&[remote("disk-1")]), call("release disk-1"), rejected];
     scene.reconcile(released.into_iter().chain(reported)).await;
-    let bare = call("observe disk-1").returns(json!([with(remote("disk-1"), "tagged", json!(false))]));
+    let bare = call("observe disk-1").returns(json!([bare("disk-1")]));
     let report = scene.reconcile([no_dependents(), bare, call("reclaim disk-1"), call(EVENT)]).await;
     assert_eq!(report.metric, "Deleting");
 }
@@ -80,7 +80,7 @@ async fn retained_object_is_released_when_its_owner_tags_are_visible() {
         let visibility_window = Duration::from_mins(10);
         let scene = Setup { visibility_window, ..Setup::of(retained) }.start().await;
         scene.context.memories.put(ObjectKey::new("ns", "a"), "u-1".to_owned(), memory);
-        let bare = observe_by_tag(&[with(remote("disk-1"), "tagged", json!(false))]);
+        let bare = observe_by_tag(&[bare("disk-1")]);
         let report = scene.reconcile([bare, call(STATUS)]).await;
         assert!(report.message().contains("waiting for the owner tags of disk-1"), "{}", report.message());
         let by_id = call("observe disk-1").returns(json!([remote("disk-1")]));
@@ -113,7 +113,7 @@ async fn request_is_kept_until_the_finalizer_is_removed() {
     let rejected = [call(INTENT).rejected(500), call(STATUS), call(EVENT)];
     let calls = [observe_by_tag(&[remote("disk-1")]), call("release disk-1")];
     scene.reconcile(calls.into_iter().chain(rejected)).await;
-    let bare = json!([with(remote("disk-1"), "tagged", json!(false))]);
+    let bare = json!([bare("disk-1")]);
     let [by_id, by_tag] =
         ["observe disk-1", "observe disk-1,by tag"].map(|name| call(name).returns(bare.clone()));
     let calls = [by_id, by_tag, call("release disk-1"), call(INTENT)];
@@ -130,7 +130,7 @@ async fn request_is_released_if_that_failed_when_the_finalizer_was_removed() {
     let report = scene.reconcile(calls.into_iter().chain(rejected)).await;
     assert_eq!((report.requeue, report.events()), (Requeue::Backoff, vec![("Normal", "Released")]));
     // The watch does not show the removal yet.
-    let bare = json!([with(remote("disk-1"), "tagged", json!(false))]);
+    let bare = json!([bare("disk-1")]);
     let [by_id, by_tag] =
         ["observe disk-1", "observe disk-1,by tag"].map(|name| call(name).returns(bare.clone()));
     let calls = [by_id, by_tag, call("release disk-1"), call(INTENT).rejected(404)];
