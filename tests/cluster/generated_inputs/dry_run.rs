@@ -1,14 +1,20 @@
-//! Creations as a dry run, many at a time.
+//! Creations as a dry run, some at a time.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kube::Client;
 use serde_json::Value;
-use tokio::task::JoinSet;
+use tokio::{sync::Semaphore, time::sleep};
 
-/// Requests in flight.
+/// Requests in flight of all tests together: an API server that gets a few hundred at a time from kinds that do not know of each
+/// other cannot respond to the last of them within its own timeout.
 const IN_FLIGHT: usize = 12;
+static PERMITS: Semaphore = Semaphore::const_new(IN_FLIGHT);
+
+/// How often a request is repeated to which the API server gave no verdict.
+const ATTEMPTS: usize = 5;
 
 /// The response of the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,37 +24,29 @@ pub(super) enum Answer {
 }
 
 /// The API server's response to the dry run of a creation.
-async fn answer(client: &Client, uri: &str, object: &Value) -> Result<Answer> {
+async fn answer(client: Client, (uri, object): (String, Value)) -> Result<Answer> {
+    let _permit = PERMITS.acquire().await?;
     let uri = format!("{uri}?dryRun=All&fieldValidation=Strict");
-    let body = serde_json::to_vec(object)?;
-    let request = http::Request::post(uri).header("Content-Type", "application/json").body(body)?;
-    match client.request_text(request).await {
-        Ok(_) => Ok(Answer::Admitted),
-        Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => {
-            Ok(Answer::Refused(status.message.clone()))
+    let body = serde_json::to_vec(&object)?;
+    for _ in 0..ATTEMPTS {
+        let request =
+            http::Request::post(&uri).header("Content-Type", "application/json").body(body.clone())?;
+        match client.request_text(request).await {
+            Ok(_) => return Ok(Answer::Admitted),
+            // Too many requests, or a timeout: nothing was said about the object, and a dry run may be repeated.
+            Err(kube::Error::Api(status)) if [429, 504].contains(&status.code) => {
+                sleep(Duration::from_secs(1)).await;
+            }
+            Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => {
+                return Ok(Answer::Refused(status.message.clone()));
+            }
+            Err(error) => return Err(error).context(uri),
         }
-        Err(error) => bail!("{error}"),
     }
+    bail!("{uri}: the API server did not respond in {ATTEMPTS} attempts")
 }
 
 /// The responses for all objects, in their order.
 pub(super) async fn answers(client: &Client, objects: Vec<(String, Value)>) -> Result<Vec<Answer>> {
-    let objects = Arc::new(objects);
-    let mut workers = JoinSet::new();
-    for worker in 0..IN_FLIGHT {
-        let (client, objects) = (client.clone(), objects.clone());
-        workers.spawn(async move {
-            let mut found = vec![];
-            for index in (worker..objects.len()).step_by(IN_FLIGHT) {
-                let (uri, object) = &objects[index];
-                found.push((index, answer(&client, uri, object).await?));
-            }
-            anyhow::Ok(found)
-        });
-    }
-    let mut all = BTreeMap::new();
-    while let Some(found) = workers.join_next().await {
-        all.extend(found??);
-    }
-    Ok(all.into_values().collect())
+    stream::iter(objects).map(|object| answer(client.clone(), object)).buffered(IN_FLIGHT).try_collect().await
 }
