@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::call::Verb;
 use super::history::{Record, Version};
 use super::judge::{all, is_owned};
@@ -23,10 +25,16 @@ impl Checks {
         if candidates.is_empty() || !candidates.iter().all(in_place) {
             return false;
         }
-        let place = &record.latest().value["status"]["inPlace"];
-        let since =
-            record.versions.iter().rev().take_while(|version| version.value["status"]["inPlace"] == *place);
-        let Some(since) = since.last().map(|version| version.at) else { return false };
+        let latest = &record.latest().value;
+        let is_same = |version: &&Version| version.value["status"]["inPlace"] == latest["status"]["inPlace"];
+        let same: Vec<&Version> = record.versions.iter().rev().take_while(is_same).collect();
+        let Some(since) = same.last().map(|version| version.at) else { return false };
+        // A restored backup undid an edit that was carried out: reverting that is an edit, too.
+        let generation = |value: &Value| value["metadata"]["generation"].as_i64();
+        let is_undone = |version: &Version| generation(&version.value) > generation(latest);
+        if record.versions.iter().rev().take(same.len() + 1).any(is_undone) {
+            return false;
+        }
         // A value that changed after that, or not long before, is an edit.
         let requests = self.history.records.values().filter(|request| {
             request.kind == "DependencyRequest"

@@ -42,6 +42,28 @@ fn drift_that_is_only_reported_must_not_be_reverted() {
 }
 
 #[test]
+fn an_edit_that_a_restored_backup_undid_is_reverted() {
+    let placed = |generation: i64, in_place: i64| {
+        let mut object = vpc(json!({"drift": "Report"}));
+        object["metadata"]["generation"] = json!(generation);
+        object["status"]["inPlace"] = json!({"generation": in_place, "spec": "x", "inputs": ""});
+        object
+    };
+    for (edited, is_fine) in [(2, true), (1, false)] {
+        let mut scene = Scene::of(placed(1, 1));
+        scene.created_object("vpc-1");
+        scene.checks.violations.clear(); // it was made before
+        for version in [placed(edited, 0), placed(1, 1)] {
+            scene.set(version);
+            scene.after_out_of_band();
+            scene.advance(60);
+        }
+        scene.modify();
+        scene.has_violation_unless(is_fine, Class::Reported);
+    }
+}
+
+#[test]
 fn former_inputs_that_a_slow_reconcile_records_again_are_not_the_current_ones() {
     let placed = |generation: i64, inputs: &str| {
         let mut object = vpc(json!({"drift": "Report"}));
