@@ -28,6 +28,9 @@ use crate::{
     },
 };
 
+/// How soon a Secret without a required key is read again if the hub may not have read it so.
+const READ_AGAIN: Duration = Duration::from_secs(30);
+
 /// One reconcile: what every step reads and writes.
 pub(crate) struct Reconcile<'a> {
     /// The context; the connect step replaces it by that of the resource's account.
@@ -126,6 +129,9 @@ impl<'a> Reconcile<'a> {
         // An object of a launch that is not on record may exist besides those that are in place.
         if outcome.is_at_rest() && matches!(self.memory.launch_search, LaunchSearch::Missing(..)) {
             return Requeue::Soon(RECHECK);
+        }
+        if matches!(outcome, Outcome::Waiting(_) | Outcome::Invalid(_)) && self.facts.is_ahead_of_hub {
+            return Requeue::After(READ_AGAIN);
         }
         if !matches!(outcome, Outcome::InPlace) {
             return resync;

@@ -55,7 +55,8 @@ impl Default for Secrets {
 }
 
 impl Secrets {
-    /// Reads the required keys of every referenced Secret. The cause of a missing value is recorded for its key.
+    /// Reads the required keys of every referenced Secret. The cause of a missing value is recorded for its key. Returns whether one is
+    /// missing in another version than the hub's: then the hub may not have read that version.
     pub(crate) async fn read(
         &self,
         client: &Client,
@@ -63,12 +64,20 @@ impl Secrets {
         dependencies: &Dependencies,
         answered: &Answered,
         values: &mut Values,
-    ) -> Result<(), ApiError> {
+    ) -> Result<bool, ApiError> {
+        let mut is_ahead = false;
         let names: BTreeSet<&str> = dependencies.secrets.iter().map(|key| key.name.as_str()).collect();
         for name in names {
-            let version = answered.get(name).and_then(version);
+            let found = answered.get(name);
+            let version = found.and_then(version);
             let key = ObjectKey::new(namespace, name);
-            let Some(content) = self.content(client, &key, version.as_deref()).await? else { continue };
+            let content = self.content(client, &key, version.as_deref()).await?;
+            is_ahead |= found.into_iter().flatten().any(|(key, version)| {
+                content.as_ref().is_none_or(|content| {
+                    !content.keys.contains_key(key) && content.version != version_of(version)
+                })
+            });
+            let Some(content) = content else { continue };
             let wanted = dependencies.secrets.iter().filter(|key| key.name == name);
             let mut data = chosen(&content, wanted, &mut values.causes);
             // The hub's version changes only if a value does: a changed label on the Secret is not an edit.
@@ -77,7 +86,7 @@ impl Secrets {
             }
             values.secrets.insert(name.to_owned(), data);
         }
-        Ok(())
+        Ok(is_ahead)
     }
 
     /// The Secret, if it exists: read once for all concurrent requests of the version that the hub named.
@@ -141,7 +150,11 @@ fn chosen<'a>(
 
 /// The version of a Secret, from the versions of its keys.
 pub(crate) fn version(keys: &BTreeMap<String, SecretVersion>) -> Option<String> {
-    newest(keys.values()).map(|version| format!("{}/{}", version.uid, version.resource_version))
+    newest(keys.values()).map(version_of)
+}
+
+fn version_of(version: &SecretVersion) -> String {
+    format!("{}/{}", version.uid, version.resource_version)
 }
 
 /// The latest of the versions of a Secret's keys: each is the version in which the key got its value.

@@ -1,8 +1,12 @@
 //! The record of the fields that come from a Secret: it is stored before a remote object has their values, so that a controller
 //! that restarts does not show them after an edit to a literal.
 
+use std::time::Duration;
+
 use kraken_api::OWNER_KIND_LABEL;
+use kraken_runtime::queue::Requeue;
 use serde_json::{Value, json};
+use tokio::time::advance;
 
 use super::{
     fixtures::{Disk, disk, remote, request, stored, with},
@@ -41,6 +45,21 @@ fn by_tag(objects: &[Value]) -> Call {
 
 fn created() -> Call {
     call("create epoch 1").returns(json!([secret_image()]))
+}
+
+#[tokio::test(start_paused = true)]
+async fn missing_key_is_read_again_unless_the_hub_has_read_the_secret_without_it() {
+    // If the key returns before the hub notices, its response does not change.
+    let again = Requeue::After(Duration::from_secs(30));
+    for (version, requeue) in [("4", again), ("3", Requeue::Never)] {
+        let scene = with_secret(disk(), "image").start().await;
+        let without = json!({"metadata": {"name": "s", "uid": "s-1", "resourceVersion": version}});
+        let calls = [call("GET secrets/s").returns(without), call(STATUS), call(EVENT)];
+        let report = scene.reconcile(calls).await;
+        assert_eq!((report.condition("Ready"), report.requeue), (("False", "DependenciesNotReady"), requeue));
+        advance(Duration::from_secs(30)).await;
+        scene.reconcile([read_secret(), call(INTENT), created(), call(EVENT), call(STATUS)]).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -26,6 +26,8 @@ pub(crate) const UNFOLLOWED: &str = "; kraken-hub is not running: see Dependenci
 /// What a reconcile determined in addition to its outcome.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReconcileFacts {
+    /// Whether a missing key of a Secret may be one that the hub has not read as missing.
+    pub is_ahead_of_hub: bool,
     /// The ids of the remote objects, if they were observed.
     pub ids: Option<Vec<String>>,
     /// The ids that were created after that observation.

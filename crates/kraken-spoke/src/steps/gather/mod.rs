@@ -30,11 +30,20 @@ use crate::{
 /// namespace.
 const PROBE: &str = "kraken-probe";
 
+/// The values of the references.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    pub values: Values,
+    /// Whether a Secret without a required key was read in a version that the hub may not have read. If the key returns before the
+    /// hub reads the Secret, its response stays as it is, and triggers no reconcile.
+    pub is_ahead_of_hub: bool,
+}
+
 /// The values of the references. A problem that no response of the hub can solve is reported without waiting for it.
 pub(crate) async fn gather(
     reconcile: &Reconcile<'_>,
     dependencies: &Dependencies,
-) -> Result<Values, Outcome> {
+) -> Result<Gathered, Outcome> {
     let gathered = request(reconcile, dependencies).await;
     let Err(Outcome::WaitingForHub) = gathered else { return gathered };
     let Reconcile { context, object, .. } = reconcile;
@@ -42,7 +51,7 @@ pub(crate) async fn gather(
 }
 
 /// Applies the DependencyRequest if it differs from the references, and reads the hub's response from the watch.
-async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Result<Values, Outcome> {
+async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Result<Gathered, Outcome> {
     let Reconcile { context, object, .. } = reconcile;
     let key = context.owned_key(&reconcile.key());
     let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &key.namespace);
@@ -70,7 +79,7 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         if let Some(request) = &found {
             references::drop_request(&api, manager, request).await.map_err(in_namespace)?;
         }
-        return Ok(Values::default());
+        return Ok(Gathered::default());
     }
     if let Some(request) = found.as_ref().filter(|request| request.meta().deletion_timestamp.is_some()) {
         // While its namespace or its resource is being deleted, the finalizer keeps the request, and with it the order of
@@ -116,7 +125,7 @@ async fn response(
     reconcile: &Reconcile<'_>,
     dependencies: &Dependencies,
     request: &DependencyRequest,
-) -> Result<Values, Outcome> {
+) -> Result<Gathered, Outcome> {
     let context = &reconcile.context;
     let Some(status) = &request.status else { return Err(Outcome::WaitingForHub) };
     if status.observed_generation != request.metadata.generation && !mutants::active(Mutant::StaleAnswer) {
@@ -126,12 +135,12 @@ async fn response(
     values.causes = status.unmet.iter().map(|unmet| (unmet.dependency(), unmet.message.clone())).collect();
     let answered = &status.dependent_values.from_secrets;
     let (namespace, _) = place(&*reconcile.object);
-    context
+    let is_ahead_of_hub = context
         .secrets
         .read(&context.manager.client, &namespace, dependencies, answered, &mut values)
         .await
         .map_err(Outcome::Kubernetes)?;
-    Ok(values)
+    Ok(Gathered { values, is_ahead_of_hub })
 }
 
 /// The spec with its empty lists: server-side apply does not change a field that is not sent, so an entry that another
