@@ -47,6 +47,12 @@ pub struct ResourceStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epoch: Option<i64>,
 
+    /// A digest of `externalIds` and `epoch`, 16 hexadecimal digits. After an edit of these by another client it does not match, and
+    /// the remote objects are searched for by their tags. Example: `5f70bf18a0860070`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub record_digest: Option<String>,
+
     /// The first epoch of the current remote objects: objects of earlier epochs are being replaced and are deleted.
     /// Absent if nothing was ever replaced. Example: `2`.
     #[serde(skip_serializing_if = "Option::is_none")]

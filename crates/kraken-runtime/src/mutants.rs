@@ -92,8 +92,8 @@ mutants! {
     NotRestored,
     /// An intent that a user edited is used.
     EditedIntentTrusted,
-    /// A launch counts as recorded if the status names one of its objects.
-    PartOfRecordTrusted,
+    /// Ids and an epoch in a status that a user edited are used.
+    EditedRecordTrusted,
     /// If one object of a resource was adopted, all count as adopted.
     AdoptedAsWhole,
     /// An export deletes every object with its owner reference.

@@ -12,12 +12,12 @@ use kraken_runtime::{
     watch::ObjectKey,
     work::Slot,
 };
-use kube::{Resource, ResourceExt, core::object::HasStatus};
+use kube::{Resource, ResourceExt};
 
 use crate::{
     Identity,
     context::{Context, place},
-    dynamic::{Object, Observed},
+    dynamic::Object,
     model::{
         intent::{Clock, Intent},
         memory::{LaunchSearch, Memory, RECHECK},
@@ -66,7 +66,8 @@ impl<'a> Reconcile<'a> {
             uid: object.uid().unwrap_or_default(),
             owner: format!("{}/{namespace}/{name}", context.info().name),
         };
-        let (facts, began) = (ReconcileFacts::default(), clock::now());
+        let facts = ReconcileFacts { uid: identity.uid.clone(), ..ReconcileFacts::default() };
+        let began = clock::now();
         Self { context, object, identity, memory, slot, facts, is_connected: false, unpublished: None, began }
     }
 
@@ -93,19 +94,6 @@ impl<'a> Reconcile<'a> {
     /// What is recorded of the remote objects, `intent` being the last launch.
     pub(crate) fn recorded(&self, intent: Option<&Intent>, clock: Clock) -> RecordedState {
         RecordedState::of(&*self.object, self.memory, intent, clock, self.context.began())
-    }
-
-    /// Doubts the record of the last launch if too many of the observed objects that the status names are of earlier ones.
-    pub(crate) fn doubt_launch(&mut self, observed: &Observed) {
-        let Self { context, object, memory, .. } = self;
-        // Before the first launch, there was none.
-        let later = memory.intent.as_ref().map(|intent| intent.epoch).filter(|epoch| *epoch > 1);
-        let Some((epoch, status)) = later.filter(|_| memory.knows_no_ids()).zip(object.status()) else {
-            return;
-        };
-        let (named, _) = context.kind.select(observed.clone(), &status.external_ids);
-        let (before, _) = context.kind.split(named, epoch);
-        memory.doubt(Some(status), &context.kind.shown(&before));
     }
 
     /// The time until what a former process did is visible, if it can have known the resource and need not be visible yet.
@@ -149,7 +137,7 @@ impl<'a> Reconcile<'a> {
         clock: Clock,
     ) -> Option<i64> {
         if let Some(intent) = intent {
-            let is_unknown = intent.epoch > recorded.epoch && self.memory.refused != Some(intent.epoch);
+            let is_unknown = intent.epoch > recorded.epoch && !self.memory.is_refused(intent);
             return (is_unknown && !intent.may_be_invisible(clock)).then_some(intent.epoch);
         }
         let former_until = self.context.former_until();

@@ -89,6 +89,7 @@ fn status_of(status: &Value) -> ResourceStatus {
         external_ids: texts("externalIds"),
         adopted: texts("adopted"),
         epoch: member(status, "epoch"),
+        record_digest: member(status, "recordDigest"),
         replaced_before: member(status, "replacedBefore"),
         location: member(status, "location"),
         ..ResourceStatus::default()

@@ -14,6 +14,7 @@ pub(crate) mod memory;
 pub(crate) mod observation;
 pub(crate) mod outcome;
 pub(crate) mod plan;
+pub(crate) mod record_digest;
 pub(crate) mod recorded;
 pub(crate) mod release_policy;
 pub(crate) mod request;

@@ -27,8 +27,7 @@ pub(crate) struct RecordedState {
     pub epoch: i64,
     /// Whether a launch may have been made whose result is not recorded.
     pub outstanding: bool,
-    /// The epoch of the launch of the intent if the status records it without all ids of its objects, see [`Memory::doubted`]: it
-    /// does not count as recorded.
+    /// The epoch of the launch of the intent if the record in the status was edited, see [`Memory::doubted`]: it does not count.
     pub doubted: Option<i64>,
     /// Whether any remote object can exist.
     pub may_exist: bool,
@@ -55,9 +54,10 @@ impl RecordedState {
         }
         ids = union(ids, &memory.found_by_tag);
         // A crash before the first status write loses the ids of the objects that were found by tag and then replaced. The
-        // intent still names them, until the status records a launch of the replacement.
-        let is_replacing =
-            |intent: &&Intent| intent.replaced_before.is_some_and(|boundary| recorded_epoch < boundary);
+        // intent still names them, until the status records a launch of the replacement, and also if that record was edited.
+        let is_replacing = |intent: &&Intent| {
+            doubted.is_some() || intent.replaced_before.is_some_and(|boundary| recorded_epoch < boundary)
+        };
         if let Some(intent) = intent.filter(is_replacing) {
             ids = union(ids, &intent.outgoing);
         }
@@ -120,12 +120,16 @@ pub(crate) fn is_outstanding<K>(
     clock: Clock,
 ) -> bool {
     intent.is_some_and(|intent| {
-        intent.epoch > epoch && memory.refused != Some(intent.epoch) && intent.may_be_invisible(clock)
+        intent.epoch > epoch && !memory.is_refused(intent) && intent.may_be_invisible(clock)
     })
 }
 
 /// The objects of a launch whose ids are not known, in messages.
 pub(crate) const EARLIER_LAUNCH: &str = "the objects of an earlier launch";
+
+/// The objects that an edited record may not name, in messages.
+const NOT_NAMED: &str =
+    "remote objects that the status may not name, because another client edited its externalIds or epoch,";
 
 /// What of the last launch may exist and is not visible yet, `epoch` being the highest recorded one. If the spec accounts for
 /// fewer objects since the launch, no object is missing, and the invisible ones are surplus: the resource is not at rest before
@@ -148,7 +152,8 @@ pub(crate) fn awaited<K>(
     // which nothing is visible is not waited for, so that a resource at rest stays at rest. An intent that was rebuilt names
     // no number, and its launch may never have been made.
     let is_recent = intent.requested.is_some() && clock.is_within_window(intent.at);
-    (shown.epoch >= intent.epoch || is_recent).then(|| EARLIER_LAUNCH.to_owned())
+    let what = if memory.doubted.is_some() { NOT_NAMED } else { EARLIER_LAUNCH };
+    (shown.epoch >= intent.epoch || is_recent).then(|| what.to_owned())
 }
 
 /// Whether a resource has Kraken's finalizer.
@@ -174,7 +179,8 @@ pub(crate) struct Shown {
     pub gone: Vec<String>,
     /// The highest epoch of all returned objects.
     pub epoch: i64,
-    /// Whether all objects that the launch of the intent can have created were returned.
+    /// Whether all objects that the launch of the intent can have created were returned, and no other can exist: of an edited record,
+    /// that is not known.
     pub is_complete: bool,
 }
 
@@ -196,7 +202,7 @@ impl Shown {
         let may_be_invisible = intent.is_some_and(|intent| intent.may_be_invisible(clock));
         let outgoing = intent.map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
         let mut this = Self { live: kind.ids(observed), epoch: kind.epoch(observed), ..Self::default() };
-        this.is_complete = intent.is_some_and(|intent| {
+        this.is_complete = intent.filter(|_| recorded.doubted.is_none()).is_some_and(|intent| {
             let requested = intent.requested.map_or(usize::MAX, |count| count.max(1));
             recorded.epoch < intent.epoch
                 && this.epoch >= intent.epoch

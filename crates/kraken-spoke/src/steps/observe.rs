@@ -55,12 +55,8 @@ pub(crate) async fn observe<'t>(
     let location = location::here(reconcile, target.intent.as_ref()).await?;
     note_target(reconcile, target);
     let deep = is_deep(reconcile, target);
-    let mut scope = Scope { target, recorded, clock, deep };
-    let mut attempt = observe_until_certain(reconcile, &scope).await?;
-    if reconcile.memory.doubted_launch(target.intent.as_ref()) != scope.recorded.doubted {
-        scope.recorded = reconcile.recorded(target.intent.as_ref(), clock);
-        attempt = observe_until_certain(reconcile, &scope).await?;
-    }
+    let scope = Scope { target, recorded, clock, deep };
+    let attempt = observe_until_certain(reconcile, &scope).await?;
     if deep {
         reconcile.memory.deep.observed(reconcile.context.deep_interval);
     }
@@ -147,7 +143,6 @@ async fn attempt(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool)
     let request = scope.recorded.request(&reconcile.identity, search, scope.deep);
     let observed = reconcile.context.observe(reconcile.slot.lane(), request);
     let observed = reconcile.slot.release_while(observed).await.map_err(Outcome::Failed)?;
-    reconcile.doubt_launch(&observed);
     remember(reconcile, &scope.recorded, &observed);
     await_tags(reconcile, scope, &observed)?;
     restore_tags(reconcile, scope, &observed).await?;
@@ -249,15 +244,12 @@ fn confirm<'t>(
     // is missing proves nothing, because the spec may account for fewer objects since the launch.
     let is_settled = intent.is_none_or(|intent| !intent.may_be_invisible(clock)) && !is_launch_hidden;
     let Reconcile { object, memory, facts, .. } = reconcile;
-    // Of a doubted launch, the number stays on record as long as no object is found that is not: nothing is written of a resource
-    // at rest.
-    let is_named = |id: &String| object.status().is_some_and(|status| status.external_ids.contains(id));
-    let is_unchanged = recorded.doubted.is_some() && shown.live.iter().all(is_named);
+    // Until an edited record is corrected as a whole, its number and its digest stay: then it is doubted after a restart, too.
+    facts.is_doubted = recorded.doubted.is_some() && !(is_settled && is_searched);
     let settled = shown.epoch.max(recorded.epoch).max(recorded.doubted.unwrap_or_default());
-    let epoch = if is_settled || is_unchanged { settled } else { recorded.epoch };
-    memory.doubted = memory.doubted.filter(|_| !shown.is_complete);
+    let epoch = if is_settled { settled } else { recorded.epoch };
     let awaited = awaited(&shown, recorded.epoch, intent, memory, clock);
-    facts.epoch = (epoch > 0 || recorded.doubted.is_some()).then_some(epoch);
+    facts.epoch = (epoch > 0 && !facts.is_doubted).then_some(epoch);
     facts.location.clone_from(&location);
     facts.replaced_before = intent.and_then(|intent| intent.replaced_before);
     // A read that lags must not remove an existing object from the record, even if that delays the removal of a deleted

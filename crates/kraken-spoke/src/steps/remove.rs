@@ -31,6 +31,7 @@ use crate::{
         recorded::{RecordedState, Shown, has_finalizer, is_outstanding},
         release_policy::{ReleasePolicy, adopted},
     },
+    steps::restore,
 };
 
 /// One step of the deletion of a resource.
@@ -45,8 +46,6 @@ struct DeletionState<'a> {
     intent: Option<&'a Intent>,
     policy: ReleasePolicy<'a>,
     recorded: RecordedState,
-    /// Whether ids are on record that not only a search found.
-    has_ids: bool,
     clock: Clock,
 }
 
@@ -59,12 +58,15 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     if lifecycle.paused {
         return Ok(Outcome::Paused);
     }
-    // In another location the objects are not visible and must not be treated as deleted.
-    let intent = reconcile.memory.last_intent(&*object);
-    reconcile.memory.intent.clone_from(&intent);
-    reconcile.memory.doubt(object.status(), &[]);
-    location::here(reconcile, intent.as_ref()).await?;
     let clock = reconcile.clock();
+    // The finalizer is written with the intent of the first launch. Without an intent, a client removed it, and this process does
+    // not know when the last launch was.
+    let last = reconcile.memory.last_intent(&*object);
+    let intent = Some(last.unwrap_or_else(|| restore::rebuilt(object.status(), 0, clock.last_create)));
+    reconcile.memory.intent.clone_from(&intent);
+    reconcile.memory.doubt(&reconcile.identity.uid, object.status());
+    // In another location the objects are not visible and must not be treated as deleted.
+    location::here(reconcile, intent.as_ref()).await?;
     let recorded = reconcile.recorded(intent.as_ref(), clock);
     let adopted = adopted(object.status(), intent.as_ref());
     let policy = ReleasePolicy { lifecycle, adopted: &adopted };
@@ -74,15 +76,8 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     if expects_deletion {
         permitted(reconcile).await?;
     }
-    let has_ids = !recorded.proven().is_empty();
-    let mut state = DeletionState { intent: intent.as_ref(), policy, recorded, has_ids, clock };
+    let mut state = DeletionState { intent: intent.as_ref(), policy, recorded, clock };
     let observed = observe(reconcile, &mut state.recorded, policy).await.map_err(Outcome::Failed)?;
-    reconcile.doubt_launch(&observed);
-    if reconcile.memory.doubted_launch(intent.as_ref()) != state.recorded.doubted {
-        let ids = std::mem::take(&mut state.recorded.ids);
-        state.recorded = reconcile.recorded(intent.as_ref(), clock);
-        state.recorded.ids = union(std::mem::take(&mut state.recorded.ids), &ids);
-    }
     restore_tags(reconcile, &state, &observed).await?;
     let is_unseen = is_unseen(reconcile, &mut state, &observed);
     let (kept, doomed) = kept_and_doomed(&*reconcile.context.kind, observed, policy);
@@ -123,26 +118,14 @@ async fn restore_tags(
 /// or only in part. Recorded objects were visible before, or are known by id.
 fn is_unseen(reconcile: &mut Reconcile<'_>, state: &mut DeletionState<'_>, observed: &Observed) -> bool {
     let unknown = reconcile.unknown_launch(state.intent, &state.recorded, state.clock);
-    let DeletionState { intent, recorded, has_ids, clock, .. } = state;
+    let DeletionState { intent, recorded, clock, .. } = state;
     let Reconcile { context, memory, .. } = reconcile;
     let shown = Shown::of(&*context.kind, observed, recorded, memory, *intent, *clock);
-    let is_launch_on_record = intent.is_some_and(|intent| recorded.epoch >= intent.epoch);
     let is_launch_hidden = memory.is_launch_hidden(unknown, shown.is_complete, *clock);
     recorded.confirm(&shown, *intent);
-    // The finalizer is written with the intent of the first launch. Without any record, a client removed the intent, and
-    // this process does not know when the launch was.
-    let is_unrecorded = intent.is_none() && recorded.ids.is_empty() && recorded.epoch == 0;
-    // A launch that took effect has ids on record, unless its objects were deleted, or a client removed the ids. Then a search
-    // may show only some of the objects.
-    let is_without_ids = !*has_ids
-        && memory.created.is_none()
-        && is_launch_on_record
-        && intent.is_some_and(|intent| intent.may_be_invisible(*clock));
     memory.is_vanishing(&shown.vanished, *clock)
         || is_launch_hidden
         || !shown.unseen.is_empty()
-        || (is_unrecorded && clock.is_within_window(clock.last_create))
-        || is_without_ids
         || is_outstanding(*intent, recorded.epoch, memory, *clock)
 }
 

@@ -78,9 +78,9 @@ pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestam
 
 /// Restores what is missing. Also of a paused resource: no remote object may be left behind when it is deleted.
 pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
-    let Reconcile { memory, object, .. } = reconcile;
+    let Reconcile { memory, object, identity, .. } = reconcile;
     memory.intent = memory.last_intent(&**object);
-    memory.doubt(object.status(), &[]);
+    memory.doubt(&identity.uid, object.status());
     let now = kraken_runtime::clock::now();
     let adopts = reconcile.lifecycle().adopt.is_some();
     let Some(mut intent) = due(&*reconcile.object, reconcile.memory, adopts, now) else { return Ok(()) };

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kraken_api::INTENT_ANNOTATION;
 use kraken_runtime::{queue::Requeue, watch::ObjectKey};
 use serde_json::{Value, json};
 use tokio::time::advance;
@@ -59,9 +60,26 @@ async fn finalizer_without_a_record_of_the_launch_is_kept_for_the_visibility_win
     let window = Duration::from_hours(24);
     let scene = Setup { visibility_window: window, ..Setup::of(unrecorded.clone()) }.start().await;
     assert_eq!(scene.reconcile(calls()).await.metric, "Deleting");
+    // After it, they must be missing for ten seconds.
     let scene = Scene::of(unrecorded).await;
+    assert_eq!(scene.reconcile(calls()).await.metric, "Deleting");
+    advance(Duration::from_secs(10)).await;
+    let again =
+        [no_dependents(), call("observe ").returns(json!([])), call("observe by tag").returns(json!([]))];
     let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
-    assert_eq!(scene.reconcile(calls().into_iter().chain(ends)).await.metric, "Removed");
+    assert_eq!(scene.reconcile(again.into_iter().chain(ends)).await.metric, "Removed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn finalizer_is_kept_for_the_visibility_window_if_a_client_removed_the_intent() {
+    // The former process may have made another launch, or a client may have removed the id of one of its objects, too.
+    let recorded = deleted().annotated(INTENT_ANNOTATION, "{}");
+    let setup = Setup { visibility_window: Duration::from_hours(24), ..Setup::of(recorded) };
+    let scene = setup.start().await;
+    let deletes = || [observe_by_tag(&[remote("disk-1")]), call("delete disk-1"), call(EVENT), call(STATUS)];
+    scene.reconcile([no_dependents()].into_iter().chain(deletes())).await;
+    let gone = || [call("observe disk-1").returns(json!([])), observe_by_tag(&[])];
+    assert_eq!(scene.reconcile(gone()).await.metric, "Deleting");
 }
 
 #[tokio::test(start_paused = true)]
@@ -180,7 +198,7 @@ async fn object_that_is_being_deleted_and_not_on_record_must_be_missing_for_ten_
 
 #[tokio::test(start_paused = true)]
 async fn deletion_of_one_of_several_objects_that_is_not_found_is_no_request() {
-    let scene = Scene::of(deleted().status("externalIds", json!(["disk-1", "disk-2"]))).await;
+    let scene = Scene::of(deleted().status("externalIds", json!(["disk-1", "disk-2"])).recorded()).await;
     let by_id = |objects: &[Value]| call("observe disk-1,disk-2").returns(json!(objects));
     let by_tag = |objects: &[Value]| call("observe disk-1,disk-2,by tag").returns(json!(objects));
     let not_found = call("delete disk-1,disk-2").returns(json!(["disk-2"]));

@@ -1,10 +1,10 @@
 //! The objects of the tests: Disks, remote objects and requests.
 
-use kraken_api::{FINALIZER, INTENT_ANNOTATION, OWNER_KIND_LABEL, REFERENCES_FINALIZER};
+use kraken_api::{FINALIZER, INTENT_ANNOTATION, OWNER_KIND_LABEL, REFERENCES_FINALIZER, ResourceStatus};
 use serde_json::{Value, json};
 
 use super::disk::GROUP;
-use crate::model::sealed;
+use crate::model::{record_digest, sealed};
 
 const UID: &str = "u-1";
 
@@ -64,9 +64,16 @@ impl Disk {
         self.ready()
             .status("externalIds", json!(["disk-1"]))
             .status("epoch", json!(1))
+            .recorded()
             .status("inPlace", in_place)
             .intent(&json!({}))
             .creation("2020-01-01T00:00:00Z")
+    }
+
+    /// With the record of the status as the controller wrote it. What is set after this was edited by a client.
+    pub(super) fn recorded(self) -> Self {
+        let status: ResourceStatus = serde_json::from_value(self.0["status"].clone()).unwrap();
+        self.status("recordDigest", json!(record_digest::of(UID, &status)))
     }
 
     /// With the finalizer and the intent of the first launch, changed by these members.

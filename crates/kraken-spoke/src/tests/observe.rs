@@ -95,7 +95,8 @@ async fn observe_awaits_a_surplus_object_of_a_launch_that_is_visible_in_part() {
 
 #[tokio::test(start_paused = true)]
 async fn observe_keeps_an_invisible_surplus_object_on_record() {
-    let scene = restarted(disk().launched().status("externalIds", json!(["disk-1", "disk-2"]))).await;
+    let two = disk().launched().status("externalIds", json!(["disk-1", "disk-2"])).recorded();
+    let scene = restarted(two).await;
     let one = json!([remote("disk-1")]);
     let by_id = call("observe disk-1,disk-2").returns(one.clone());
     let by_tag = call("observe disk-1,disk-2,by tag").returns(one);

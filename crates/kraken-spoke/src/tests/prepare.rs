@@ -91,7 +91,7 @@ async fn restore_undoes_an_edit_of_the_intent() {
 
 #[tokio::test(start_paused = true)]
 async fn restore_undoes_the_return_of_a_former_intent() {
-    let former = disk().launched().status("epoch", json!(2));
+    let former = disk().launched().status("epoch", json!(2)).recorded();
     let scene = launched_by_this_process(former, 2).await;
     let observed = observe(&[with(remote("disk-1"), "epoch", json!(2))]);
     let report = scene.reconcile([call(INTENT), call(EVENT), observed, call(STATE), call(STATUS)]).await;

@@ -5,6 +5,7 @@
 mod absence;
 mod deep;
 mod deletions;
+mod doubt;
 mod launch;
 mod records;
 
@@ -15,7 +16,6 @@ use std::{
 };
 
 use jiff::Timestamp;
-use kraken_api::ResourceStatus;
 use kraken_runtime::{
     mutants::{self, Mutant},
     watch::{self},
@@ -57,8 +57,8 @@ pub(crate) struct Memory<K = Object> {
     pub intent: Option<Intent>,
     /// The epoch that this process saw confirmed, and the ids that it created, or found before.
     pub created: Option<(i64, Vec<String>)>,
-    /// The epoch of the last launch if the status recorded it without an id of its objects when this process knew none either: a
-    /// client may have set the number, or removed the ids.
+    /// The epoch of the last launch if a client edited what the status records of it while this process knew no ids either: objects
+    /// of it, or of an earlier one, may exist besides those that the status names.
     pub doubted: Option<i64>,
     /// The ids that only a search by tag found. They are observed by id from then on, before the status names them, too.
     pub found_by_tag: Vec<String>,
@@ -220,26 +220,6 @@ impl<K> Memory<K> {
     /// Whether this process neither created nor found an object of the resource, nor requested its deletion.
     pub(crate) fn knows_no_ids(&self) -> bool {
         self.created.is_none() && self.found_by_tag.is_empty() && self.deleted.is_none()
-    }
-
-    /// Doubts the record of the last launch if the status names fewer objects than it requested, and this process [knows
-    /// none](Self::knows_no_ids). `former` are those of earlier launches, as far as they were observed. An adoption is not
-    /// doubted: its object was visible before.
-    pub(crate) fn doubt(&mut self, status: Option<&ResourceStatus>, former: &[String]) {
-        let known = status.zip(self.intent.as_ref()).filter(|_| self.knows_no_ids());
-        let Some((status, intent)) = known else { return };
-        let is_former = |id: &&String| intent.outgoing.contains(id) || former.contains(id);
-        let named = status.external_ids.iter().filter(|id| !is_former(id)).count();
-        let requested = intent.requested.filter(|_| !mutants::active(Mutant::PartOfRecordTrusted));
-        let is_incomplete = named < requested.unwrap_or(1).max(1);
-        if is_incomplete && status.epoch == Some(intent.epoch) && !intent.adopts {
-            self.doubted = Some(intent.epoch);
-        }
-    }
-
-    /// The epoch of the launch of the intent if its record is doubted.
-    pub(crate) fn doubted_launch(&self, intent: Option<&Intent>) -> Option<i64> {
-        self.doubted.filter(|doubted| intent.is_some_and(|intent| intent.epoch == *doubted))
     }
 
     /// The last intent: that of the object, unless this process wrote a later one. A client can put back a former one.

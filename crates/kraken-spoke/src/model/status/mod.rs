@@ -16,6 +16,7 @@ use crate::model::{
     in_place::recorded,
     memory::Memory,
     outcome::Outcome,
+    record_digest,
     secrecy::SecretFields,
 };
 
@@ -26,6 +27,8 @@ pub(crate) const UNFOLLOWED: &str = "; kraken-hub is not running: see Dependenci
 /// What a reconcile determined in addition to its outcome.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReconcileFacts {
+    /// The UID of the resource.
+    pub uid: String,
     /// Whether a missing key of a Secret may be one that the hub has not read as missing.
     pub is_ahead_of_hub: bool,
     /// The ids of the remote objects, if they were observed.
@@ -34,8 +37,10 @@ pub(crate) struct ReconcileFacts {
     pub created: Vec<String>,
     /// The number of remote objects, of a kind that scales.
     pub replicas: Option<i32>,
-    /// The highest epoch known to have taken effect; 0 if the status names one, and none is known to.
+    /// The highest epoch known to have taken effect.
     pub epoch: Option<i64>,
+    /// Whether objects may exist besides the observed ones, because another client edited the record.
+    pub is_doubted: bool,
     /// The record of what is in place if the outcome is `InPlace`.
     pub in_place: Option<InPlace>,
     /// An addition to the message of a paused resource.
@@ -160,6 +165,8 @@ pub(crate) fn status_of(
 
 /// Sets the record of the remote objects.
 fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts) {
+    let launched = facts.launched.as_ref().filter(|_| facts.ids.is_none() && status.external_ids.is_empty());
+    let is_recorded = facts.ids.is_some() || launched.is_some();
     if let Some(ids) = &facts.ids {
         // Otherwise a status that reports a creation has no record of it: a restarted controller that cannot resolve the spec
         // does not search.
@@ -171,7 +178,7 @@ fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts
         if !status.external_ids.is_empty() && status.location.is_none() {
             status.location.clone_from(&facts.location);
         }
-    } else if let Some(launched) = facts.launched.as_ref().filter(|_| status.external_ids.is_empty()) {
+    } else if let Some(launched) = launched {
         // Otherwise nothing but the intent is on record until the spec can be resolved, and another client may remove it.
         status.external_ids.clone_from(&launched.ids);
         status.adopted.clone_from(&launched.adopted);
@@ -187,7 +194,10 @@ fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts
         status.replicas = facts.replicas;
     }
     if let Some(epoch) = facts.epoch {
-        status.epoch = Some(epoch).filter(|epoch| *epoch > 0);
+        status.epoch = Some(epoch);
+    }
+    if is_recorded && !facts.is_doubted {
+        status.record_digest = record_digest::of(&facts.uid, status);
     }
     if let Some(fields) = &facts.secret_fields {
         let is_in_place = matches!(outcome, Outcome::InPlace);

@@ -124,7 +124,8 @@ async fn record_call(reconcile: &mut Reconcile<'_>, observation: &Observation<'_
 }
 
 /// Whether a repeated call creates nothing that exists: because of its token, which is that of the last launch, or of the first one if
-/// nothing is on record; or because of a name. The objects of a doubted launch may be deleted, and its token forgotten.
+/// nothing is on record; or because of a name. If the record was edited, the objects of the launch may be deleted, and its token
+/// forgotten.
 fn is_idempotent(reconcile: &Reconcile<'_>, observation: &Observation<'_>, hash: &str) -> bool {
     let (info, intent) = (reconcile.context.info(), observation.target.intent.as_ref());
     let status = reconcile.object.status();
@@ -176,7 +177,7 @@ fn launch_state<K>(intent: Option<&Intent>, memory: &Memory<K>, confirmed: i64) 
         LaunchState::Spent
     } else if confirmed >= intent.epoch {
         LaunchState::Confirmed
-    } else if memory.refused == Some(intent.epoch) {
+    } else if memory.is_refused(intent) {
         LaunchState::Refused
     } else {
         LaunchState::Unknown
