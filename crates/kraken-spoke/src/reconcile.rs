@@ -33,9 +33,8 @@ async fn steps(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     // 4. Skip a resource that is paused or unchanged. Client required.
     let dependencies = Box::pin(skip::skip(reconcile)).await?;
     // 5. Gather the values of the references. Client required.
-    let gathered = Box::pin(gather::gather(reconcile, &dependencies)).await?;
-    let Gathered { values, is_ahead_of_hub } = gathered;
-    reconcile.facts.is_ahead_of_hub = is_ahead_of_hub;
+    let Gathered { values, is_ahead_of_hub } = Box::pin(gather::gather(reconcile, &dependencies)).await?;
+    reconcile.is_ahead_of_hub = is_ahead_of_hub;
     // Before 6. Read which fields the published state withholds. Client required.
     Box::pin(recall::recall(reconcile)).await?;
     // 6. Resolve options and values to the desired state. No client required.

@@ -47,6 +47,8 @@ pub(crate) struct Reconcile<'a> {
     pub facts: ReconcileFacts,
     /// Whether the connect step has succeeded.
     pub is_connected: bool,
+    /// Whether a missing key of a Secret may be one that the hub has not read as missing.
+    pub is_ahead_of_hub: bool,
     /// Why the state is not published although it is due.
     pub unpublished: Option<ApiError>,
     /// The time from before its observation.
@@ -68,7 +70,18 @@ impl<'a> Reconcile<'a> {
         };
         let facts = ReconcileFacts { uid: identity.uid.clone(), ..ReconcileFacts::default() };
         let began = clock::now();
-        Self { context, object, identity, memory, slot, facts, is_connected: false, unpublished: None, began }
+        Self {
+            context,
+            object,
+            identity,
+            memory,
+            slot,
+            facts,
+            is_connected: false,
+            is_ahead_of_hub: false,
+            unpublished: None,
+            began,
+        }
     }
 
     /// The lifecycle options of the resource.
@@ -118,7 +131,7 @@ impl<'a> Reconcile<'a> {
         if outcome.is_at_rest() && matches!(self.memory.launch_search, LaunchSearch::Missing(..)) {
             return Requeue::Soon(RECHECK);
         }
-        if matches!(outcome, Outcome::Waiting(_) | Outcome::Invalid(_)) && self.facts.is_ahead_of_hub {
+        if matches!(outcome, Outcome::Waiting(_) | Outcome::Invalid(_)) && self.is_ahead_of_hub {
             return Requeue::After(READ_AGAIN);
         }
         if !matches!(outcome, Outcome::InPlace) {

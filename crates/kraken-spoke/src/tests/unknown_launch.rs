@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use kraken_api::ResourceStatus;
 use kraken_runtime::{queue::Requeue, watch::ObjectKey};
 use serde_json::{Value, json};
 use tokio::time::advance;
@@ -13,7 +14,10 @@ use super::{
     scene::{Scene, Setup},
     script::{Call, EVENT, INTENT, STATE, STATUS, call},
 };
-use crate::model::memory::{Absence, LaunchSearch, Memory};
+use crate::model::{
+    memory::{Absence, LaunchSearch, Memory},
+    record_digest,
+};
 
 /// A Disk whose first launch was persisted, and nothing else.
 fn unknown() -> Disk {
@@ -205,6 +209,8 @@ async fn launch_on_record_without_ids_is_awaited_until_all_its_objects_are_visib
     assert_eq!(report.metric, "Creating");
     let status = &report.disk["status"];
     assert_eq!(status["externalIds"], json!(["disk-1"]));
+    let one: ResourceStatus = serde_json::from_value(status.clone()).unwrap();
+    assert!(!record_digest::is_intact("u-1", &one), "it is doubted after another restart, too");
     advance(Duration::from_secs(5)).await;
     let both = call("observe disk-1,by tag").returns(json!([remote("disk-1"), remote("disk-2")]));
     let report = scene.reconcile([both, call(STATE), call(STATUS), call(EVENT)]).await;

@@ -57,8 +57,8 @@ pub(crate) struct Memory<K = Object> {
     pub intent: Option<Intent>,
     /// The epoch that this process saw confirmed, and the ids that it created, or found before.
     pub created: Option<(i64, Vec<String>)>,
-    /// The epoch of the last launch if a client edited what the status records of it while this process knew no ids either: objects
-    /// of it, or of an earlier one, may exist besides those that the status names.
+    /// The epoch of the last launch if another client edited the record in the status, and this process did not make that launch:
+    /// objects of it, or of an earlier one, may exist besides those that the status names.
     pub doubted: Option<i64>,
     /// The ids that only a search by tag found. They are observed by id from then on, before the status names them, too.
     pub found_by_tag: Vec<String>,

@@ -29,8 +29,6 @@ pub(crate) const UNFOLLOWED: &str = "; kraken-hub is not running: see Dependenci
 pub(crate) struct ReconcileFacts {
     /// The UID of the resource.
     pub uid: String,
-    /// Whether a missing key of a Secret may be one that the hub has not read as missing.
-    pub is_ahead_of_hub: bool,
     /// The ids of the remote objects, if they were observed.
     pub ids: Option<Vec<String>>,
     /// The ids that were created after that observation.
