@@ -155,7 +155,7 @@ impl<'a> Reconcile<'a> {
         }
         let former_until = self.context.former_until();
         let is_unrecorded = recorded.epoch == 0
-            && recorded.ids.is_empty()
+            && recorded.proven().is_empty()
             && unrecorded::is_possible(&*self.object, former_until)
             && !clock.is_within_window(former_until)
             && !mutants::active(Mutant::NewWhateverAge);

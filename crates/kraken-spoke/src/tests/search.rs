@@ -14,7 +14,7 @@ use tokio::time::advance;
 use super::{
     fixtures::{Disk, disk, from_config_map, remote, request},
     scene::{Report, Scene, Setup},
-    script::{Call, EVENT, INTENT, STATUS, call, observe},
+    script::{Call, EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
 };
 use crate::{FailureClass, model::memory::LaunchSearch};
 
@@ -142,6 +142,24 @@ async fn first_launch_is_made_ten_seconds_after_the_visibility_window() {
 async fn first_launch_with_a_token_awaits_no_other() {
     let (scene, _clock) = restarted(true).await;
     scene.reconcile([by_tag(&[]), call(INTENT), create(), call(EVENT)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn adoption_that_finds_one_object_of_a_launch_awaits_the_others() {
+    // Users edited the intent, and the spec so that it adopts one of the two objects: no intent is rebuilt.
+    let _clock = simulate("2026-01-01T00:00:00Z".parse().unwrap());
+    let unrecorded = unrecorded().finalizer_only().spec("count", json!(2));
+    let adopting = unrecorded.lifecycle("adopt", json!({"id": "disk-1"}));
+    let visibility_window = Duration::from_secs(90);
+    let scene = Setup { visibility_window, ..Setup::of(adopting) }.start().await;
+    assert_eq!(scene.reconcile([by_tag(&[remote("disk-1")])]).await.metric, "Creating");
+    advance(Duration::from_secs(90)).await;
+    // One response may lag.
+    let report = scene.reconcile([observe_by_tag(&[remote("disk-1")]), call(STATUS)]).await;
+    assert_eq!(report.metric, "Creating");
+    // The status names an object now, so an intent is rebuilt.
+    let both = observe_by_tag(&[remote("disk-1"), remote("disk-2")]);
+    scene.reconcile([call(INTENT), call(EVENT), both, call(STATE)]).await;
 }
 
 #[tokio::test(start_paused = true)]

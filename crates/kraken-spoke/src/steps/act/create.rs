@@ -124,14 +124,14 @@ async fn record_call(reconcile: &mut Reconcile<'_>, observation: &Observation<'_
 }
 
 /// Whether a repeated call creates nothing that exists: because of its token, which is that of the last launch, or of the first one if
-/// nothing is on record; or because of a name. If the record was edited, the objects of the launch may be deleted, and its token
-/// forgotten.
+/// no launch is known; or because of a name. If an object was found without a record of its launch, the next token is the second one.
+/// If the record was edited, the objects of the launch may be deleted, and its token forgotten.
 fn is_idempotent(reconcile: &Reconcile<'_>, observation: &Observation<'_>, hash: &str) -> bool {
     let (info, intent) = (reconcile.context.info(), observation.target.intent.as_ref());
     let status = reconcile.object.status();
     info.is_idempotent
         && observation.recorded.doubted.is_none()
-        && intent.is_none_or(|intent| intent.is_last(status))
+        && intent.map_or(highest_epoch(reconcile, observation) == 0, |intent| intent.is_last(status))
         && (!info.idempotent_by_name || is_same(intent, hash))
 }
 
@@ -162,13 +162,19 @@ fn plan(
     is_idempotent: bool,
     hash: &str,
 ) -> LaunchPlan {
-    let kind = &reconcile.context.kind;
-    let (intent, recorded) = (observation.target.intent.as_ref(), observation.recorded.epoch);
-    let highest = kind.epoch(&observation.current).max(if intent.is_none() { recorded } else { 0 });
-    let state = launch_state(intent, reconcile.memory, recorded);
+    let intent = observation.target.intent.as_ref();
+    let highest = highest_epoch(reconcile, observation);
+    let state = launch_state(intent, reconcile.memory, observation.recorded.epoch);
     let may_be_hidden = observation.is_launch_hidden
         || intent.is_some_and(|intent| intent.may_be_invisible(observation.clock));
     plan_launch(intent, highest, state, is_idempotent, hash, may_be_hidden)
+}
+
+/// The highest epoch of the observed objects and, without an intent, of the record.
+fn highest_epoch(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> i64 {
+    let seen = reconcile.context.kind.epoch(&observation.current);
+    let recorded = if observation.target.intent.is_none() { observation.recorded.epoch } else { 0 };
+    seen.max(recorded)
 }
 
 fn launch_state<K>(intent: Option<&Intent>, memory: &Memory<K>, confirmed: i64) -> LaunchState {
