@@ -100,6 +100,11 @@ impl Observation<'_> {
         self.kept.as_ref().unwrap_or(&self.target.desired)
     }
 
+    /// The highest epoch of the record and of the current objects; 0 if no launch is known.
+    pub(crate) fn highest_epoch(&self, kind: &dyn DynKind) -> i64 {
+        self.recorded.epoch.max(kind.epoch(&self.current))
+    }
+
     /// Whether the replaced objects are deleted or kept.
     pub(crate) fn policy<'a>(&'a self, lifecycle: &'a Lifecycle) -> ReleasePolicy<'a> {
         ReleasePolicy { lifecycle, adopted: &self.adopted }

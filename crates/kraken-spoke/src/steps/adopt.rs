@@ -40,7 +40,7 @@ pub(crate) async fn adopt(
 }
 
 fn is_due(kind: &dyn DynKind, observation: &Observation<'_>) -> bool {
-    let highest = observation.recorded.epoch.max(kind.epoch(&observation.current));
+    let highest = observation.highest_epoch(kind);
     let intent = observation.target.intent.as_ref();
     let is_open = intent.map_or(highest == 0, |intent| intent.adopts && highest < intent.epoch);
     is_open && kind.ids(&observation.current).is_empty()

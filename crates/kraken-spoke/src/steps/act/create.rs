@@ -128,10 +128,13 @@ async fn record_call(reconcile: &mut Reconcile<'_>, observation: &Observation<'_
 /// If the record was edited, the objects of the launch may be deleted, and its token forgotten.
 fn is_idempotent(reconcile: &Reconcile<'_>, observation: &Observation<'_>, hash: &str) -> bool {
     let (info, intent) = (reconcile.context.info(), observation.target.intent.as_ref());
-    let status = reconcile.object.status();
+    let has_known_token = match intent {
+        Some(intent) => intent.is_last(reconcile.object.status()),
+        None => observation.highest_epoch(&*reconcile.context.kind) == 0,
+    };
     info.is_idempotent
         && observation.recorded.doubted.is_none()
-        && intent.map_or(highest_epoch(reconcile, observation) == 0, |intent| intent.is_last(status))
+        && has_known_token
         && (!info.idempotent_by_name || is_same(intent, hash))
 }
 
@@ -162,19 +165,16 @@ fn plan(
     is_idempotent: bool,
     hash: &str,
 ) -> LaunchPlan {
+    let kind = &*reconcile.context.kind;
     let intent = observation.target.intent.as_ref();
-    let highest = highest_epoch(reconcile, observation);
+    let seen = match intent {
+        Some(_) => kind.epoch(&observation.current),
+        None => observation.highest_epoch(kind),
+    };
     let state = launch_state(intent, reconcile.memory, observation.recorded.epoch);
     let may_be_hidden = observation.is_launch_hidden
         || intent.is_some_and(|intent| intent.may_be_invisible(observation.clock));
-    plan_launch(intent, highest, state, is_idempotent, hash, may_be_hidden)
-}
-
-/// The highest epoch of the observed objects and, without an intent, of the record.
-fn highest_epoch(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> i64 {
-    let seen = reconcile.context.kind.epoch(&observation.current);
-    let recorded = if observation.target.intent.is_none() { observation.recorded.epoch } else { 0 };
-    seen.max(recorded)
+    plan_launch(intent, seen, state, is_idempotent, hash, may_be_hidden)
 }
 
 fn launch_state<K>(intent: Option<&Intent>, memory: &Memory<K>, confirmed: i64) -> LaunchState {

@@ -43,10 +43,7 @@ pub(super) async fn begin(
         let message = format!("waiting for {EARLIER_LAUNCH} to become visible");
         return Ok(Outcome::InProgress(Reason::Replacing, message));
     }
-    let last = intent
-        .map_or(0, |intent| intent.epoch)
-        .max(observation.recorded.epoch)
-        .max(kind.epoch(&observation.current));
+    let last = intent.map_or(0, |intent| intent.epoch).max(observation.highest_epoch(&**kind));
     let requested = Some(kind.max_objects(desired));
     let hash = parameters_hash(desired, &missing);
     let intent = guard::new_launch(reconcile, observation, last + 1, hash).await?;
