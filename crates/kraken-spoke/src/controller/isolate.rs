@@ -16,7 +16,6 @@ use crate::{
     dynamic::Object,
     model::{
         coverage as names,
-        memory::Memory,
         outcome::{Outcome, after_conflict},
         recorded::has_finalizer,
         status::ReconcileFacts,
@@ -64,7 +63,7 @@ async fn catch_panic(reconcile: &mut Reconcile<'_>, kind: &'static str) -> Outco
     let metrics = &reconcile.context.manager.metrics;
     let outcome = caught.unwrap_or_else(|_| {
         metrics.reconcile_panicked(kind);
-        *reconcile.memory = Memory::default();
+        reconcile.memory.reset();
         reconcile.facts = ReconcileFacts::default();
         Outcome::Internal("internal error; retrying, see the controller log".to_owned())
     });

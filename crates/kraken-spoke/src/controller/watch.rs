@@ -148,8 +148,10 @@ fn on_change(
 ) -> impl Fn(Change<Object>) + Send + Sync + Clone + 'static {
     move |change: Change<Object>| {
         let key = ObjectKey::of(change.meta());
-        if let Change::Deleted(last) = &change {
-            memories.deleted(&**last);
+        match &change {
+            Change::Deleted(last) => memories.deleted(&**last),
+            Change::Applied(now, Some(_)) => memories.watched(&key, &**now),
+            _ => {}
         }
         let is_restored = match &change {
             Change::Listed(listed) => memories.is_lost(&key, &**listed),

@@ -145,6 +145,15 @@ impl<K> Memories<K> {
 }
 
 impl<K: Resource> Memories<K> {
+    /// Drops the copy of the last write when the watch returns it: without a resync, the next reconcile may never come.
+    pub(crate) fn watched(&self, key: &ObjectKey, shown: &impl Resource) {
+        if let Some((uid, memory)) = self.of.lock().get_mut(key)
+            && shown.meta().uid.as_ref() == Some(uid)
+        {
+            memory.drop_copy_until(version(shown.meta()));
+        }
+    }
+
     /// Whether a write of the resource is missing in a new list with this version: the copy of the last write is newer,
     /// or may be, because the resource is in a reconcile. Or there is no record although it is being deleted: the last write removed
     /// the finalizer.
@@ -237,6 +246,20 @@ mod tests {
         assert_eq!(memories.brought_back_at(), None);
         memories.gone("u".to_owned(), &launched);
         assert_eq!((memories.forgotten.lock().len(), memories.brought_back_at().is_some()), (1, true));
+    }
+
+    #[test]
+    fn copy_is_dropped_when_the_watch_returns_the_write() {
+        let memories = Memories::default();
+        let key = ObjectKey::new("ns", "a");
+        let memory = Memory { latest: Some(object("u", "9")), ..Memory::default() };
+        memories.put(key.clone(), "u".into(), memory);
+        let is_kept = || memories.of.lock().get(&key).is_some_and(|(_, memory)| memory.latest.is_some());
+        memories.watched(&key, &*object("u", "8"));
+        memories.watched(&key, &*object("v", "9"));
+        assert!(is_kept(), "an older version, and another object of the same name");
+        memories.watched(&key, &*object("u", "9"));
+        assert!(!is_kept());
     }
 
     #[test]

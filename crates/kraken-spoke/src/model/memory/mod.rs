@@ -261,6 +261,12 @@ impl<K> Memory<K> {
         self.secrets.drain(..surplus);
     }
 
+    /// Forgets everything after a panic, except the secret texts: the provider may still quote them.
+    pub(crate) fn reset(&mut self) {
+        let secrets = std::mem::take(&mut self.secrets);
+        *self = Self { secrets, ..Self::default() };
+    }
+
     /// Records that the resource is not being deleted: a restored backup can undo a deletion, and the next one checks its
     /// dependents again.
     pub(crate) fn not_deleting(&mut self) {
@@ -337,7 +343,12 @@ impl<K: Resource> Memory<K> {
             self.latest = None;
         }
         self.watched = shown;
-        if self.latest.as_ref().is_some_and(|written| version(&**written) <= version(&**watched))
+        self.drop_copy_until(shown);
+    }
+
+    /// Drops this controller's copy if the watch returned this version, or a newer one.
+    pub(crate) fn drop_copy_until(&mut self, shown: Option<u128>) {
+        if self.latest.as_ref().is_some_and(|written| version(&**written) <= shown)
             && !mutants::active(Mutant::StaleCopy)
         {
             self.latest = None;

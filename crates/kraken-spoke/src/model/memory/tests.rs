@@ -28,6 +28,14 @@ fn copy_written_after_a_backup_is_dropped_when_the_backup_is_restored() {
 }
 
 #[test]
+fn secret_texts_are_kept_after_a_panic() {
+    let mut memory = Memory::<ConfigMap> { refusals: 3, ..Memory::default() };
+    memory.add_secrets(vec!["hunter2".to_owned().into()]);
+    memory.reset();
+    assert_eq!((memory.refusals, memory.secrets.len()), (0, 1), "the provider may still quote them");
+}
+
+#[test]
 fn rejected_call_does_not_settle_another_call_without_response() {
     let persisted = || Memory::<ConfigMap> { refused: Some(1), ..Memory::default() };
     let mut memory = persisted();
