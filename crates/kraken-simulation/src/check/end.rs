@@ -24,7 +24,7 @@ const REMEMBERED: Duration = Duration::from_mins(10);
 const REJECTIONS: u32 = 12;
 
 /// The resync interval of a resource within which it was certainly observed before convergence is checked.
-const OBSERVED: Duration = Duration::from_secs(25);
+pub(super) const OBSERVED: Duration = Duration::from_secs(25);
 
 /// The recent writes.
 #[derive(Debug, Default)]
@@ -262,7 +262,7 @@ fn is_open(object: &Value, ready: &Value) -> bool {
 }
 
 /// Whether the resource is content with what differs.
-fn ignores_drift(object: &Value) -> bool {
+pub(super) fn ignores_drift(object: &Value) -> bool {
     let lifecycle = &object["spec"]["lifecycle"];
     let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
     let is_drifted = conditions

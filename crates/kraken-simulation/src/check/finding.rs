@@ -59,6 +59,8 @@ pub enum Class {
     NotConverged,
     /// After faults ended, the cloud or an export does not match the specs.
     Wrong,
+    /// A resource was reported to be in place, and a controller that starts without a memory changes it.
+    NotInPlace,
     /// An object has the tags of the cluster and no owner.
     Orphan,
     /// An object was written in steady state.

@@ -24,6 +24,7 @@ mod places;
 mod policy;
 mod remote;
 mod resources;
+mod restarted;
 mod subjects;
 mod waits;
 
@@ -136,6 +137,8 @@ pub struct Checks {
     /// The same without the subsequent effects of users' operations.
     faults_until: Duration,
     rest: end::Rest,
+    /// The UIDs of resources that must be in place for a controller without a memory, too.
+    in_place: BTreeSet<String>,
     canary: Canary,
     violations: Vec<Finding>,
 }
@@ -166,6 +169,7 @@ impl Checks {
             disturbed_until: Duration::ZERO,
             faults_until: Duration::ZERO,
             rest: end::Rest::default(),
+            in_place: BTreeSet::new(),
             canary: Canary::new(),
             violations: vec![],
         }
@@ -209,6 +213,7 @@ impl Checks {
         self.history.began(by, now);
         if call.writes {
             self.rest.attempt(now, call, answer.status);
+            self.check_in_place(now, by, call);
             self.check_leader(now, by, call);
             self.judge(now, by, call, answer.status);
         }

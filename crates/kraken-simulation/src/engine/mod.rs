@@ -39,6 +39,8 @@ const BEGINNING: Timestamp = Timestamp::constant(1_767_225_600, 0); // 2026-01-0
 const CONVERGENCE: Duration = Duration::from_mins(40);
 /// The phase that begins when faults end.
 pub const FAULTS_END: &str = "faults end";
+/// The phase in which processes without a memory observe what was reported to be in place.
+const RESTARTS: &str = "all controllers restart";
 /// How long nothing may be written after faults ended until all is deleted: longer than faults have consequences, so that the
 /// deletion is judged without any excuse.
 const CALM: Duration = Duration::from_secs(75);
@@ -133,6 +135,7 @@ impl Simulation {
         let swept_after = self.0.settings.swept_after() + Duration::from_secs(10);
         self.settle(if is_restored { CALM.max(swept_after) } else { CALM }).await;
         self.check(checker::Checker::settled);
+        self.restart_all().await;
         let teardown = {
             let mut state = self.0.state.lock();
             state.check(&self.0, |checker, view, _| checker.teardown(view))
@@ -148,6 +151,15 @@ impl Simulation {
             self.settle(Duration::ZERO).await;
         }
         self.check(checker::Checker::emptied);
+    }
+
+    /// Replaces every process by one without a memory, and waits until these have observed everything.
+    async fn restart_all(&self) {
+        self.phase(RESTARTS);
+        for controller in Controller::ALL {
+            self.restart(controller, self.place(controller));
+        }
+        self.settle(self.0.settings.swept_after()).await;
     }
 
     /// Waits until the desired state is reached and nothing has been written for longer than it takes until every change is

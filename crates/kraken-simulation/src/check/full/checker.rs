@@ -129,11 +129,13 @@ impl Checker for FullCheck {
         let checks = self.checks();
         checks.converged(view.now);
         checks.rested(view.now, quiet);
+        checks.expect_in_place();
         self.found(view.now)
     }
 
     fn teardown(&mut self, view: &View<'_>) -> Vec<Operation> {
         self.is_ending = true;
+        self.checks().expect_nothing();
         let mut operations = teardown::teardown(view);
         // Objects that were created out of band, the newest first.
         operations.extend(self.remotes.iter().rev().map(|name| Operation::TamperRemote {
