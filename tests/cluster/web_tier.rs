@@ -60,6 +60,26 @@ impl Tier {
             .map(drop)
     }
 
+    /// What is Ready is in place, field by field, for controllers without a memory, too: after a restart of all controllers no
+    /// object is changed.
+    async fn restart_changes_nothing(&self) -> Result<()> {
+        for controller in self.test_env.env.suite.controllers() {
+            controller.restart().await?;
+        }
+        self.cloud.clear_journal();
+        for kind in ["Vpcs", "Instances", "LoadBalancers", "TargetGroups", "Listeners", "Rules"] {
+            // The second observation of each kind is certainly one after the restart.
+            self.cloud.wait_for(&format!("Describe{kind}"), 2, kraken_tests::test_env::TIMEOUT).await?;
+        }
+        let journal = self.cloud.journal();
+        let changes = journal.iter().map(|call| call.action.as_str());
+        let changes: Vec<&str> = changes
+            .filter(|action| !["Describe", "Get"].iter().any(|reads| action.starts_with(reads)))
+            .collect();
+        assert!(changes.is_empty(), "{changes:?}");
+        self.all_ready().await
+    }
+
     /// Waits until a change was reverted.
     async fn reverted(&self, action: &str, before: usize) -> Result<()> {
         self.cloud.wait_for(action, before + 1, kraken_tests::test_env::TIMEOUT).await
@@ -159,5 +179,8 @@ async fn out_of_band_changes_are_reverted() -> Result<()> {
     let target = [("TargetGroupArn", targets.as_str()), ("Targets.member.1.Id", &instance)];
     cloud.out_of_band_elb("DeregisterTargets", &target)?;
     tier.reverted("RegisterTargets", before).await?;
-    tier.all_ready().await
+    tier.all_ready().await?;
+    tier.test_env.delete("ListenerRule", "second").await?;
+    tier.test_env.gone("ListenerRule", "second").await?;
+    tier.restart_changes_nothing().await
 }
