@@ -7,6 +7,8 @@ use kube::CustomResourceExt;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
+use crate::choices;
+
 pub use kraken_options::{any_json, any_object};
 
 /// Upstream conditions, as a list keyed by type.
@@ -76,19 +78,17 @@ fn with_columns(
         });
         columns.push(column("Message", r#".status.conditions[?(@.type=="Ready")].message"#, 1));
         version.additional_printer_columns = Some(columns);
-        let status = version
-            .schema
-            .as_mut()
-            .and_then(|s| s.open_api_v3_schema.as_mut())
-            .and_then(|s| s.properties.as_mut())
-            .and_then(|p| p.get_mut("status"));
+        let mut schema = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut());
+        schema.iter_mut().for_each(|schema| choices::explain(schema));
+        let status = schema.and_then(|s| s.properties.as_mut()).and_then(|p| p.get_mut("status"));
         if let Some(status) = status {
             // A default costs no write. The API server returns it until a controller writes the status.
             status.default = Some(JSON(json!({"conditions": [{
                 "type": crate::conditions::READY,
                 "status": "Unknown",
                 "reason": crate::reasons::Reason::Pending.as_str(),
-                "message": "No controller has reported on this resource yet.",
+                "message": "Waiting for the first report of the controller, about ten seconds while it waits for references; if this persists, \
+                            check that the controller of the kind runs.",
                 "lastTransitionTime": "1970-01-01T00:00:00Z",
             }]})));
             status.nullable = None;

@@ -2,6 +2,7 @@
 //!
 //! This crate contains no client. The hub, the spokes and the tools depend on it.
 
+mod choices;
 pub mod conditions;
 pub mod config_export;
 pub mod crd;

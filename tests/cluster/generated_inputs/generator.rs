@@ -160,12 +160,10 @@ impl Generator {
 
     /// Several of the fields of which there must be one.
     fn one_of(&mut self, schema: &Value, path: &Path, base: &Value, fields: &Map<String, Value>) {
-        let alternatives: Vec<&str> = schema["oneOf"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|one| one["required"][0].as_str())
-            .collect();
+        let rules = schema["x-kubernetes-validations"].as_array().into_iter().flatten();
+        let choice = rules.filter_map(|rule| rule["rule"].as_str()).find(|rule| rule.contains("exists_one("));
+        let named = choice.into_iter().flat_map(|rule| rule.split("has(self.").skip(1));
+        let alternatives: Vec<&str> = named.filter_map(|name| Some(name.split_once(')')?.0)).collect();
         if alternatives.len() < 2 || alternatives.contains(&"valueFrom") {
             return;
         }

@@ -31,7 +31,7 @@ use crate::{action::ActionSpec, rules, words::Protocol};
 )]
 pub(crate) struct ListenerSpec {
     /// The load balancer of the listener. Immutable. Example:
-    /// `{valueFrom: {krakenResource: {kind: loadbalancer, name: web}}}`
+    /// `{valueFrom: {ref: LoadBalancer/web}}`
     #[field("loadBalancerARN", rule = rules::LOAD_BALANCER_ARN, fixed)]
     pub(crate) load_balancer_arn: Public<Opt<String>>,
 
@@ -46,7 +46,7 @@ pub(crate) struct ListenerSpec {
 
     /// The action for requests that match no rule: exactly one of `forward`, `redirect` and `fixedResponse`. Changed in
     /// place, as a whole; fields that are not set have AWS's defaults. Example:
-    /// `{forward: {targetGroupARN: {valueFrom: {krakenResource: {kind: targetgroup, name: web}}}}}`
+    /// `{forward: {targetGroupARN: {valueFrom: {ref: TargetGroup/web}}}}`
     #[field(
         "defaultAction",
         group,
@@ -86,8 +86,15 @@ mod tests {
         let crd = serde_json::to_value(spoke_kind::<Listener>()).unwrap();
         let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
         let action = &spec["properties"]["defaultAction"];
-        assert_eq!(action["oneOf"].as_array().map(Vec::len), Some(3), "{action}");
-        assert_eq!(action["properties"]["forward"]["oneOf"].as_array().map(Vec::len), Some(2), "{action}");
+        let choice = |schema: &Value| schema["x-kubernetes-validations"][0]["rule"].clone();
+        assert_eq!(
+            choice(action),
+            "[has(self.forward), has(self.redirect), has(self.fixedResponse)].exists_one(is_set, is_set)"
+        );
+        assert_eq!(
+            choice(&action["properties"]["forward"]),
+            "[has(self.targetGroupARN), has(self.targetGroups)].exists_one(is_set, is_set)"
+        );
         assert_eq!(spec["required"], json!(["defaultAction", "loadBalancerARN", "port", "protocol"]));
     }
 

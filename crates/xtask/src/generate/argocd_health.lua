@@ -1,4 +1,4 @@
-local health = {status = "Progressing", message = "No controller has reported on this resource yet."}
+local health = {status = "Progressing", message = "Waiting for the first report of the controller."}
 if obj.status == nil or obj.status.conditions == nil then
   return health
 end

@@ -109,8 +109,9 @@ impl Values<'_> {
                 .collect()
         };
         let required = names(&schema["required"]);
-        let choices: Vec<Vec<String>> =
+        let mut choices: Vec<Vec<String>> =
             schema["oneOf"].as_array().into_iter().flatten().map(|one| names(&one["required"])).collect();
+        choices.extend(alternatives(schema).into_iter().map(|name| vec![name]));
         let chosen =
             if choices.is_empty() { vec![] } else { choices[self.random.below(choices.len())].clone() };
         for (name, property) in properties {
@@ -173,4 +174,14 @@ impl Values<'_> {
             _ => json!(""),
         }
     }
+}
+
+/// The fields of which a rule requires exactly one.
+fn alternatives(schema: &Value) -> Vec<String> {
+    let rules = schema["x-kubernetes-validations"].as_array().into_iter().flatten();
+    let mut texts = rules.filter_map(|rule| rule["rule"].as_str());
+    let choice =
+        texts.find(|text| text.contains("exists_one(") || *text == "has(self.value) || has(self.valueFrom)");
+    let fields = choice.into_iter().flat_map(|text| text.split("has(self.").skip(1));
+    fields.filter_map(|field| Some(field.split_once(')')?.0.to_owned())).collect()
 }
