@@ -91,6 +91,8 @@ async fn review_request(validator: Arc<dyn Validator>, request: AdmissionRequest
         name: name.clone(),
         object: Arc::new(object),
     };
+    // kubectl prints neither the file nor the object of a warning, and only the file of a rejection.
+    let named = if name.is_empty() { kind.kind.clone() } else { format!("{}/{name}", kind.kind) };
     let mut verdict = validator.review(subject(reviewed)).await;
     if let Some(before) = before.filter(|_| !verdict.problems.is_empty()) {
         let known = validator.review(subject(before)).await.problems;
@@ -105,9 +107,24 @@ async fn review_request(validator: Arc<dyn Validator>, request: AdmissionRequest
         "reviewed"
     );
     AdmissionResponse {
-        status: (!verdict.problems.is_empty()).then(|| refusal(&verdict.problems)),
+        status: (!verdict.problems.is_empty()).then(|| Status {
+            message: Some(format!("{named}: {}", summary(&verdict.problems))),
+            details: Some(StatusDetails {
+                group: Some(kind.group),
+                kind: Some(kind.kind),
+                name: Some(name).filter(|name| !name.is_empty()),
+                causes: Some(causes(&verdict.problems)),
+                ..StatusDetails::default()
+            }),
+            ..refusal()
+        }),
         allowed: verdict.problems.is_empty(),
-        warnings: verdict.warnings.iter().take(MAX_WARNINGS).map(|warning| cut(warning)).collect(),
+        warnings: verdict
+            .warnings
+            .iter()
+            .take(MAX_WARNINGS)
+            .map(|warning| cut(&format!("{named}: {warning}")))
+            .collect(),
         ..allowed
     }
 }
@@ -124,8 +141,18 @@ impl ReviewResult {
     }
 }
 
-/// Like the API server's response to a schema violation: 422, with a cause for each field.
-fn refusal(problems: &[Problem]) -> Status {
+/// Like the API server's response to a schema violation: 422.
+fn refusal() -> Status {
+    Status {
+        status: Some("Failure".to_owned()),
+        code: Some(422),
+        reason: Some("Invalid".to_owned()),
+        ..Status::default()
+    }
+}
+
+/// The problem of each field.
+fn causes(problems: &[Problem]) -> Vec<StatusCause> {
     let cause = |problem: &Problem| {
         let dot = if problem.field.is_empty() { "" } else { "." };
         StatusCause {
@@ -134,15 +161,7 @@ fn refusal(problems: &[Problem]) -> Status {
             reason: Some("FieldValueInvalid".to_owned()),
         }
     };
-    let causes = problems.iter().take(MAX_CAUSES).map(cause).collect();
-    Status {
-        status: Some("Failure".to_owned()),
-        code: Some(422),
-        reason: Some("Invalid".to_owned()),
-        message: Some(summary(problems)),
-        details: Some(StatusDetails { causes: Some(causes), ..StatusDetails::default() }),
-        ..Status::default()
-    }
+    problems.iter().take(MAX_CAUSES).map(cause).collect()
 }
 
 fn cut(text: &str) -> String {

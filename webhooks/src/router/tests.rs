@@ -69,7 +69,7 @@ async fn valid_object_is_allowed_with_warnings() {
     assert_eq!(status, 200);
     assert_eq!((&answer["kind"], &answer["response"]["uid"]), (&json!("AdmissionReview"), &json!("u-1")));
     assert_eq!(answer["response"]["allowed"], true);
-    assert_eq!(answer["response"]["warnings"], json!(["name a"]));
+    assert_eq!(answer["response"]["warnings"], json!(["Widget/a: name a"]));
 }
 
 #[tokio::test]
@@ -78,7 +78,10 @@ async fn all_problems_are_reported_at_once_with_their_fields() {
         review_of(review("CREATE", "a", json!({"spec": {"bad": ["x", "y.z"]}}), Value::Null)).await;
     let response = &answer["response"];
     assert_eq!(response["allowed"], false);
-    assert_eq!(response["status"]["message"], "spec.x: is bad; spec.y.z: is bad");
+    assert_eq!(response["status"]["message"], "Widget/a: spec.x: is bad; spec.y.z: is bad");
+    // kubectl prints these instead of the message if the request has one object.
+    let details = &response["status"]["details"];
+    assert_eq!((&details["kind"], &details["name"]), (&json!("Widget"), &json!("a")));
     assert_eq!(response["status"]["code"], 422);
     assert_eq!(response["status"]["details"]["causes"][1]["field"], "spec.y.z");
 }
@@ -88,9 +91,9 @@ async fn update_is_rejected_only_for_a_new_problem() {
     let (old, both) = (json!({"spec": {"bad": ["x"]}}), json!({"spec": {"bad": ["x", "y"]}}));
     let (_, answer) = review_of(review("UPDATE", "a", old.clone(), old.clone())).await;
     assert_eq!(answer["response"]["allowed"], true);
-    assert_eq!(answer["response"]["warnings"][1], "spec.x: is bad");
+    assert_eq!(answer["response"]["warnings"][1], "Widget/a: spec.x: is bad");
     let (_, answer) = review_of(review("UPDATE", "a", both, old)).await;
-    assert_eq!(answer["response"]["status"]["message"], "spec.y: is bad");
+    assert_eq!(answer["response"]["status"]["message"], "Widget/a: spec.y: is bad");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The hub's admission webhooks, for rules that depend on other objects. A reference cycle, a reference to a published value
-//! of the wrong type, and a second export with the same target are rejected; a reference to an object that does not exist yet
-//! is a warning.
+//! of the wrong type, and a second export with the same target are rejected; a reference that requires an edit, such as one to a
+//! key that a ConfigMap does not have, is a warning.
 //!
 //! The hub reviews the references of every provider's kinds, because it has the graph; the rules of each kind are reviewed
 //! by its own controller.

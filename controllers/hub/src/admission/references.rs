@@ -21,8 +21,8 @@ use crate::{
         schemas::Schemas,
         walk::{self, Reference},
     },
-    requests::answer::answer,
-    resolve::find,
+    requests::answer::{Answer, answer},
+    resolve::find::{self, Transience},
     store::index::{Class, Dependent, Edges, ObjectRef},
     store::lookup::Lookups,
     watch::cluster_state::ClusterState,
@@ -103,8 +103,6 @@ pub(super) async fn evaluate(
         let secret = named(namespace, &reference.dependency);
         if let Some(cycle) = lookups.cycles.get(&secret) {
             verdict.problems.push(Problem::invalid(&reference.field, cycle.as_str()));
-        } else if cluster.version(&secret).is_none() {
-            verdict.warnings.push(warning(&reference.field, &format!("{secret} does not exist (yet)")));
         }
     }
     let paths = others.iter().filter_map(|reference| match &reference.dependency {
@@ -123,13 +121,18 @@ pub(super) async fn evaluate(
 }
 
 /// A cycle and a wrong type can only be solved by an edit of this object or of an existing one, so they are rejected.
-/// Other problems may be solved by creating the dependency.
+/// Any other problem that requires an edit is a warning. What does not exist or has no value yet is neither: resources that are
+/// applied together have no order.
 fn answered(namespace: &str, references: &[Reference], lookups: &Lookups) -> ReviewResult {
     let mut verdict = ReviewResult::default();
     for Reference { field, dependency, json_type } in references {
         let mut one = Dependencies::default();
         one.add(dependency.clone(), *json_type);
-        for unmet in answer(namespace, &DependencyRequestSpec::from(&one), lookups).unmet {
+        let Answer { unmet, transience, .. } = answer(namespace, &DependencyRequestSpec::from(&one), lookups);
+        if transience < Some(Transience::Permanent) {
+            continue;
+        }
+        for unmet in unmet {
             let is_refused = [Reason::ReferenceCycle, Reason::TypeMismatch]
                 .iter()
                 .any(|reason| unmet.reason == reason.as_str());
@@ -171,12 +174,17 @@ mod tests {
     }
 
     #[test]
-    fn wrong_type_and_cycle_are_rejected_and_missing_object_is_a_warning() {
+    fn wrong_type_and_cycle_are_rejected_and_missing_path_is_a_warning() {
+        let mut typo = reference("main", JsonType::String);
+        typo.field = "typoField".to_owned();
+        if let Dependency::Resource(wanted) = &mut typo.dependency {
+            wanted.path = "vpc.CidrBlok".to_owned();
+        }
         let references = [
             reference("main", JsonType::String),
             reference("main", JsonType::Integer),
             reference("loop", JsonType::String),
-            reference("later", JsonType::String),
+            typo,
         ];
         let ReviewResult { problems, warnings } = answered("ns", &references, &lookups());
         let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
@@ -188,6 +196,15 @@ mod tests {
             ]
         );
         assert_eq!(warnings.len(), 1, "{warnings:?}");
-        assert!(warnings[0].starts_with("spec.laterField: "), "{warnings:?}");
+        assert!(warnings[0].starts_with("spec.typoField: vpc main: "), "{warnings:?}");
+    }
+
+    #[test]
+    fn what_has_no_value_yet_is_not_a_warning() {
+        let mut lookups = lookups();
+        lookups.lookup.insert(ObjectRef::state("ns", "vpc", "waits"), Lookup::Expected);
+        let references = [reference("later", JsonType::String), reference("waits", JsonType::String)];
+        let ReviewResult { problems, warnings } = answered("ns", &references, &lookups);
+        assert!(problems.is_empty() && warnings.is_empty(), "{warnings:?}");
     }
 }

@@ -5,7 +5,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 use kraken_options::{Dependency, JsonType, Resolved, Resolver, ResourceRef, ValueFrom, Values};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// The maximum depth of a spec. Schemas are not deeper.
 const MAX_DEPTH: usize = 32;
@@ -15,7 +15,7 @@ const MAX_REFERENCES: usize = 1000;
 /// A reference.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reference {
-    /// The path of its field in the spec.
+    /// The path of its field in the spec, as in conditions: `tags["Team"]`, `securityGroupIDs.value[0]`.
     pub(crate) field: String,
     /// The dependency.
     pub(crate) dependency: Dependency,
@@ -52,12 +52,17 @@ fn walk(
                 // A literal: objects in it that look like references are not references.
                 return;
             }
+            let is_map = schema.is_some_and(|schema| schema.additional_properties.is_some());
             for (name, value) in fields {
                 let Some(schema) = member(schema, name) else { continue };
-                let is_literal = name == "value" && is_option(fields);
-                let dot = if field.is_empty() || is_literal { "" } else { "." };
-                let name = if is_literal { "" } else { name };
-                walk(value, schema, &format!("{field}{dot}{name}"), depth + 1, found);
+                let is_literal = name == "value" && fields.len() == 1 && !value.is_array();
+                let field = match name {
+                    _ if is_literal => field.to_owned(),
+                    _ if is_map => format!("{field}[{name:?}]"),
+                    _ if field.is_empty() => name.clone(),
+                    _ => format!("{field}.{name}"),
+                };
+                walk(value, schema, &field, depth + 1, found);
             }
         }
         Value::Array(items) => {
@@ -73,11 +78,6 @@ fn walk(
         }
         _ => {}
     }
-}
-
-/// Whether an object is an option with a literal.
-fn is_option(fields: &Map<String, Value>) -> bool {
-    fields.len() == 1
 }
 
 /// The schema of a field; `None` if there is no such field, `Some(None)` if there is no schema at all.
@@ -187,8 +187,8 @@ mod tests {
                 "lifecycle.dependsOn[0]: the id of natgateway n (string)",
                 "rules[1].port: Secret e key \"k\" (any)",
                 "rules[1].port: vpc d path x (any)",
-                "tags.Team: ConfigMap c key \"k\" (any)",
-                "zones[1]: the id of subnet b (any)",
+                "tags[\"Team\"]: ConfigMap c key \"k\" (any)",
+                "zones.value[1]: the id of subnet b (any)",
             ]
         );
     }

@@ -41,11 +41,26 @@ pub(crate) enum Presence {
     UnknownKind(Arc<str>),
 }
 
+/// A served kind, with kubectl's short names for it.
+#[derive(Clone, Debug)]
+struct ServedKind {
+    api: ApiResource,
+    short_names: Vec<String>,
+}
+
+impl std::ops::Deref for ServedKind {
+    type Target = ApiResource;
+
+    fn deref(&self) -> &ApiResource {
+        &self.api
+    }
+}
+
 /// The served kinds, cached.
 #[derive(Debug)]
 pub(crate) struct Kinds {
     client: KubeClient,
-    served: tokio::sync::Mutex<Option<(Instant, Arc<Vec<ApiResource>>)>>,
+    served: tokio::sync::Mutex<Option<(Instant, Arc<Vec<ServedKind>>)>>,
     seen: Mutex<HashMap<ObjectRef, (Instant, bool)>>,
 }
 
@@ -93,7 +108,7 @@ impl Kinds {
 
     /// The served kinds, read again if this one is not among them and the list is not fresh; `None` if they cannot be
     /// read.
-    async fn served(&self, requested: &StateName<'_>) -> Option<Arc<Vec<ApiResource>>> {
+    async fn served(&self, requested: &StateName<'_>) -> Option<Arc<Vec<ServedKind>>> {
         let mut served = self.served.lock().await;
         if let Some((at, kinds)) = &*served
             && (at.elapsed() < KINDS || kinds.iter().any(|kind| is_kind(kind, requested)))
@@ -113,7 +128,7 @@ impl Kinds {
         }
     }
 
-    async fn discover(&self) -> Result<Vec<ApiResource>, ApiError> {
+    async fn discover(&self) -> Result<Vec<ServedKind>, ApiError> {
         let client = &self.client.0;
         let groups = within("list the API groups", client.list_api_groups()).await?;
         let mut kinds = Vec::new();
@@ -131,7 +146,8 @@ impl Kinds {
             for resource in resources.await?.resources {
                 if resource.namespaced && !resource.name.contains('/') {
                     let gvk = GroupVersionKind::gvk(&group.name, &version.version, &resource.kind);
-                    kinds.push(ApiResource::from_gvk_with_plural(&gvk, &resource.name));
+                    let api = ApiResource::from_gvk_with_plural(&gvk, &resource.name);
+                    kinds.push(ServedKind { api, short_names: resource.short_names.unwrap_or_default() });
                 }
             }
         }
@@ -146,15 +162,20 @@ fn is_kind(served: &ApiResource, requested: &StateName<'_>) -> bool {
     key == requested.kind && (requested.group.is_empty() || requested.group == group)
 }
 
-/// The message for a kind that no controller serves.
-fn unknown(served: &[ApiResource], requested: &StateName<'_>) -> String {
+/// The message for a kind that no controller serves. kubectl's names, such as `sg` and `securitygroups`, are not kinds.
+fn unknown(served: &[ServedKind], requested: &StateName<'_>) -> String {
     let StateName { kind, group, .. } = *requested;
     let shown = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
     if let Some(other) = served.iter().find(|served| !group.is_empty() && kind_key(&served.kind) == kind) {
         let group = other.group.split('.').next().unwrap_or_default();
         return format!("no controller serves the kind {shown}; did you mean {}.{group}?", other.kind);
     }
-    let distance = |served: &&ApiResource| edits(&kind_key(&served.kind), kind);
+    let is_kubectl_name =
+        |served: &&ServedKind| served.plural == kind || served.short_names.iter().any(|short| short == kind);
+    if let Some(known) = served.iter().find(is_kubectl_name) {
+        return format!("no controller serves the kind {shown}; write the kind: {}", known.kind);
+    }
+    let distance = |served: &&ServedKind| edits(&kind_key(&served.kind), kind);
     // Up to a third of the letters may differ.
     let near = served.iter().min_by_key(distance).filter(|near| distance(near) <= (kind.len() / 3).max(1));
     if let Some(near) = near {
@@ -193,12 +214,20 @@ fn edits(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn served() -> Vec<ApiResource> {
-        let kind = |group: &str, kind: &str| {
+    fn served() -> Vec<ServedKind> {
+        let kind = |group: &str, kind: &str, short: &[&str]| {
             let group = format!("{group}.{DOMAIN}");
-            ApiResource::from_gvk(&GroupVersionKind::gvk(&group, "v1alpha1", kind))
+            ServedKind {
+                api: ApiResource::from_gvk(&GroupVersionKind::gvk(&group, "v1alpha1", kind)),
+                short_names: short.iter().map(|short| (*short).to_owned()).collect(),
+            }
         };
-        vec![kind("aws", "EC2Instance"), kind("aws", "Subnet"), kind("acme", "VPC"), kind("aws", "VPC")]
+        vec![
+            kind("aws", "EC2Instance", &["ec2"]),
+            kind("aws", "Subnet", &[]),
+            kind("acme", "VPC", &[]),
+            kind("aws", "VPC", &[]),
+        ]
     }
 
     fn message_for(kind: &str) -> String {
@@ -212,8 +241,8 @@ mod tests {
     fn an_unknown_kind_is_reported_with_the_most_similar_one() {
         assert_eq!(message_for("subnett"), "no controller serves the kind subnett; did you mean Subnet?");
         assert_eq!(
-            message_for("EC2-Instances"),
-            "no controller serves the kind ec2instances; did you mean EC2Instance?"
+            message_for("EC2-Instanz"),
+            "no controller serves the kind ec2instanz; did you mean EC2Instance?"
         );
         assert_eq!(
             message_for("Subnet.acme"),
@@ -223,6 +252,14 @@ mod tests {
             message_for("bucket"),
             "no controller serves the kind bucket; served kinds: EC2Instance, Subnet, VPC"
         );
+    }
+
+    #[test]
+    fn names_of_kubectl_are_reported_with_their_kind() {
+        for name in ["ec2", "ec2instances"] {
+            let advice = format!("no controller serves the kind {name}; write the kind: EC2Instance");
+            assert_eq!(message_for(name), advice);
+        }
     }
 
     #[test]

@@ -160,7 +160,10 @@ async fn an_expected_value_is_not_reported_as_missing() -> Result<()> {
     let object = hub.get("DependencyRequest", "gadget.testing.a").await?;
     assert!(object["status"]["observedGeneration"].is_null(), "{object}");
     let object = hub.reason("DependencyRequest", "gadget.testing.a", "StateNotFound").await?;
-    assert_eq!(message(&object), "gadget b exists and has not published a state yet");
+    assert_eq!(
+        message(&object),
+        "gadget b exists and has not published a state yet: its Ready condition says why"
+    );
     Ok(())
 }
 

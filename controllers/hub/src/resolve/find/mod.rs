@@ -110,11 +110,12 @@ pub(crate) fn resource(
         (at_path(lookup, requested, budget)?, format!("path {}", requested.path))
     };
     if !json_type.accepts(&value) {
+        let ResourceRef { kind, name, .. } = requested;
+        let found = JsonType::of(&value);
+        let advice = requested.conversion(&value, json_type).map(|advice| format!("; {advice}"));
         let message = format!(
-            "{} {}: {place} is of type {}, and {json_type} is expected",
-            requested.kind,
-            requested.name,
-            JsonType::of(&value)
+            "{kind} {name}: {place} is of type {found}, and {json_type} is expected{}",
+            advice.unwrap_or_default()
         );
         return Err(Cause::new(Reason::TypeMismatch, message));
     }
@@ -201,7 +202,9 @@ fn no_state(lookup: &Lookup, kind: &str, name: &str) -> Cause {
                 .passing(Transience::Absent)
         }
         Lookup::Expected => {
-            let message = format!("{kind} {name} exists and has not published a state yet");
+            let message = format!(
+                "{kind} {name} exists and has not published a state yet: its Ready condition says why"
+            );
             Cause::new(Reason::StateNotFound, message).passing(Transience::Expected)
         }
         Lookup::UnknownKind(why) => Cause::new(Reason::UnknownKind, why),

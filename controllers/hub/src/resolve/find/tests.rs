@@ -115,7 +115,10 @@ fn a_missing_state_is_reported_with_its_cause() {
     let message = "ec2instance a does not exist";
     assert_eq!(found(&Lookup::Missing), Err(absent(Reason::StateNotFound, message)));
     let coming = found(&Lookup::Expected).unwrap_err();
-    assert_eq!(coming.message, "ec2instance a exists and has not published a state yet");
+    assert_eq!(
+        coming.message,
+        "ec2instance a exists and has not published a state yet: its Ready condition says why"
+    );
     assert_eq!(coming.transience, Transience::Expected);
     let unknown = found(&Lookup::UnknownKind("no controller serves it".into()));
     assert_eq!(unknown, Err(cause(Reason::UnknownKind, "no controller serves it")));
