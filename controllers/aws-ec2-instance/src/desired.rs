@@ -191,7 +191,7 @@ pub(crate) mod tests {
         );
         assert_eq!(
             problems(json!({"securityGroupIDs": {"value": ["sg-1", from_secret]}})),
-            ["spec.securityGroupIDs: item 1 must look like sg-0abc1234def567890"]
+            ["spec.securityGroupIDs.value[1]: must look like sg-0abc1234def567890"]
         );
     }
 
@@ -239,7 +239,8 @@ pub(crate) mod tests {
     fn a_secret_is_absent_from_problems_and_debug() {
         let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
         let found = problems(json!({"instanceType": from_secret}));
-        assert_eq!(found, ["spec.instanceType: must be a family and a size, such as t3.micro"]);
+        let wanted = "spec.instanceType: the value of Secret s key \"k\" must be a family and a size, such as t3.micro";
+        assert_eq!(found, [wanted]);
         assert!(!format!("{:?}", desired(json!({"userData": from_secret}))).contains(HIDDEN));
     }
 }

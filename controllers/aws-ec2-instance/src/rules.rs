@@ -5,6 +5,7 @@ use kraken_aws::{
     Tags,
     bounds::{Bytes, Id, KMS_KEY, Pattern, Range, SECURITY_GROUP_ID},
     rules::{ValidationResult, each, ensure},
+    validator::ValidationError,
 };
 
 use crate::api::{MetadataOptions, RootVolume, VolumeType};
@@ -51,7 +52,7 @@ pub(crate) fn fits_a_state(count: i32, tags: &Tags) -> Result<(), String> {
     Ok(())
 }
 
-pub(crate) fn security_group_ids(ids: &[String]) -> ValidationResult {
+pub(crate) fn security_group_ids(ids: &[String]) -> ValidationResult<ValidationError> {
     ensure((1..=MAX_GROUPS).contains(&ids.len()), || format!("must have 1 to {MAX_GROUPS} items"))?;
     each(ids, |id| SECURITY_GROUP_ID.check(id))
 }
@@ -159,10 +160,10 @@ mod tests {
         assert_eq!(security_group_ids(&groups(&["sg-1", "sg-2"])), Ok(()));
         for (wrong, words) in [
             (vec![], "1 to 16"),
-            (vec!["sg-1", "web"], "item 1 must look like sg-"),
+            (vec!["sg-1", "web"], "must look like sg-"),
             (vec!["sg-1", "sg-1"], "item 1 is the same as item 0"),
         ] {
-            let why = security_group_ids(&groups(&wrong)).unwrap_err();
+            let why = security_group_ids(&groups(&wrong)).unwrap_err().text;
             assert!(why.contains(words), "{why}");
         }
     }

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use kraken_aws::{
     bounds::{Bytes, INSTANCE_ID, Id, Pattern, Range, SECURITY_GROUP_ID, SUBNET_ID, Words},
     rules::{ValidationResult, each, ensure},
+    validator::ValidationError,
 };
 
 use crate::words::TargetType;
@@ -91,15 +92,15 @@ pub(crate) fn balancer_name(text: &str) -> ValidationResult {
     })
 }
 
-pub(crate) fn subnet_ids(ids: &[String]) -> ValidationResult {
+pub(crate) fn subnet_ids(ids: &[String]) -> ValidationResult<ValidationError> {
     some_ids(ids, SUBNET_ID)
 }
 
-pub(crate) fn security_group_ids(ids: &[String]) -> ValidationResult {
+pub(crate) fn security_group_ids(ids: &[String]) -> ValidationResult<ValidationError> {
     some_ids(ids, SECURITY_GROUP_ID)
 }
 
-fn some_ids(ids: &[String], id: Id) -> ValidationResult {
+fn some_ids(ids: &[String], id: Id) -> ValidationResult<ValidationError> {
     ensure(!ids.is_empty(), || "must have at least 1 item".to_owned())?;
     each(ids, |text| id.check(text))
 }
@@ -109,7 +110,7 @@ pub(crate) fn response_status(code: &i32) -> ValidationResult {
     ensure(fits, || "must be 200 to 299 or 400 to 599".to_owned())
 }
 
-pub(crate) fn targets(kind: TargetType, targets: &[String]) -> ValidationResult {
+pub(crate) fn targets(kind: TargetType, targets: &[String]) -> ValidationResult<ValidationError> {
     let max = if matches!(kind, TargetType::Lambda | TargetType::Alb) { 1 } else { MAX_TARGETS };
     ensure(targets.len() <= max, || format!("must have at most {max} items for targets of type {kind}"))?;
     each(targets, |target| match kind {
@@ -144,8 +145,8 @@ mod tests {
         assert_eq!(bound.validate(value), Ok(()));
     }
 
-    fn rejects(result: ValidationResult, words: &str) {
-        let why = result.unwrap_err();
+    fn rejects<W: Into<ValidationError>>(result: ValidationResult<W>, words: &str) {
+        let why = result.map_err(|why| why.into().text).unwrap_err();
         assert!(why.contains(words), "{why}");
     }
 
@@ -221,7 +222,7 @@ mod tests {
             assert_eq!(targets(kind, &[]), Ok(()));
         }
         assert_eq!(targets(Alb, &list(&[balancer])), Ok(()));
-        rejects(targets(Instance, &list(&["i-1", "10.0.0.1"])), "item 1 must look like i-");
+        rejects(targets(Instance, &list(&["i-1", "10.0.0.1"])), "must look like i-");
         rejects(targets(Ip, &list(&["10.0.0"])), "IP address");
         rejects(targets(Ip, &list(&["10.0.0.1", "10.0.0.1"])), "same as item 0");
         rejects(targets(Lambda, &list(&[function, balancer])), "at most 1");

@@ -58,7 +58,7 @@ fn is_first(holds: bool, block: impl Display, prefix: u8) -> ValidationResult<Va
         return Ok(());
     }
     let text = format!("has host bits set for the prefix length /{prefix}");
-    Err(ValidationError { text, hint: Some(format!("write {block}")) })
+    Err(ValidationError { text, hint: Some(format!("write {block}")), item: None })
 }
 
 #[cfg(test)]

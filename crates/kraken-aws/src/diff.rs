@@ -11,7 +11,7 @@ pub fn fixed<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
     have: Option<&H>,
 ) -> Option<Difference<C>> {
     differing(path, desired?, have, || {
-        let why = "it is immutable: restore the old value, or delete and recreate the resource";
+        let why = "it is immutable: restore the old value, or let Kraken replace the object (spec.lifecycle.replace)";
         Remedy::Immutable(why.to_owned())
     })
 }

@@ -2,6 +2,8 @@
 
 use kraken_spoke::runtime::hash::HashMap;
 
+use crate::validator::ValidationError;
+
 /// The result of a rule: the problem, without the value, which may come from a Secret.
 pub type ValidationResult<E = String> = Result<(), E>;
 
@@ -60,11 +62,14 @@ pub fn unique<T: AsRef<str>>(items: &[T]) -> ValidationResult {
 ///
 /// # Errors
 /// With the index of the first invalid item.
-pub fn each<T: AsRef<str>>(items: &[T], rule: impl Fn(&str) -> ValidationResult) -> ValidationResult {
+pub fn each<T: AsRef<str>>(
+    items: &[T],
+    rule: impl Fn(&str) -> ValidationResult,
+) -> ValidationResult<ValidationError> {
     for (index, item) in items.iter().enumerate() {
-        rule(item.as_ref()).map_err(|why| format!("item {index} {why}"))?;
+        rule(item.as_ref()).map_err(|why| ValidationError::from(why).of_item(index))?;
     }
-    unique(items)
+    Ok(unique(items)?)
 }
 
 /// Any rule.
@@ -110,7 +115,8 @@ mod tests {
     fn an_invalid_item_is_reported_with_its_index() {
         let ids = |items: &[&str]| each(items, |id| an_id(id, "sg-"));
         assert_eq!((ids(&[]), ids(&["sg-1", "sg-2"])), (Ok(()), Ok(())));
-        assert_eq!(ids(&["sg-1", "web", "db"]), Err("item 1 must look like sg-0abc1234def567890".to_owned()));
-        assert_eq!(ids(&["sg-1", "sg-1"]), Err("item 1 is the same as item 0".to_owned()));
+        let wrong = ids(&["sg-1", "web", "db"]).unwrap_err();
+        assert_eq!((wrong.text.as_str(), wrong.item), ("must look like sg-0abc1234def567890", Some(1)));
+        assert_eq!(ids(&["sg-1", "sg-1"]).unwrap_err().text, "item 1 is the same as item 0");
     }
 }

@@ -20,15 +20,23 @@ pub struct ValidationError {
     pub text: String,
     /// A hint that may contain the value: shown only for values that are not from a Secret.
     pub hint: Option<String>,
+    /// The index of the item of a list that the problem is about.
+    pub item: Option<usize>,
 }
 
 impl From<String> for ValidationError {
     fn from(text: String) -> Self {
-        Self { text, hint: None }
+        Self { text, hint: None, item: None }
     }
 }
 
 impl ValidationError {
+    /// The same problem, of this item of a list.
+    #[must_use]
+    pub fn of_item(self, index: usize) -> Self {
+        Self { item: Some(index), ..self }
+    }
+
     /// With the hint.
     pub fn shown(&self) -> String {
         match &self.hint {
@@ -126,7 +134,7 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
     ) -> Optional<Vec<T>> {
         let value = self.values.take_list_if(field, list)?;
         if let Some(value) = &value {
-            self.check(field, rule(value.expose()), value.is_secret());
+            self.check_list(field, list, rule(value.expose()), value.is_secret());
         }
         Some(value)
     }
@@ -141,11 +149,8 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
         let value = self.values.take_list_if(field, list)?;
         let Some(items) = &value else { return Some(None) };
         for (index, item) in items.expose().iter().enumerate() {
-            let of_item = |fault: W| {
-                let fault = fault.into();
-                ValidationError { text: format!("item {index} {}", fault.text), ..fault }
-            };
-            self.check(field, rule(item.borrow()).map_err(of_item), items.is_secret());
+            let fault = rule(item.borrow()).map_err(|fault| fault.into().of_item(index));
+            self.check_list(field, list, fault, items.is_secret());
         }
         Some(value)
     }
@@ -159,6 +164,28 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
     pub fn problem(&mut self, field: &str, why: impl Into<String>) {
         self.valid = false;
         self.values.problem(field, why);
+    }
+
+    /// Records the violated rule of a list. An item of a literal list has its own path, as in messages of the API server:
+    /// `securityGroupIDs.value[1]`.
+    pub fn check_list<T, W: Into<ValidationError>>(
+        &mut self,
+        field: &str,
+        list: Option<&ListOpt<T>>,
+        result: ValidationResult<W>,
+        is_secret: bool,
+    ) {
+        let Err(fault) = result.map_err(Into::into) else { return };
+        match (fault.item, list) {
+            (Some(index), Some(Opt::Value(_))) => {
+                self.check(&format!("{field}.value[{index}]"), Err(fault), is_secret);
+            }
+            (Some(index), _) => {
+                let text = format!("item {index} {}", fault.text);
+                self.check(field, Err(ValidationError { text, ..fault }), is_secret);
+            }
+            (None, _) => self.check(field, Err(fault), is_secret),
+        }
     }
 
     fn check<W: Into<ValidationError>>(&mut self, field: &str, result: ValidationResult<W>, is_secret: bool) {
@@ -197,12 +224,14 @@ mod tests {
     #[test]
     fn a_hint_is_shown_only_for_public_values() {
         let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
-        for (written, words) in [(json!({"value": "10.9.8.7/16"}), ": write 10.9.0.0/16"), (from_secret, "")]
+        let secret = "the value of Secret s key \"k\" ";
+        for (written, value, words) in
+            [(json!({"value": "10.9.8.7/16"}), "", ": write 10.9.0.0/16"), (from_secret, secret, "")]
         {
             let found = problems(|validator| drop(validator.one("cidrBlock", &option(&written), cidr::v4)));
             assert_eq!(
                 found,
-                [format!("spec.cidrBlock: has host bits set for the prefix length /16{words}")]
+                [format!("spec.cidrBlock: {value}has host bits set for the prefix length /16{words}")]
             );
         }
     }
@@ -213,6 +242,6 @@ mod tests {
             serde_json::from_value(json!({"value": ["10.0.0.0/8", "x", "::/0"]})).unwrap();
         let found = problems(|validator| drop(validator.each("blocks", Some(&list), cidr::v4)));
         assert_eq!(found.len(), 2);
-        assert!(found[0].starts_with("spec.blocks: item 1 must be an IPv4 CIDR block"), "{}", found[0]);
+        assert!(found[0].starts_with("spec.blocks.value[1]: must be an IPv4 CIDR block"), "{}", found[0]);
     }
 }

@@ -10,6 +10,9 @@ pub(crate) const MAX_DEPTH: usize = 128;
 /// more.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 
+/// The maximum number of characters of a quoted text.
+const MAX_QUOTED: usize = 63;
+
 /// Why a value is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exceeded {
@@ -61,9 +64,20 @@ pub(crate) fn shorten(text: &str, max: usize) -> String {
     short
 }
 
-/// `text` in quotes, shortened, for messages.
+/// `text` in quotes, shortened, for messages. What would be invisible, such as a line break at the end, is escaped.
 pub(crate) fn quote(text: &str) -> String {
-    format!("\"{}\"", shorten(text, 64))
+    let mut quoted = String::from('"');
+    for c in text.chars().take(MAX_QUOTED) {
+        match c {
+            '"' | '\'' | '\\' => quoted.push(c),
+            _ => quoted.extend(c.escape_debug()),
+        }
+    }
+    if text.chars().nth(MAX_QUOTED).is_some() {
+        quoted.push('…');
+    }
+    quoted.push('"');
+    quoted
 }
 
 #[cfg(test)]
@@ -94,5 +108,13 @@ mod tests {
         assert_eq!(shorten("äöüß", 3), "äö…");
         assert_eq!(shorten("a\nb", 9), "a b");
         assert_eq!(shorten("abc", 0), "…");
+    }
+
+    #[test]
+    fn quoted_text_shows_what_would_be_invisible() {
+        assert_eq!(quote("ami-1\n"), r#""ami-1\n""#);
+        assert_eq!(quote("a\u{200b}b\tc"), r#""a\u{200b}b\tc""#);
+        assert_eq!(quote(r#"{"ä": 1} it's"#), r#""{"ä": 1} it's""#);
+        assert_eq!(quote(&"x".repeat(64)), format!("\"{}…\"", "x".repeat(63)));
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use serde_json::Value;
+
 use crate::json_type::JsonType;
 use crate::names::kind_key;
 use crate::option::{KeyRef, ResourceRef};
@@ -29,6 +31,36 @@ impl Dependency {
             }
             other => other,
         }
+    }
+}
+
+impl ResourceRef {
+    /// The advice to get a value of another type from this value, by a template or as the only element of a list.
+    pub fn conversion(&self, value: &Value, wanted: JsonType) -> Option<String> {
+        if wanted == JsonType::Array {
+            let path = if self.path.is_empty() { String::new() } else { format!("/{}", self.path) };
+            let reference = format!("{}/{}{path}", self.kind, self.name);
+            return Some(format!("for a list of one, write value: [{{valueFrom: {{ref: '{reference}'}}}}]"));
+        }
+        // A template renders a value as text, and text is read as the type of the field.
+        let read = |text: &str| serde_json::from_str(text).is_ok_and(|value| wanted.accepts(&value));
+        let is_possible = match value {
+            Value::Number(_) | Value::Bool(_) => wanted == JsonType::String,
+            Value::String(text) => read(text),
+            _ => false,
+        };
+        if !is_possible || self.path.starts_with('$') {
+            return None;
+        }
+        let (dot, path) = match self.path.as_str() {
+            "" => ("", ""),
+            path if path.starts_with('[') => ("", path),
+            path => (".", path),
+        };
+        let kind = if self.kind.contains('.') { format!("[{:?}]", self.kind) } else { self.kind.clone() };
+        let name =
+            if self.name.contains('.') { format!("[{:?}]", self.name) } else { format!(".{}", self.name) };
+        Some(format!("to convert it, write templateString: '{{{{ .{kind}{name}{dot}{path} }}}}'"))
     }
 }
 
@@ -95,6 +127,7 @@ impl Dependencies {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn resource(kind: &str) -> Dependency {
         let (name, path) = ("a".to_owned(), "instances.0.InstanceType".to_owned());
@@ -103,6 +136,37 @@ mod tests {
 
     fn key() -> KeyRef {
         KeyRef { name: "sizes".into(), key: "small".into() }
+    }
+
+    #[test]
+    fn a_conversion_is_a_template_that_parses() {
+        let reference = |kind: &str, name: &str, path: &str| ResourceRef {
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            path: path.to_owned(),
+        };
+        for wanted in [
+            reference("vpc", "main", ""),
+            reference("vpc.aws", "my.app", "a.0[\"b.c\"]"),
+            reference("targetgroup", "web", "[\"a.b\"].c"),
+        ] {
+            let advice = wanted.conversion(&json!(3), JsonType::String).unwrap();
+            let template = advice.strip_prefix("to convert it, write templateString: '").unwrap();
+            let template = crate::Template::parse(template.strip_suffix('\'').unwrap()).unwrap();
+            let references: Vec<_> = template.references().cloned().collect();
+            assert_eq!(references, [Dependency::Resource(wanted)]);
+        }
+        let main = reference("vpc", "main", "a");
+        assert!(main.conversion(&json!("3"), JsonType::Integer).is_some());
+        assert_eq!(main.conversion(&json!("three"), JsonType::Integer), None);
+        assert_eq!(main.conversion(&json!(3.5), JsonType::Integer), None);
+        assert_eq!(main.conversion(&json!(["a"]), JsonType::String), None);
+        assert_eq!(reference("vpc", "main", "$.a").conversion(&json!(3), JsonType::String), None);
+        let list = main.conversion(&json!("sg-1"), JsonType::Array);
+        assert_eq!(
+            list.as_deref(),
+            Some("for a list of one, write value: [{valueFrom: {ref: 'vpc/main/a'}}]")
+        );
     }
 
     #[test]

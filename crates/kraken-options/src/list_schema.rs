@@ -63,8 +63,7 @@ impl<T: JsonSchema> JsonSchema for Element<T> {
         if let Some(members) = source.as_object_mut() {
             members.insert(
                 "description".to_owned(),
-                "The source of the element: exactly one of these. Example: `{krakenResource: {kind: vpc, name: main}}`"
-                    .into(),
+                "The source of the element: exactly one of these. Example: `{ref: VPC/main}`".into(),
             );
         }
         let mut schema = match literal.get("properties").and_then(Value::as_object) {

@@ -25,6 +25,8 @@ impl Unreadable {
     /// The message about the value. Only the message of a public value contains a detail that may quote it.
     pub(crate) fn describe(&self, public: bool) -> String {
         match self {
+            Self::NotA(JsonType::Array) => r#"is not a JSON list such as ["a", "b"]"#.to_owned(),
+            Self::NotA(JsonType::Object) => r#"is not a JSON object such as {"a": "b"}"#.to_owned(),
             Self::NotA(wanted) => format!("is not {}", phrase(*wanted)),
             Self::OutOfRange(low, high) => format!("is out of range: {low} to {high}"),
             Self::Mismatch(wanted, found) => format!("expected {wanted}, found {found}"),
@@ -217,6 +219,17 @@ mod tests {
         let wrong = text::<Vec<i64>>("[\"hunter2\"]").unwrap_err();
         assert!(wrong.describe(true).contains("invalid type: string \"hunter2\""));
         assert_eq!(wrong.describe(false), "is a JSON list, but its content is invalid");
+    }
+
+    #[test]
+    fn text_that_is_no_list_is_reported_with_an_example() {
+        let describe = |error: Unreadable| error.describe(true);
+        assert_eq!(
+            describe(text::<Vec<String>>("a,b").unwrap_err()),
+            r#"is not a JSON list such as ["a", "b"]"#
+        );
+        let map = text::<BTreeMap<String, String>>("a=b").unwrap_err();
+        assert_eq!(describe(map), r#"is not a JSON object such as {"a": "b"}"#);
     }
 
     #[test]

@@ -26,8 +26,9 @@ impl TargetGroupSpec {
                 validator.problem(field, format!("is required for targets of type {kind}"));
             }
         }
-        if let Some(Err(why)) = given(&partial.targets).map(|targets| rules::targets(kind, targets)) {
-            validator.problem("targets", why);
+        if let Some(Some(targets)) = &partial.targets {
+            let result = rules::targets(kind, targets.expose());
+            validator.check_list("targets", self.targets.as_ref(), result, targets.is_secret());
         }
     }
 

@@ -146,7 +146,7 @@ fn a_target_from_a_secret_is_absent_from_state_and_differences() {
     let from_secret = json!({"value": [{"valueFrom": {"secret": {"name": "s", "key": "k"}}}]});
     assert_eq!(
         problems(json!({"targets": from_secret})),
-        ["spec.targets: item 0 must look like i-0abc1234def567890"]
+        ["spec.targets.value[0]: the value of Secret s key \"k\" must look like i-0abc1234def567890"]
     );
 }
 

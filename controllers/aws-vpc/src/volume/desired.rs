@@ -39,7 +39,8 @@ impl VolumeSpec {
         let (wanted, have) = (desired.size_gib.as_ref(), volume.size.as_ref());
         let difference = changed("sizeGiB", wanted, have, Change::Modify)?;
         if wanted.zip(have).is_some_and(|(wanted, have)| wanted.expose() < have) {
-            let why = "the size of a volume cannot decrease: restore the old value, or delete and recreate the resource";
+            let why = "the size of a volume cannot decrease: restore the old value, or let Kraken replace the volume \
+                       (spec.lifecycle.replace)";
             return Some(Difference { remedy: Remedy::Immutable(why.to_owned()), ..difference });
         }
         Some(difference)

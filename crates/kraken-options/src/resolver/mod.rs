@@ -46,6 +46,8 @@ pub struct Resolver<'a> {
     /// The settings of an account.
     pub(crate) governed: Option<&'a Governed>,
     taken: Vec<RestrictedValue>,
+    /// The values of references that may violate a rule of the kind: the field, and the text for its messages.
+    sources: Vec<(String, String)>,
 }
 
 /// The result of a resolver.
@@ -67,8 +69,8 @@ impl<'a> Resolver<'a> {
     /// A resolver with the known values.
     pub fn new(values: &'a Values) -> Self {
         let (dependencies, problems, own, secrets, secret_fields) = Default::default();
-        let (public, governed, taken) = (false, None, vec![]);
-        Self { values, dependencies, problems, own, secrets, secret_fields, public, governed, taken }
+        let (public, governed, taken, sources) = (false, None, vec![], vec![]);
+        Self { values, dependencies, problems, own, secrets, secret_fields, public, governed, taken, sources }
     }
 
     /// A resolver with the known values and the settings of an account.
@@ -115,6 +117,7 @@ impl<'a> Resolver<'a> {
     pub fn take_from<T: OptionType>(&mut self, field: &str, source: &ValueFrom) -> Option<Resolved<T>> {
         let value = self.read_from(field, source)?;
         self.record(field, &value, Some(source));
+        self.sources.push((field.to_owned(), Self::described(&value, source)));
         Some(value)
     }
 
@@ -126,10 +129,14 @@ impl<'a> Resolver<'a> {
         taken
     }
 
-    /// Records a violated rule of the kind. Secret values are removed from the message.
+    /// Records a violated rule of the kind, after the value and its source if the value of the field came from a reference.
+    /// Secret values are removed from the message.
     pub fn problem(&mut self, field: &str, message: impl Into<String>) {
         self.own.push(self.problems.len());
-        self.found(field.to_owned(), ProblemKind::Invalid, message.into());
+        let message = message.into();
+        let source = self.sources.iter().find(|(of, _)| of == field);
+        let message = source.map_or(message.clone(), |(_, value)| format!("{value} {message}"));
+        self.found(field.to_owned(), ProblemKind::Invalid, message);
     }
 
     /// The collected dependencies and problems.

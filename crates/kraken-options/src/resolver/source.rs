@@ -6,13 +6,13 @@ use secrecy::ExposeSecret;
 use serde_json::Value;
 
 use super::Resolver;
-use crate::bounds::quote;
+use crate::bounds::{quote, shorten};
 use crate::dependency::Dependency;
 use crate::faults::{faults, strings_in};
 use crate::json_type::JsonType;
 use crate::option::ValueFrom;
 use crate::problem::ProblemKind;
-use crate::read;
+use crate::read::{self, Unreadable};
 use crate::resolved::{Resolved, Sensitive};
 use crate::template::{Piece, Template};
 use crate::types::OptionType;
@@ -68,7 +68,14 @@ impl<'a> Resolver<'a> {
             Found::Json(value) => match read::json(value) {
                 Ok(value) => Some(Resolved::Public(value)),
                 Err(error) => {
-                    let message = format!("{dependency}: {}", error.describe(true));
+                    let advice = match (&dependency, &error) {
+                        (Dependency::Resource(reference), Unreadable::Mismatch(wanted, _)) => {
+                            reference.conversion(value, *wanted)
+                        }
+                        _ => None,
+                    };
+                    let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
+                    let message = format!("{dependency}: {}{advice}", error.describe(true));
                     self.found(field.to_owned(), ProblemKind::Type, message);
                     None
                 }
@@ -78,6 +85,22 @@ impl<'a> Resolver<'a> {
                 let (text, version) = (text.expose_secret(), version.to_owned());
                 self.read_secret(field, text, &dependency.to_string(), version)
             }
+        }
+    }
+
+    /// The value that a rule rejects, and its source: `"ami-1\\n" (ConfigMap sizes key "image")`.
+    pub(super) fn described<T: OptionType>(value: &Resolved<T>, source: &ValueFrom) -> String {
+        let source = match source {
+            ValueFrom::ConfigMap(reference) => Dependency::ConfigMap(reference.clone()).to_string(),
+            ValueFrom::Secret(reference) => Dependency::Secret(reference.clone()).to_string(),
+            ValueFrom::KrakenResource(reference) => Dependency::Resource(reference.clone()).to_string(),
+            ValueFrom::Ref(short) => short.0.clone(),
+            ValueFrom::TemplateString(_) => "the rendered template".to_owned(),
+        };
+        match value.public().map(serde_json::to_value) {
+            Some(Ok(Value::String(text))) => format!("{} ({source})", quote(&text)),
+            Some(Ok(value)) => format!("{} ({source})", shorten(&value.to_string(), 64)),
+            _ => format!("the value of {source}"),
         }
     }
 

@@ -185,7 +185,11 @@ fn reference(scanner: &mut Scanner<'_>) -> Result<Dependency, Unexpected> {
     let kind = match (scanner.consume("."), scanner.consume("[")) {
         (_, true) => scanner.bracketed()?,
         (true, false) => scanner.name("a kind such as ConfigMap")?.to_owned(),
-        (false, false) => return scanner.fail("a reference such as .ConfigMap.name.key"),
+        (false, false) => {
+            return scanner.fail(
+                "a reference such as .ConfigMap.name.key (two literal braces are written {{ \"{{\" }})",
+            );
+        }
     };
     let kind = kind_key(&kind);
     let name = segment(scanner, "\".\" and the name of the object")?;

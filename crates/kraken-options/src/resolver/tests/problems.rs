@@ -75,7 +75,8 @@ fn a_resource_value_of_another_type_is_a_type_problem() {
     fails::<String>(
         &resource("loadbalancer", "web", "count"),
         ProblemKind::Type,
-        "spec.field: loadbalancer web path count: expected string, found integer",
+        "spec.field: loadbalancer web path count: expected string, found integer; to convert it, write templateString: \
+         '{{ .loadbalancer.web.count }}'",
     );
 }
 
@@ -182,6 +183,31 @@ fn a_violated_rule_of_the_kind_is_reported_without_secrets() {
     let problem = &resolver.finish().problems[0];
     assert_eq!(problem.to_string(), "spec.userData: does not start with #!, but with ***");
     assert_eq!(problem.kind, ProblemKind::Invalid);
+}
+
+#[test]
+fn a_violated_rule_is_reported_with_the_value_and_its_source() {
+    let mut values = values();
+    values.config_maps.get_mut("sizes").unwrap().insert("image".into(), "ami-1\n".into());
+    let mut resolver = Resolver::new(&values);
+    resolver.take::<String>("image", &config_map("sizes", "image")).unwrap();
+    resolver.take::<Vec<String>>("list", &config_map("sizes", "list")).unwrap();
+    resolver.take::<String>("text", &template("x{{ .LoadBalancer.web.dns }}")).unwrap();
+    resolver.take::<String>("secret", &secret("db", "password")).unwrap();
+    for field in ["image", "list", "text", "secret", "literal"] {
+        resolver.problem(field, "must be short");
+    }
+    let problems: Vec<_> = resolver.finish().problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        problems,
+        [
+            r#"spec.image: "ami-1\n" (ConfigMap sizes key "image") must be short"#,
+            r#"spec.list: ["a","b"] (ConfigMap sizes key "list") must be short"#,
+            r#"spec.text: "xweb.example" (the rendered template) must be short"#,
+            r#"spec.secret: the value of Secret db key "password" must be short"#,
+            "spec.literal: must be short",
+        ]
+    );
 }
 
 #[test]
