@@ -6,6 +6,9 @@ use kraken_runtime::mutants::{self, Mutant};
 
 use crate::{Comparison, Difference, Ignored, Remedy};
 
+/// The observed value of objects that do not exist. The desired one describes them.
+pub(crate) const MISSING: &str = "(missing)";
+
 /// The next action of the loop.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Decision<C> {
@@ -57,7 +60,7 @@ pub(crate) fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited
 
     let is_reported = lifecycle.drift == Drift::Report && !mutants::active(Mutant::ReportReverts);
     if !edited && is_reported && (missing.is_some() || !differences.is_empty()) {
-        let gone = missing.map(|what| FieldDiff::new("", what, "missing"));
+        let gone = missing.map(|what| FieldDiff::new("", what, MISSING));
         return Decision::Report(gone.into_iter().chain(differences.into_iter().map(|d| d.field)).collect());
     }
     if let Some(what) = missing {

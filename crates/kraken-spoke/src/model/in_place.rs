@@ -89,7 +89,8 @@ pub(crate) fn edits_at_creation<C>(
         .map(|(path, value)| Difference {
             field: FieldDiff::new(path, value, "(as at creation)"),
             remedy: Remedy::Immutable(
-                "it is applied at creation only: revert the edit, or delete and recreate the resource"
+                "it is applied at creation only: restore the old value, or let Kraken replace the object \
+                 (spec.lifecycle.replace)"
                     .to_owned(),
             ),
         })

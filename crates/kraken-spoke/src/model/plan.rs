@@ -9,7 +9,11 @@ use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, ResourceExt, core::object::HasStatus};
 use sha2::{Digest, Sha256};
 
-use crate::model::{decide::Decision, ids::listed, outcome::Outcome};
+use crate::model::{
+    decide::{Decision, MISSING},
+    ids::listed,
+    outcome::Outcome,
+};
 
 /// The proposed actions, not yet a plan of a particular resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,16 +164,21 @@ fn stale(plan: &Plan, stored: Option<&Plan>, approved: &str) -> String {
         {
             stored.stale.clone().unwrap_or_default()
         }
-        _ => format!("the approval of {approved} is for another plan"),
+        // Usually that of an earlier plan, which was carried out.
+        _ => format!("the annotation has {approved}, which is not the hash of this plan"),
     }
 }
 
 /// A plan in one line.
 pub(crate) fn description(plan: &Plan) -> String {
-    let changes: Vec<_> =
-        plan.changes.iter().map(|c| format!("spec.{} from {} to {}", c.path, c.have, c.want)).collect();
-    let changes = changes.join("; ");
-    let also = if changes.is_empty() { String::new() } else { format!("; would change {changes}") };
+    let (missing, changed): (Vec<_>, Vec<_>) = plan.changes.iter().partition(|c| c.have == MISSING);
+    let each = |c: &&FieldDiff| format!("spec.{} from {} to {}", c.path, c.have, c.want);
+    let changes = changed.iter().map(each).collect::<Vec<_>>().join("; ");
+    let mut also: String = missing.iter().map(|c| format!("; would create {}", c.want)).collect();
+    if !changes.is_empty() {
+        also.push_str("; would change ");
+        also.push_str(&changes);
+    }
     match plan.action {
         PlanAction::Create => format!("would create {}", plan.what),
         PlanAction::Change => format!("would change {changes}"),

@@ -13,7 +13,7 @@ use crate::{
     context::Reconcile,
     dynamic::{Change, Desired, DynKind, Observed},
     model::{
-        decide::{Remedies, may_replace, remedies, remove_ignored},
+        decide::{MISSING, Remedies, may_replace, remedies, remove_ignored},
         ids::listed,
         intent::Intent,
         launch_plan::parameters_hash,
@@ -62,7 +62,8 @@ async fn candidate(
     let comparison = remove_ignored(target.secrecy.mask(comparison), &target.ignored, missing_path);
     let differs = comparison.missing.is_some() || !comparison.differences.is_empty();
     if lifecycle.approval == Approval::Manual || differs {
-        proposal(&candidate.id, comparison, lifecycle, &target.desired).approved(&**object)?;
+        let missing_path = context.info().missing_path;
+        proposal(&candidate.id, comparison, lifecycle, &target.desired, missing_path).approved(&**object)?;
     }
     Ok(candidate)
 }
@@ -153,8 +154,14 @@ fn only_candidate(
 
 /// All fields that would change, and those that cannot, so that the plan shows every consequence of the adoption. No
 /// client required.
-fn proposal(id: &str, comparison: Comparison<Change>, lifecycle: &Lifecycle, desired: &Desired) -> Proposal {
-    let missing = comparison.missing.map(|what| FieldDiff::new("", what, "missing"));
+fn proposal(
+    id: &str,
+    comparison: Comparison<Change>,
+    lifecycle: &Lifecycle,
+    desired: &Desired,
+    missing_path: &str,
+) -> Proposal {
+    let missing = comparison.missing.map(|what| FieldDiff::new(missing_path, what, MISSING));
     let Remedies { changes, immutable, .. } = remedies(comparison.differences, lifecycle);
     let what = match may_replace(lifecycle, true) {
         _ if immutable.is_empty() && changes.is_empty() && missing.is_none() => {

@@ -25,7 +25,11 @@ pub(crate) fn decide(
 ) -> Result<Decision<Change>, Outcome> {
     let comparison = std::mem::take(&mut observation.comparison);
     let is_missing = comparison.missing.is_some();
-    let decision = decide::decide(comparison, reconcile.lifecycle(), observation.target.is_edited);
+    let mut decision = decide::decide(comparison, reconcile.lifecycle(), observation.target.is_edited);
+    if let Decision::Report(fields) = &mut decision {
+        let missing = fields.iter_mut().filter(|field| field.path.is_empty());
+        missing.for_each(|field| reconcile.context.info().missing_path.clone_into(&mut field.path));
+    }
     coverage::note(names::DECISION, names::decision(&decision));
     let withheld = withheld(reconcile, observation, is_missing);
     if let (Decision::Create(_), Some(outcome)) = (&decision, withheld) {

@@ -134,7 +134,10 @@ async fn publish(
         info!(namespace, name, reason = ready.reason, message = ready.message, "changed");
     }
     // Progress is in the status; events are for results, and for operations that cannot proceed.
-    if !outcome.is_in_progress() || outcome.is_not_yet() {
+    // A deletion may be blocked for days, and whom it waits for changes meanwhile: one event.
+    let is_newly_blocked =
+        matches!(outcome, Outcome::Blocked(_)) && was.is_none_or(|was| was.reason != ready.reason);
+    if !outcome.is_in_progress() || outcome.is_not_yet() || is_newly_blocked {
         let kind = if outcome.is_warning() { EventType::Warning } else { EventType::Normal };
         let reference = object.object_ref(&context.info().resource);
         context.manager.events.publish(&reference, kind, &ready.reason, "Reconcile", &ready.message).await;

@@ -5,7 +5,7 @@ use kraken_options::{ProblemKind, summary};
 
 use crate::{
     Failure, FailureClass,
-    model::{ids::listed, outcome::Outcome, plan},
+    model::{decide::MISSING, ids::listed, outcome::Outcome, plan},
 };
 
 impl Outcome {
@@ -139,9 +139,9 @@ fn immutable_message(fields: &[(FieldDiff, String)]) -> String {
 }
 
 fn drift_message(fields: &[FieldDiff]) -> String {
-    let each = |field: &FieldDiff| match field.path.as_str() {
-        "" => format!("{} missing", field.want),
-        path => format!("spec.{path}: observed {}, desired {}", field.have, field.want),
+    let each = |field: &FieldDiff| match field.have.as_str() {
+        MISSING => format!("{} missing", field.want),
+        have => format!("spec.{}: observed {have}, desired {}", field.path, field.want),
     };
     let all = fields.iter().map(each).collect::<Vec<_>>().join("; ");
     format!("{all}; not reverted because spec.lifecycle.drift is Report")

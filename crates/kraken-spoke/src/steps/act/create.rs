@@ -57,7 +57,7 @@ pub(super) async fn create(
     let (reason, note) = match context.kind.ids(current).is_empty() {
         _ if is_drift => (Reason::DriftReverted, format!("{made}, because objects were missing: {what}")),
         true => (Reason::Created, made),
-        false => (Reason::Scaled, format!("{made}: {what}")),
+        false => (Reason::Scaled, format!("{made}; missing before: {what}")),
     };
     record(reconcile, reason, &note).await;
     let message = format!("created {}; waiting until it is ready", listed(&ids));

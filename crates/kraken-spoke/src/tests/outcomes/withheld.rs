@@ -108,7 +108,11 @@ async fn blocked_deletion_names_its_dependents() {
     });
     let list = json!({"metadata": {}, "items": [dependent]});
     let scene = Scene::of(disk().launched().deleted().status("conditions", json!([]))).await;
-    let report = scene.reconcile([call("GET dependencyrequests").returns(list), call(STATUS)]).await;
-    assert_row(&report, &row("DeletionBlocked", Requeue::Soon(Duration::from_secs(2)), &[]));
+    let report =
+        scene.reconcile([call("GET dependencyrequests").returns(list), call(STATUS), call(EVENT)]).await;
+    assert_row(
+        &report,
+        &row("DeletionBlocked", Requeue::Soon(Duration::from_secs(2)), &[("Normal", "DeletionBlocked")]),
+    );
     assert!(report.message().ends_with("Subnet b") || report.message().ends_with("subnet b"));
 }
