@@ -5,7 +5,7 @@ use kraken_aws::{
     ec2::{
         operation::run_instances::builders::RunInstancesInputBuilder,
         types::{
-            BlockDeviceMapping, EbsBlockDevice, InstanceMetadataOptionsRequest,
+            BlockDeviceMapping, EbsBlockDevice, InstanceMetadataOptionsRequest, InstanceMetadataTagsState,
             InstanceNetworkInterfaceSpecification, ResourceType, RunInstancesMonitoringEnabled,
         },
     },
@@ -87,7 +87,10 @@ fn metadata_options(desired: &Desired) -> InstanceMetadataOptionsRequest {
     let wanted = desired.metadata();
     let is_enabled = wanted.endpoint != Some(HttpEndpoint::Disabled);
     let tokens = wanted.tokens.or(is_enabled.then_some(HttpTokens::Required));
+    // With tags in the metadata, which may be the default of the account, AWS rejects keys with a `/`: those of the owner tags.
+    let tags = is_enabled.then_some(InstanceMetadataTagsState::Disabled);
     InstanceMetadataOptionsRequest::builder()
+        .set_instance_metadata_tags(tags)
         .set_http_endpoint(wanted.endpoint.map(|endpoint| endpoint.as_str().into()))
         .set_http_tokens(tokens.map(|tokens| tokens.as_str().into()))
         .set_http_put_response_hop_limit(wanted.hop_limit)
@@ -156,6 +159,7 @@ mod tests {
         let options = input.get_metadata_options().clone().unwrap();
         assert_eq!(options.http_tokens(), Some(&HttpTokensState::Required));
         assert_eq!(options.http_endpoint(), None);
+        assert_eq!(options.instance_metadata_tags(), Some(&InstanceMetadataTagsState::Disabled));
     }
 
     #[test]

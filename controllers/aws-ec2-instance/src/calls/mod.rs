@@ -16,7 +16,7 @@ use kraken_aws::{
     resource::{self, Creation, DescribeQuery, Group, Phase, RemoteObject},
     tags::UID,
 };
-use kraken_spoke::{Difference, Failure, Identity, runtime::hash::HashSet};
+use kraken_spoke::{Difference, Failure, FailureClass, Identity, runtime::hash::HashSet};
 
 use crate::{
     api::{Change, Desired, EC2Instance},
@@ -142,7 +142,7 @@ impl AwsObjects for Instances {
             aws.call("TerminateInstances", "failed to terminate instances", call.send())
         };
         let mut unknown = ids(instances);
-        let answers = for_existing(&unknown, call).await?;
+        let answers = for_existing(&unknown, call).await.map_err(protected)?;
         let found = answers.iter().flat_map(TerminateInstancesOutput::terminating_instances);
         let found: HashSet<&str> = found.filter_map(InstanceStateChange::instance_id).collect();
         unknown.retain(|id| !found.contains(id.as_str()));
@@ -160,6 +160,18 @@ impl AwsObjects for Instances {
         let kept: Vec<_> = others.flat_map(Instance::volumes).collect();
         release::release(aws, identity, &released, &["volume"], &kept).await
     }
+}
+
+/// AWS uses this code for other errors too.
+pub(crate) fn protected(failure: Failure) -> Failure {
+    if failure.code != "OperationNotPermitted" || !failure.message.contains("disableApiTermination") {
+        return failure;
+    }
+    let message = format!(
+        "{}: the instance is protected in AWS and not by Kraken; turn its termination protection off there",
+        failure.message
+    );
+    Failure { class: FailureClass::Protected, message, ..failure }
 }
 
 fn ids<'a>(instances: impl IntoIterator<Item = &'a &'a Instance>) -> Vec<String> {

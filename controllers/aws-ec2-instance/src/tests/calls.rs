@@ -1,11 +1,12 @@
 //! Which instances calls are made for, and with which values.
 
 use kraken_aws::tags::{CLUSTER, EPOCH};
-use kraken_spoke::Ignored;
+use kraken_spoke::{Failure, FailureClass, Ignored};
 
 use super::*;
 use crate::{
     api::{EC2InstanceSpec, MetadataOptions},
+    calls,
     instance::{BlockDeviceMapping, Ebs, tests::state},
 };
 
@@ -56,6 +57,22 @@ fn it_is_deleted_when_all_instances_are_terminated() {
 fn an_instance_that_is_missing_after_its_termination_is_awaited() {
     // AWS returns a terminated instance for about an hour.
     assert_eq!([Managed::<Instances>::SHOWS_DELETED], [true]);
+}
+
+#[test]
+fn termination_protection_is_reported_as_protection() {
+    let refused = |code: &str, message: &str| Failure {
+        class: FailureClass::Terminal,
+        action: "failed to terminate instances".to_owned(),
+        code: code.to_owned(),
+        message: message.to_owned(),
+    };
+    let message = "The instance 'i-1' may not be terminated. Modify its 'disableApiTermination' instance attribute and try again.";
+    let protected = calls::protected(refused("OperationNotPermitted", message));
+    assert_eq!(protected.class, FailureClass::Protected);
+    assert!(protected.message.contains("turn its termination protection off"), "{}", protected.message);
+    let other = refused("OperationNotPermitted", "not for this account");
+    assert_eq!(calls::protected(other.clone()), other);
 }
 
 #[test]

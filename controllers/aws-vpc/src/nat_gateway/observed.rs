@@ -46,6 +46,15 @@ impl NatGateway {
         first.or_else(|| self.nat_gateway_addresses.first())?.allocation_id.as_ref()
     }
 
+    /// Whether it has, or had, this address at this interface, if both are known.
+    pub(super) fn holds(&self, id: &str, interface: Option<&str>) -> bool {
+        self.nat_gateway_addresses.iter().any(|address| {
+            let here = address.network_interface_id.as_deref();
+            address.allocation_id.as_deref() == Some(id)
+                && (here.is_none() || interface.is_none() || here == interface)
+        })
+    }
+
     fn phase(&self) -> Phase {
         match &*self.state {
             "pending" => Phase::Pending(self.state.clone()),

@@ -44,7 +44,7 @@ pub(super) async fn check(aws: &Aws, desired: &Desired, creation: &Creation<'_>)
         return Err(Failure { code: NOT_ATTACHED.to_owned(), ..refusal(FailureClass::NotYet, message) });
     }
     match address {
-        Some(address) => Err(refusal(FailureClass::Terminal, user(&address, &before))),
+        Some(address) => Err(in_use(&address, &before)),
         None => Ok(()),
     }
 }
@@ -84,12 +84,32 @@ fn failed_lately(before: &[NatGateway], now: i64) -> Option<String> {
     })
 }
 
+/// AWS releases the address of a deleted gateway some time later, also of one that was deleted outside Kraken.
+fn in_use(address: &Address, before: &[NatGateway]) -> Failure {
+    let id = address.allocation_id().unwrap_or_default();
+    // Another object may have taken it meanwhile.
+    let holds = |gateway: &NatGateway| gateway.holds(id, address.network_interface_id());
+    let is_over =
+        |gateway: &&NatGateway| matches!(gateway.phase(), Phase::Deleting | Phase::Deleted) && holds(gateway);
+    let others = before.iter().filter(|gateway| !is_over(gateway));
+    match before.iter().find(is_over) {
+        Some(over) if !others.clone().any(holds) => {
+            let message = format!(
+                "allocationID {id} is still associated with {}, which is deleted; waiting until AWS releases the address; if \
+                 this persists, disassociate it",
+                over.id()
+            );
+            refusal(FailureClass::NotYet, message)
+        }
+        _ => refusal(FailureClass::Terminal, user(address, before)),
+    }
+}
+
 /// The message with the object that uses the address, and the required action.
 fn user(address: &Address, before: &[NatGateway]) -> String {
     let id = address.allocation_id().unwrap_or_default();
     let has = |gateway: &&NatGateway| {
-        matches!(gateway.phase(), Phase::Available | Phase::Pending(_) | Phase::Deleting)
-            && gateway.nat_gateway_addresses.iter().any(|one| one.allocation_id.as_deref() == Some(id))
+        matches!(gateway.phase(), Phase::Available | Phase::Pending(_)) && gateway.holds(id, None)
     };
     if let Some(own) = before.iter().find(has) {
         return format!(
@@ -131,6 +151,20 @@ mod tests {
     fn address(instance: Option<&str>) -> Address {
         let address = Address::builder().allocation_id("eipalloc-1").association_id("eipassoc-1");
         address.network_interface_id("eni-1").set_instance_id(instance.map(str::to_owned)).build()
+    }
+
+    #[test]
+    fn the_address_of_a_deleted_gateway_is_awaited() {
+        for state in ["deleting", "deleted"] {
+            let found = in_use(&address(None), &[gateway("1", state, 0)]);
+            assert_eq!(found.class, FailureClass::NotYet, "{state}");
+            assert!(found.message.contains("nat-1, which is deleted; waiting"), "{}", found.message);
+        }
+        let mut taken = gateway("1", "deleted", 0);
+        taken.nat_gateway_addresses[0].network_interface_id = Some("eni-9".into());
+        assert_eq!(in_use(&address(None), &[taken]).class, FailureClass::Terminal);
+        let live = [gateway("1", "deleted", 0), gateway("2", "available", 0)];
+        assert_eq!(in_use(&address(None), &live).class, FailureClass::Terminal);
     }
 
     #[test]
