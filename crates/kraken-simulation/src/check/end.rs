@@ -115,6 +115,9 @@ impl Checks {
             for wrong in oracle.wrong(object) {
                 self.violated(now, Class::Wrong, wrong);
             }
+            for unreadable in super::readable::unreadable(object) {
+                self.violated(now, Class::Unreadable, unreadable);
+            }
             if is_resource(object) && ready(object)["status"] == "True" {
                 self.check_remote(now, &oracle, object);
             }

@@ -61,6 +61,8 @@ pub enum Class {
     Wrong,
     /// A resource was reported to be in place, and a controller that starts without a memory changes it.
     NotInPlace,
+    /// A message for people does not name the field, or is not one line.
+    Unreadable,
     /// An object has the tags of the cluster and no owner.
     Orphan,
     /// An object was written in steady state.

@@ -22,6 +22,7 @@ mod order;
 mod permission;
 mod places;
 mod policy;
+mod readable;
 mod remote;
 mod resources;
 mod restarted;
