@@ -68,7 +68,7 @@ pub(crate) struct EC2InstanceSpec {
     pub(crate) max_count: Public<Opt<i32>>,
 
     /// The subnet to launch in. Immutable. Default: a subnet of the default VPC. Example:
-    /// `{valueFrom: {krakenResource: {kind: subnet, name: a}}}`
+    /// `{valueFrom: {ref: Subnet/a}}`
     #[field(
         "subnetID",
         rule = SUBNET_ID,
@@ -79,7 +79,7 @@ pub(crate) struct EC2InstanceSpec {
 
     /// The security groups, 1 to 16. Changed in place. Default: the VPC's default security group; existing security
     /// groups are not managed. Example:
-    /// `{value: [sg-0abc1234def567890, {valueFrom: {krakenResource: {kind: securitygroup, name: web}}}]}`
+    /// `{value: [sg-0abc1234def567890, {valueFrom: {ref: SecurityGroup/web}}]}`
     #[field(
         "securityGroupIDs",
         rule = SECURITY_GROUP_ID,

@@ -54,7 +54,7 @@ pub struct ConfigExportSpec {
     pub config_metadata: ConfigMetadata,
 
     /// The keys to write, 1 to 256, without duplicates. The target is written only if every entry has a value.
-    /// Example: `[{key: vpc-id, valueFrom: {krakenResource: {kind: VPC, name: main}}}]`.
+    /// Example: `[{key: vpc-id, valueFrom: {ref: VPC/main}}]`.
     #[schemars(length(min = 1, max = 256))]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub entries: Vec<ExportEntry>,

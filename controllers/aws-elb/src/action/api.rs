@@ -11,7 +11,7 @@ use crate::words::{ContentType, RedirectStatus};
 #[aws_group(choice)]
 pub(crate) struct ActionSpec {
     /// Forwards requests to target groups. Example:
-    /// `{targetGroupARN: {valueFrom: {krakenResource: {kind: targetgroup, name: web}}}}`
+    /// `{targetGroupARN: {valueFrom: {ref: TargetGroup/web}}}`
     #[field("forward", group)]
     pub(crate) forward: Option<Forward>,
 
@@ -34,7 +34,7 @@ pub(crate) struct Forward {
     #[field("stickinessSeconds", rule = rules::STICKINESS_SECONDS)]
     pub(crate) stickiness_seconds: Option<Opt<i32>>,
 
-    /// The target group. Example: `{valueFrom: {krakenResource: {kind: targetgroup, name: web}}}`
+    /// The target group. Example: `{valueFrom: {ref: TargetGroup/web}}`
     #[field("targetGroupARN", rule = rules::TARGET_GROUP_ARN)]
     pub(crate) target_group_arn: Option<Opt<String>>,
 
@@ -48,7 +48,7 @@ pub(crate) struct Forward {
 /// A target group with a weight.
 #[aws_group]
 pub(crate) struct WeightedTargetGroup {
-    /// The target group. Example: `{valueFrom: {krakenResource: {kind: targetgroup, name: web}}}`
+    /// The target group. Example: `{valueFrom: {ref: TargetGroup/web}}`
     #[field("targetGroupARN", rule = rules::TARGET_GROUP_ARN)]
     pub(crate) target_group_arn: Opt<String>,
 

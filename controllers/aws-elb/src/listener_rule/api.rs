@@ -37,7 +37,7 @@ use crate::{action::ActionSpec, rules};
     )
 )]
 pub(crate) struct ListenerRuleSpec {
-    /// The listener of the rule. Immutable. Example: `{valueFrom: {krakenResource: {kind: listener, name: web}}}`
+    /// The listener of the rule. Immutable. Example: `{valueFrom: {ref: Listener/web}}`
     #[field("listenerARN", rule = rules::LISTENER_ARN, fixed)]
     pub(crate) listener_arn: Public<Opt<String>>,
 
@@ -60,7 +60,7 @@ pub(crate) struct ListenerRuleSpec {
 
     /// The action for matching requests: exactly one of `forward`, `redirect` and `fixedResponse`. Changed in place, as a
     /// whole; fields that are not set have AWS's defaults. Example:
-    /// `{forward: {targetGroupARN: {valueFrom: {krakenResource: {kind: targetgroup, name: api}}}}}`
+    /// `{forward: {targetGroupARN: {valueFrom: {ref: TargetGroup/api}}}}`
     #[field(
         "action",
         group,

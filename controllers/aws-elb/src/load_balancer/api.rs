@@ -50,7 +50,7 @@ pub(crate) struct LoadBalancerSpec {
     pub(crate) scheme: Option<Opt<Scheme>>,
 
     /// The subnets, one for each availability zone of the load balancer; at least two for an application load balancer.
-    /// Changed in place. Example: `{value: [{valueFrom: {krakenResource: {kind: subnet, name: a}}}, subnet-0abc1234]}`
+    /// Changed in place. Example: `{value: [{valueFrom: {ref: Subnet/a}}, subnet-0abc1234]}`
     #[field(
         "subnetIDs",
         rule = SUBNET_ID,
@@ -64,7 +64,7 @@ pub(crate) struct LoadBalancerSpec {
 
     /// The security groups, at least one. Changed in place, but AWS cannot add security groups to a network load
     /// balancer that was created without. Default: AWS's default; existing security groups are not managed. Example:
-    /// `{value: [{valueFrom: {krakenResource: {kind: securitygroup, name: web}}}]}`
+    /// `{value: [{valueFrom: {ref: SecurityGroup/web}}]}`
     #[field(
         "securityGroupIDs",
         rule = SECURITY_GROUP_ID,

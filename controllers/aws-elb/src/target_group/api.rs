@@ -58,7 +58,7 @@ pub(crate) struct TargetGroupSpec {
     pub(crate) port: Option<Opt<i32>>,
 
     /// The VPC of the targets. Immutable. Required unless `targetType` is `lambda`. Example:
-    /// `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
+    /// `{valueFrom: {ref: VPC/main}}`
     #[field("vpcID", rule = VPC_ID, fixed)]
     pub(crate) vpc_id: Option<Opt<String>>,
 
@@ -75,7 +75,7 @@ pub(crate) struct TargetGroupSpec {
 
     /// The targets, at most 1000: instance ids, IP addresses, or the ARN of one Lambda function or one application load
     /// balancer. Registered and deregistered in place; an empty list deregisters all. Default: none; existing targets
-    /// are not managed. Example: `{value: [{valueFrom: {krakenResource: {kind: ec2instance, name: web}}}]}`
+    /// are not managed. Example: `{value: [{valueFrom: {ref: EC2Instance/web}}]}`
     #[field(
         "targets",
         rule = rules::TARGET,

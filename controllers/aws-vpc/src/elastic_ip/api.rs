@@ -26,7 +26,7 @@ use kraken_spoke::Opt;
 pub(crate) struct ElasticIPSpec {
     /// The instance that the address is associated with. At most one of this and `networkInterfaceID`. Changed in
     /// place. Default: none; an existing association, such as that of a NAT gateway, is not managed. Example:
-    /// `{valueFrom: {krakenResource: {kind: ec2instance, name: web}}}`
+    /// `{valueFrom: {ref: EC2Instance/web}}`
     #[field("instanceID", rule = INSTANCE_ID, change = Associate)]
     pub(crate) instance_id: Option<Opt<String>>,
 

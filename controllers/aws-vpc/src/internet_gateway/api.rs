@@ -18,7 +18,7 @@ use kraken_spoke::Opt;
 pub(crate) struct InternetGatewaySpec {
     /// The VPC that the gateway is attached to. A VPC can have one internet gateway. Changed in place, by detaching and
     /// attaching. Default: none; an existing attachment is not managed. Example:
-    /// `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
+    /// `{valueFrom: {ref: VPC/main}}`
     #[field("vpcID", rule = VPC_ID, change = Attach, observed = attached_to(), published("Attachments.VpcId"))]
     pub(crate) vpc_id: Option<Opt<String>>,
 }

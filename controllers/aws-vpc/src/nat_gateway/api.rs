@@ -31,12 +31,12 @@ const CONNECTIVITY_TYPE: Words = Words(&["public", "private"]);
 )]
 pub(crate) struct NATGatewaySpec {
     /// The subnet of the gateway. A public NAT gateway requires a subnet with a route to an internet gateway.
-    /// Immutable. Example: `{valueFrom: {krakenResource: {kind: subnet, name: public-a}}}`
+    /// Immutable. Example: `{valueFrom: {ref: Subnet/public-a}}`
     #[field("subnetID", rule = SUBNET_ID, fixed)]
     pub(crate) subnet_id: Opt<String>,
 
     /// The Elastic IP allocation of the gateway. Required for a public gateway, not allowed for a private one.
-    /// Immutable. Default: none. Example: `{valueFrom: {krakenResource: {kind: elasticip, name: nat}}}`
+    /// Immutable. Default: none. Example: `{valueFrom: {ref: ElasticIP/nat}}`
     #[field(
         "allocationID",
         rule = ALLOCATION_ID,

@@ -24,20 +24,20 @@ use super::route::{Destination, Route, Routes, Wanted};
     rules = Self::between_fields
 )]
 pub(crate) struct RouteTableSpec {
-    /// The VPC of the route table. Immutable. Example: `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
+    /// The VPC of the route table. Immutable. Example: `{valueFrom: {ref: VPC/main}}`
     #[field("vpcID", rule = VPC_ID, fixed)]
     pub(crate) vpc_id: Opt<String>,
 
     /// All routes, except those that AWS manages (the local route, propagated routes, routes of endpoints). Changed in place. A
     /// route that is not in this list is removed. Default: none; existing routes are not managed. Example: `[{destinationCIDRBlock:
-    /// {value: 0.0.0.0/0}, gatewayID: {valueFrom: {krakenResource: {kind: internetgateway, name: main}}}}]`
+    /// {value: 0.0.0.0/0}, gatewayID: {valueFrom: {ref: InternetGateway/main}}}]`
     #[schemars(length(max = 200))]
     #[field("routes", resolve = Self::routes => Routes, compare = Self::compare_routes, published("Routes"))]
     pub(crate) routes: Option<Vec<Route>>,
 
     /// The subnets that are associated with the table. A subnet can have one route table. Changed in place. Default: none;
     /// existing associations are not managed. Example:
-    /// `{value: [{valueFrom: {krakenResource: {kind: subnet, name: public-a}}}]}`
+    /// `{value: [{valueFrom: {ref: Subnet/public-a}}]}`
     #[field(
         "subnetIDs",
         rule = SUBNET_ID,

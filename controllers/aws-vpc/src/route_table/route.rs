@@ -53,16 +53,16 @@ pub(crate) struct DestinationSpec {
 #[aws_group(choice, problem = Self::problem)]
 pub(crate) struct TargetSpec {
     /// The target: an internet gateway or a virtual private gateway. A route has exactly one target. Example:
-    /// `{valueFrom: {krakenResource: {kind: internetgateway, name: main}}}`
+    /// `{valueFrom: {ref: InternetGateway/main}}`
     #[field("gatewayID", rule = GATEWAY_ID)]
     pub(super) gateway_id: Option<Opt<String>>,
 
-    /// The target: a NAT gateway. Example: `{valueFrom: {krakenResource: {kind: natgateway, name: a}}}`
+    /// The target: a NAT gateway. Example: `{valueFrom: {ref: NATGateway/a}}`
     #[field("natGatewayID", rule = Id("nat-"))]
     pub(super) nat_gateway_id: Option<Opt<String>>,
 
     /// The target: an instance with one network interface. Example:
-    /// `{valueFrom: {krakenResource: {kind: ec2instance, name: router}}}`
+    /// `{valueFrom: {ref: EC2Instance/router}}`
     #[field("instanceID", rule = INSTANCE_ID)]
     pub(super) instance_id: Option<Opt<String>>,
 

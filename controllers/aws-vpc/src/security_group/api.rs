@@ -53,7 +53,7 @@ static PEER_ID: Pattern =
     )
 )]
 pub(crate) struct SecurityGroupSpec {
-    /// The VPC of the security group. Immutable. Example: `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
+    /// The VPC of the security group. Immutable. Example: `{valueFrom: {ref: VPC/main}}`
     #[field("vpcID", rule = VPC_ID, fixed)]
     pub(crate) vpc_id: Opt<String>,
 
@@ -140,7 +140,7 @@ pub(crate) struct Rule {
     pub(crate) ipv6_cidr_blocks: Option<ListOpt<String>>,
 
     /// Peers as members of security groups, by id; `self` is this security group. Default: none. Example:
-    /// `{value: [self, {valueFrom: {krakenResource: {kind: securitygroup, name: web}}}]}`
+    /// `{value: [self, {valueFrom: {ref: SecurityGroup/web}}]}`
     #[field("securityGroupIDs", rule = PEER_ID, items(0, 1_000))]
     pub(crate) security_group_ids: Option<ListOpt<String>>,
 

@@ -21,7 +21,7 @@ const CIDR_BLOCK: CidrV4 = CidrV4(16, 28);
     summary("CIDR" = "CidrBlock", "Zone" = "AvailabilityZone", "State" = "State")
 )]
 pub(crate) struct SubnetSpec {
-    /// The VPC of the subnet. Immutable. Example: `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
+    /// The VPC of the subnet. Immutable. Example: `{valueFrom: {ref: VPC/main}}`
     #[field("vpcID", rule = VPC_ID, fixed)]
     pub(crate) vpc_id: Opt<String>,
 

@@ -51,7 +51,7 @@ static DEVICE: Pattern = Pattern::new("^[!-~]+$", 32, "must be the name of a dev
 )]
 pub(crate) struct VolumeSpec {
     /// The availability zone; the zone of the instance if the volume is attached. Immutable. Example:
-    /// `{valueFrom: {krakenResource: {kind: subnet, name: a, path: subnet.AvailabilityZone}}}`
+    /// `{valueFrom: {ref: Subnet/a/subnet.AvailabilityZone}}`
     #[field("availabilityZone", rule = ZONE, fixed)]
     pub(crate) availability_zone: Opt<String>,
 
@@ -90,7 +90,7 @@ pub(crate) struct VolumeSpec {
     pub(crate) snapshot_id: Option<Opt<String>>,
 
     /// The instance that the volume is attached to, as `device`. Changed in place, by detaching and attaching. Default: none;
-    /// an existing attachment is not managed. Example: `{valueFrom: {krakenResource: {kind: ec2instance, name: db}}}`
+    /// an existing attachment is not managed. Example: `{valueFrom: {ref: EC2Instance/db}}`
     #[field(
         "instanceID",
         rule = INSTANCE_ID,
