@@ -1,8 +1,8 @@
 //! The choices of a CRD: objects of which exactly one field must be set, as CEL rules whose messages say what to write.
 //!
 //! The types describe a choice as `oneOf`, for which the API server's message is the text of a schema: "must validate one and
-//! only one schema (oneOf). Found 2 valid alternatives". CEL has no access to what has no type, so a choice in there stays a
-//! `oneOf`.
+//! only one schema (oneOf). Found 2 valid alternatives". CEL has no access to what has no type, and to a list or a map of it: an
+//! option that is such a list has a number of fields ("must have at most 1 items"), and any other choice stays a `oneOf`.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool, ValidationRule,
@@ -14,12 +14,20 @@ const NEITHER: &str = "set value, such as `{value: x}`, or valueFrom";
 
 /// Replaces every `oneOf` that CEL can express.
 pub(crate) fn explain(schema: &mut JSONSchemaProps) {
-    if !is_visible(schema) {
+    if schema.type_.is_none() {
         return;
     }
-    if let Some(names) = choice(schema) {
-        schema.one_of = None;
-        schema.x_kubernetes_validations.get_or_insert_default().extend(rules(&names));
+    match choice(schema) {
+        Some(names) if names.iter().all(|name| is_visible_field(schema, name)) => {
+            schema.one_of = None;
+            schema.x_kubernetes_validations.get_or_insert_default().extend(rules(&names));
+        }
+        // Unknown fields are pruned before.
+        Some(names) if schema.properties.as_ref().is_some_and(|known| known.len() == names.len()) => {
+            schema.one_of = None;
+            (schema.min_properties, schema.max_properties) = (Some(1), Some(1));
+        }
+        _ => {}
     }
     schema.properties.iter_mut().flat_map(|properties| properties.values_mut()).for_each(explain);
     if let Some(JSONSchemaPropsOrArray::Schema(items)) = &mut schema.items {
@@ -32,14 +40,25 @@ pub(crate) fn explain(schema: &mut JSONSchemaProps) {
 
 /// Whether CEL has access to values of this schema.
 fn is_visible(schema: &JSONSchemaProps) -> bool {
-    schema.type_.is_some() || schema.x_kubernetes_int_or_string == Some(true)
+    let items = match &schema.items {
+        Some(JSONSchemaPropsOrArray::Schema(items)) => is_visible(items),
+        _ => true,
+    };
+    let each = match &schema.additional_properties {
+        Some(JSONSchemaPropsOrBool::Schema(each)) => is_visible(each),
+        _ => true,
+    };
+    (schema.type_.is_some() || schema.x_kubernetes_int_or_string == Some(true)) && items && each
+}
+
+fn is_visible_field(schema: &JSONSchemaProps, name: &str) -> bool {
+    schema.properties.as_ref().and_then(|properties| properties.get(name)).is_some_and(is_visible)
 }
 
 /// The fields of which exactly one must be set, if that is all that `oneOf` says.
 fn choice(schema: &JSONSchemaProps) -> Option<Vec<String>> {
-    let properties = schema.properties.as_ref()?;
     let field = |branch: &JSONSchemaProps| match branch.required.as_deref() {
-        Some([name]) if properties.get(name).is_some_and(is_visible) => {
+        Some([name]) => {
             let alone = JSONSchemaProps { required: branch.required.clone(), ..JSONSchemaProps::default() };
             (*branch == alone).then(|| name.clone())
         }
@@ -116,9 +135,18 @@ mod tests {
     }
 
     #[test]
+    fn a_choice_with_a_list_of_anything_has_a_number_of_fields() {
+        let untyped = json!({"x-kubernetes-preserve-unknown-fields": true});
+        let schema = explained(option(json!({"type": "array", "items": untyped})));
+        assert_eq!((&schema["minProperties"], &schema["maxProperties"]), (&json!(1), &json!(1)));
+        assert!(schema.get("oneOf").is_none() && schema.get("x-kubernetes-validations").is_none());
+    }
+
+    #[test]
     fn what_cel_cannot_see_stays_as_it_is() {
         let untyped = json!({"x-kubernetes-preserve-unknown-fields": true});
-        let any = option(untyped.clone());
+        let mut any = option(untyped.clone());
+        any["properties"]["key"] = json!({"type": "string"});
         let mut inner = untyped;
         inner["properties"] = json!({"valueFrom": option(json!({"type": "string"}))});
         let mut bounded = option(json!({"type": "string"}));

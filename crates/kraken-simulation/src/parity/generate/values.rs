@@ -178,10 +178,12 @@ impl Values<'_> {
 
 /// The fields of which a rule requires exactly one.
 fn alternatives(schema: &Value) -> Vec<String> {
+    let option = ["value", "valueFrom"];
+    if schema["oneOf"].is_null() && option.iter().all(|name| schema["properties"][name].is_object()) {
+        return option.map(str::to_owned).into();
+    }
     let rules = schema["x-kubernetes-validations"].as_array().into_iter().flatten();
-    let mut texts = rules.filter_map(|rule| rule["rule"].as_str());
-    let choice =
-        texts.find(|text| text.contains("exists_one(") || *text == "has(self.value) || has(self.valueFrom)");
+    let choice = rules.filter_map(|rule| rule["rule"].as_str()).find(|text| text.contains("exists_one("));
     let fields = choice.into_iter().flat_map(|text| text.split("has(self.").skip(1));
     fields.filter_map(|field| Some(field.split_once(')')?.0.to_owned())).collect()
 }
