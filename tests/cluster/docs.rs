@@ -187,7 +187,7 @@ async fn every_block_of_yaml_in_the_docs_is_accepted() -> Result<()> {
         }
     }
     ensure!(problems.is_empty(), "{}", problems.join("\n"));
-    ensure!(checked > 30, "only {checked} blocks were found");
+    ensure!(checked >= 20, "only {checked} blocks were found");
     Ok(())
 }
 
