@@ -143,7 +143,7 @@ fn malformed_names_are_reported_with_their_field() {
     fails::<String>(
         &template("{{ port }}"),
         ProblemKind::Template,
-        "spec.field.valueFrom.templateString: expected a reference such as .ConfigMap.name.key at byte 3",
+        "spec.field.valueFrom.templateString: expected a reference such as .ConfigMap.name.key (two literal braces are written {{ \"{{\" }}) at byte 3",
     );
 }
 
