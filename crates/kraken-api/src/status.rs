@@ -117,6 +117,10 @@ pub struct InPlace {
     /// Secret it covers the version only. Empty if there are none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub inputs: String,
+    /// A digest of the values of references to other resources, 16 hexadecimal digits: before a resource that is replaced
+    /// with `CreateFirst` deletes its former object, it reads here whether its successor is in use. Empty if there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub references: String,
 }
 
 /// Digests of the values of fields that are applied at creation only.

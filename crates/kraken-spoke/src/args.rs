@@ -26,6 +26,12 @@ pub struct LoopArgs {
     #[arg(long, env = "KRAKEN_LAUNCH_WINDOW", value_name = "DURATION", default_value = "10m", value_parser = duration)]
     pub launch_window: Duration,
 
+    /// How long a replaced object is kept at most until every dependent is in place with its successor, with
+    /// lifecycle.replace: CreateFirst. It begins when the successor is published, and again when the controller restarts. 0
+    /// waits for no dependent
+    #[arg(long, env = "KRAKEN_REPLACE_TIMEOUT", value_name = "DURATION", default_value = "10m", value_parser = duration)]
+    pub replace_timeout: Duration,
+
     /// The share of a kind's resources, in percent, whose remote objects may vanish at the same time: beyond it,
     /// nothing is recreated until a person confirms; 100 disables the limit
     #[arg(long, env = "KRAKEN_VANISHED_SHARE", value_name = "PERCENT", default_value_t = 20)]
@@ -48,6 +54,7 @@ impl Default for LoopArgs {
             deep_resync_interval: Duration::from_hours(1),
             launch_limit: 10,
             launch_window: Duration::from_mins(10),
+            replace_timeout: Duration::from_mins(10),
             vanished_share: 20,
             vanished_minimum: 5,
             orphans: OrphanArgs::default(),

@@ -1,7 +1,7 @@
 //! Starts the controllers of a spoke: the spoke lists its kinds once, and its CRDs, its RBAC and its controllers are
 //! derived from the list.
 
-use std::{process::ExitCode, sync::Arc};
+use std::{collections::BTreeSet, process::ExitCode, sync::Arc};
 
 use k8s_openapi::{
     api::rbac::v1::PolicyRule,
@@ -116,6 +116,9 @@ impl<S: Spoke> Program for SpokeProgram<S> {
         if let Some(accounts) = kinds.accounts {
             rules.push(rule(&[accounts.group], &[accounts.plural], &["get", "list", "watch"]));
         }
+        // Before a replaced object is deleted, the dependents are read, whichever spoke of the group manages them.
+        let groups: BTreeSet<&str> = kinds.crds.iter().map(|crd| &*crd.spec.group).collect();
+        rules.extend(groups.into_iter().map(|group| rule(&[group], &["*"], &["get"])));
         for crd in kinds.crds {
             let plural = &crd.spec.names.plural;
             let (status, finalizers) = (format!("{plural}/status"), format!("{plural}/finalizers"));

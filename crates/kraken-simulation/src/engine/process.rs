@@ -132,6 +132,7 @@ fn loop_args(settings: &Settings) -> LoopArgs {
         deep_resync_interval: settings.deep_resync_interval,
         launch_limit: number(settings.launch_limit),
         launch_window: settings.launch_window,
+        replace_timeout: settings.replace_timeout,
         vanished_minimum: number(settings.vanished_minimum),
         orphans: OrphanArgs {
             orphan_interval: settings.orphan_interval,

@@ -131,6 +131,7 @@ fn settings(rng: &mut Random) -> Settings {
         tag_lag: lag(rng, 20),
         transition: Duration::from_millis(rng.one([50, 500, 3000, 10_000])),
         terminated_visible: seconds(rng.one([5, 60, 600])),
+        replace_timeout: seconds(rng.one([10, 30, 30])),
     }
 }
 

@@ -26,6 +26,9 @@ pub struct Settings {
     /// `--launch-window`
     #[serde(with = "millis")]
     pub launch_window: Duration,
+    /// `--replace-timeout`
+    #[serde(with = "millis")]
+    pub replace_timeout: Duration,
     /// `--vanished-minimum`
     pub vanished_minimum: u32,
     /// `--orphan-interval`
@@ -70,6 +73,7 @@ impl Default for Settings {
             visibility_window: seconds(20),
             launch_limit: 10,
             launch_window: seconds(600),
+            replace_timeout: seconds(30),
             vanished_minimum: 5,
             orphan_interval: seconds(300),
             remove_orphans: false,
@@ -119,6 +123,7 @@ impl Settings {
                 ("--visibility-window", text(self.visibility_window)),
                 ("--launch-limit", self.launch_limit.to_string()),
                 ("--launch-window", text(self.launch_window)),
+                ("--replace-timeout", text(self.replace_timeout)),
                 ("--vanished-minimum", self.vanished_minimum.to_string()),
                 ("--orphan-interval", text(self.orphan_interval)),
                 ("--remove-orphans", self.remove_orphans.to_string()),

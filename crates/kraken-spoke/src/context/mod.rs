@@ -102,6 +102,8 @@ pub(crate) struct Shared {
     pub(crate) visibility_window: Duration,
     /// How often attributes that need one call per object are read without an edit; zero: never.
     pub(crate) deep_interval: Duration,
+    /// How long a replaced object is kept at most until its dependents use its successor.
+    pub(crate) replace_timeout: Duration,
     /// When this process started to reconcile the kind: it knows every launch of younger resources.
     pub(crate) began: OnceLock<Timestamp>,
     /// The launch limit of one resource.

@@ -132,6 +132,7 @@ pub(crate) fn watch(
         claims: Claims::default(),
         visibility_window: args.visibility_window,
         deep_interval: args.deep_resync_interval,
+        replace_timeout: args.replace_timeout,
         began: OnceLock::new(),
         breaker: Breaker { limit: args.launch_limit, window: args.launch_window },
         manager: manager.clone(),

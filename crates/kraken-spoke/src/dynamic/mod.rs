@@ -125,6 +125,12 @@ pub trait DynExternal: Send + Sync + 'static {
         desired: &Desired,
         observed: &Observed,
     ) -> Result<(), Failure>;
+    async fn hand_over(
+        &self,
+        identity: &Identity,
+        desired: &Desired,
+        replaced: &Observed,
+    ) -> Result<Option<String>, Failure>;
     async fn resume(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
     async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<Vec<String>, Failure>;
     async fn unprotect(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;

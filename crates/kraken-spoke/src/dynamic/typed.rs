@@ -239,6 +239,15 @@ impl<E: External> DynExternal for Calls<E> {
         self.0.update(identity, change.get(), desired.get(), observed.get()).await
     }
 
+    async fn hand_over(
+        &self,
+        identity: &Identity,
+        desired: &Desired,
+        replaced: &Observed,
+    ) -> Result<Option<String>, Failure> {
+        self.0.hand_over(identity, desired.get(), replaced.get()).await
+    }
+
     async fn resume(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
         self.0.resume(identity, observed.get()).await
     }

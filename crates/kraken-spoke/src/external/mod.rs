@@ -233,6 +233,18 @@ pub trait External: Send + Sync + 'static {
         observed: &Self::Observed,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
 
+    /// Takes from the objects that are replaced what the new ones need and what can exist only once, such as the device of a
+    /// volume: called before each change in place of the new objects. Returns what was done, or is awaited, until nothing is left
+    /// to be taken.
+    fn hand_over(
+        &self,
+        _: &Identity,
+        _: &Self::Desired,
+        _replaced: &Self::Observed,
+    ) -> impl Future<Output = Result<Option<String>, Failure>> + Send {
+        ready(Ok(None))
+    }
+
     /// Starts the objects that [`External::disrupted`] returns although the change for which they were stopped cannot
     /// be made now: the spec is invalid, or a reference has no value.
     fn resume(&self, _: &Identity, _: &Self::Observed) -> impl Future<Output = Result<(), Failure>> + Send {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kraken_api::{
     DependencyRequest,
+    dependency_request::ResourceDependency,
     names::{self, owner_kind, referenced_kind},
 };
 use kube::api::ObjectMeta;
@@ -17,11 +18,15 @@ pub(crate) fn graph_of(requests: &[DependencyRequest]) -> Graph {
     let mut graph = Graph::new();
     for request in requests {
         let Some(owner) = owner_of(&request.metadata) else { continue };
-        let to = request.spec.kraken_resource_dependencies.iter();
-        let to = to.map(|d| (referenced_kind(&d.kind), d.name.clone()));
+        let to = request.spec.kraken_resource_dependencies.iter().map(node_of);
         graph.entry(owner).or_default().extend(to);
     }
     graph
+}
+
+/// The resource that a reference names.
+pub(crate) fn node_of(reference: &ResourceDependency) -> Node {
+    (referenced_kind(&reference.kind), reference.name.clone())
 }
 
 /// The resource that owns a DependencyRequest or a StateDeclaration, by its name: a client can remove or replace the owner
@@ -54,7 +59,7 @@ pub(crate) fn blockers(graph: &Graph, of: &Node) -> Vec<Node> {
 }
 
 /// Whether a reference may refer to this resource. Without a group it may refer to one of any group.
-fn may_refer_to(reference: &Node, resource: &Node) -> bool {
+pub(crate) fn may_refer_to(reference: &Node, resource: &Node) -> bool {
     let kind = &resource.0;
     let is_kind = *kind == reference.0
         || kind.strip_prefix(reference.0.as_str()).is_some_and(|group| group.starts_with('.'));

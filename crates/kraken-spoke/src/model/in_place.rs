@@ -27,6 +27,15 @@ pub(crate) fn inputs_digest(uid: &str, values: &Values) -> String {
     digest(uid, &json!([config_maps, resources, versions]).to_string(), 16)
 }
 
+/// The values of references to resources, as the hub's response has them.
+pub(crate) type References = BTreeMap<String, BTreeMap<String, BTreeMap<String, Value>>>;
+
+/// A digest of the values of the references to resources alone. Another resource can compute it from the hub's response, as
+/// opposed to [`inputs_digest`].
+pub(crate) fn references_digest(uid: &str, references: &References) -> String {
+    if references.is_empty() { String::new() } else { digest(uid, &json!(references).to_string(), 8) }
+}
+
 /// A digest of the inputs and of what an account adds to the spec; that of the inputs if it adds nothing.
 pub(crate) fn governed_digest(uid: &str, inputs: String, added: &str) -> String {
     if added.is_empty() { inputs } else { digest(uid, &format!("{inputs}+{added}"), 16) }
@@ -39,6 +48,7 @@ pub(crate) fn current(
     spec: impl FnOnce() -> Value,
     generation: Option<i64>,
     inputs: String,
+    references: &References,
     before: Option<&InPlace>,
 ) -> InPlace {
     let generation = generation.unwrap_or_default();
@@ -46,7 +56,12 @@ pub(crate) fn current(
         Some(before) if before.generation == generation => before.spec.clone(),
         _ => spec_digest(uid, spec()),
     };
-    InPlace { generation, spec, inputs }
+    let references = match before {
+        // Also if an earlier controller recorded none: a record is not written only because of it.
+        Some(before) if before.inputs == inputs => before.references.clone(),
+        _ => references_digest(uid, references),
+    };
+    InPlace { generation, spec, inputs, references }
 }
 
 fn spec_digest(uid: &str, mut spec: Value) -> String {
@@ -127,7 +142,7 @@ mod tests {
     use super::*;
 
     fn in_place(generation: i64, spec: &Value, inputs: &str) -> InPlace {
-        current("u", || spec.clone(), Some(generation), inputs.to_owned(), None)
+        current("u", || spec.clone(), Some(generation), inputs.to_owned(), &References::new(), None)
     }
 
     fn size(size: i64, lifecycle: &Value) -> Value {
@@ -170,7 +185,8 @@ mod tests {
     fn newer_controller_with_more_defaults_detects_no_edit() {
         let before = in_place(1, &size(1, &json!({})), "");
         let upgraded = || json!({"size": 1, "new": "default", "lifecycle": {}});
-        assert!(!is_edited(Some(&before), &current("u", upgraded, Some(1), String::new(), Some(&before))));
+        let after = current("u", upgraded, Some(1), String::new(), &References::new(), Some(&before));
+        assert!(!is_edited(Some(&before), &after));
     }
 
     #[test]

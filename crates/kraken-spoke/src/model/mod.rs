@@ -6,6 +6,7 @@ pub(crate) mod decide;
 pub(crate) mod fields;
 pub(crate) mod followed;
 pub(crate) mod graph;
+pub(crate) mod hand_over;
 pub(crate) mod ids;
 pub(crate) mod in_place;
 pub(crate) mod intent;

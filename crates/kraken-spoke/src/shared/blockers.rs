@@ -1,4 +1,5 @@
-//! The dependents of a resource that is being deleted: they are deleted first. Client required only to list them.
+//! The dependents of a resource that is being deleted: they are deleted first; and of one that was replaced. Client required only
+//! to list them.
 //!
 //! In many cases the provider would reject the deletion anyway, but each attempt costs a call, and its message names no
 //! resource.
@@ -17,8 +18,8 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{
-    model::graph::{Graph, Node, blockers, graph_of},
-    shared::releases::Releases,
+    model::graph::{Graph, Node, blockers, graph_of, owner_of},
+    shared::{dependents::DependentKinds, releases::Releases},
 };
 
 /// The maximum age of a list without dependents: remote objects are deleted because of it.
@@ -34,17 +35,56 @@ pub(crate) struct References {
     namespaces: Arc<Mutex<HashMap<String, Arc<tokio::sync::Mutex<Listed>>>>>,
     /// The deletions that wait for dependents to be deleted.
     pub(crate) releases: Releases,
+    /// The kinds of dependents of replaced resources.
+    pub(crate) kinds: DependentKinds,
 }
 
 /// The latest list of one namespace.
 #[derive(Debug, Default)]
 struct Listed {
-    newest: Option<(Instant, Arc<Graph>)>,
+    newest: Option<(Instant, Arc<List>)>,
     /// How long the list is valid while it shows dependents.
     serves: Duration,
 }
 
+#[derive(Debug)]
+struct List {
+    graph: Graph,
+    requests: Vec<DependencyRequest>,
+    /// Whether it was read from etcd, and not from a cache of the API server.
+    is_exact: bool,
+}
+
 impl References {
+    /// The requests of the resources that refer to this one, as they are now, except those that it depends on in turn.
+    pub(crate) async fn dependents(
+        &self,
+        client: &Client,
+        namespace: &str,
+        of: &Node,
+        since: Instant,
+    ) -> Result<Vec<DependencyRequest>, ApiError> {
+        let listed = self.of(namespace);
+        let mut listed = listed.lock().await;
+        let known = listed.newest.as_ref().filter(|(at, list)| {
+            list.is_exact && *at >= since && at.elapsed() < FRESH
+        });
+        let list = match known {
+            Some((_, list)) => list.clone(),
+            None => {
+                let at = Instant::now();
+                let list = Arc::new(list(client, namespace, true).await?);
+                listed.newest = Some((at, list.clone()));
+                list
+            }
+        };
+        let dependents = blockers(&list.graph, of);
+        let is_dependent = |request: &&DependencyRequest| {
+            owner_of(&request.metadata).is_some_and(|owner| dependents.contains(&owner))
+        };
+        Ok(list.requests.iter().filter(is_dependent).cloned().collect())
+    }
+
     /// The resources that refer to this one and must be deleted first, as `kind name`.
     pub(crate) async fn blockers(
         &self,
@@ -56,8 +96,8 @@ impl References {
         // Held during the list call: other callers wait for its result instead of making their own call.
         let mut listed = listed.lock().await;
         let mut is_outdated = false;
-        if let Some((at, graph)) = &listed.newest {
-            let blockers = blockers(graph, of);
+        if let Some((at, list)) = &listed.newest {
+            let blockers = blockers(&list.graph, of);
             // A list that shows dependents too long delays a deletion; a list without dependents must be current.
             let serves = if blockers.is_empty() { FRESH } else { listed.serves };
             is_outdated = self.releases.last(namespace).is_some_and(|released| released >= *at);
@@ -67,11 +107,12 @@ impl References {
         }
         // From before the request: the response may not show a release whose event arrives earlier than the response.
         let at = Instant::now();
-        let graph = Arc::new(list(client, namespace).await?);
-        let is_same = listed.newest.as_ref().is_some_and(|(_, before)| *before == graph) && !is_outdated;
+        let list = Arc::new(list(client, namespace, false).await?);
+        let is_same =
+            listed.newest.as_ref().is_some_and(|(_, before)| before.graph == list.graph) && !is_outdated;
         listed.serves = if is_same { (listed.serves * 2).clamp(FRESH, STALE) } else { FRESH };
-        listed.newest = Some((at, graph.clone()));
-        Ok(named(blockers(&graph, of)))
+        listed.newest = Some((at, list.clone()));
+        Ok(named(blockers(&list.graph, of)))
     }
 
     fn of(&self, namespace: &str) -> Arc<tokio::sync::Mutex<Listed>> {
@@ -86,16 +127,17 @@ impl References {
     }
 }
 
-async fn list(client: &Client, namespace: &str) -> Result<Graph, ApiError> {
+async fn list(client: &Client, namespace: &str, is_exact: bool) -> Result<List, ApiError> {
     let api: Api<DependencyRequest> = Api::namespaced(client.clone(), namespace);
     // Served from the API server's cache: a second of staleness is acceptable, and etcd is not read.
-    let params = ListParams {
+    let cached = ListParams {
         version_match: Some(VersionMatch::NotOlderThan),
         resource_version: Some("0".to_owned()),
         ..ListParams::default()
     };
-    let requests = within("list the references of the namespace", api.list(&params)).await?;
-    Ok(graph_of(&requests.items))
+    let params = if is_exact { ListParams::default() } else { cached };
+    let requests = within("list the references of the namespace", api.list(&params)).await?.items;
+    Ok(List { graph: graph_of(&requests), requests, is_exact })
 }
 
 fn named(blockers: Vec<Node>) -> Vec<String> {

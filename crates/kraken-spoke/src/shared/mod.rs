@@ -5,6 +5,7 @@ pub(crate) mod batch;
 pub(crate) mod blockers;
 pub(crate) mod claims;
 pub(crate) mod connections;
+pub(crate) mod dependents;
 pub(crate) mod hub;
 pub(crate) mod hub_lease;
 pub(crate) mod memories;

@@ -6,7 +6,7 @@
 
 use kraken_api::{StateDeclaration, StateDeclarationSpec};
 use kraken_runtime::{
-    patch::{ApiError, apply},
+    patch::{ApiError, apply, within},
     watch::version,
 };
 use kube::Api;
@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 
 use crate::{
     context::{Reconcile, owner_reference},
-    dynamic::Change,
+    dynamic::{Change, Observed},
     model::{
         decide::Decision,
+        hand_over::Published,
         observation::Observation,
         outcome::{Outcome, in_namespace},
         share::shared,
@@ -38,6 +39,10 @@ pub(crate) async fn declare(
 ) -> Result<(), Outcome> {
     let is_due = match decision {
         Decision::Settle(_) | Decision::Create(_) => false,
+        // Until the objects of a replacement are in place, dependents use what is published.
+        Decision::Change(..) | Decision::Resume(..) | Decision::Replace(_) if observation.outgoing.is_some() => {
+            false
+        }
         // The state is published when dependents can use it: a gateway that is not attached yet cannot be used by a
         // route. A state that exists already is kept up to date.
         Decision::Change(..) | Decision::Resume(..) => is_declared(reconcile),
@@ -46,8 +51,8 @@ pub(crate) async fn declare(
     if !is_due {
         return Ok(());
     }
-    let (context, target) = (&reconcile.context, observation.target);
-    let state = target.secrecy.published(context.kind.state(&target.desired, &observation.current));
+    let context = &reconcile.context;
+    let state = state(reconcile, observation, &observation.current);
     reconcile.facts.summary = Some(summary(context.info().summary, &state));
     match publish(reconcile, observation, state).await {
         Err(error) if error.is_namespace_terminating() => Err(in_namespace(error)),
@@ -66,12 +71,44 @@ pub(crate) fn is_declared(reconcile: &Reconcile<'_>) -> bool {
         || context.published.get(&key, &identity.uid).is_some()
 }
 
+/// The main id that is published, according to the API server.
+pub(crate) async fn published_id(reconcile: &Reconcile<'_>) -> Result<Option<String>, ApiError> {
+    let key = reconcile.context.owned_key(&reconcile.key());
+    let client = reconcile.context.manager.client.clone();
+    let api: Api<StateDeclaration> = Api::namespaced(client, &key.namespace);
+    let state = within("read the state", api.get_opt(&key.name)).await?;
+    Ok(state.filter(|state| is_of(&state.metadata, &reconcile.identity.uid)).and_then(|state| state.spec.id))
+}
+
+/// What is published of the objects on both sides of a replacement.
+pub(crate) fn published(
+    reconcile: &Reconcile<'_>,
+    observation: &Observation<'_>,
+    outgoing: &Observed,
+) -> Published {
+    let kind = &reconcile.context.kind;
+    let content = |of: &Observed| content(reconcile, observation, of, state(reconcile, observation, of));
+    let one = |id: &String| content(&kind.select(outgoing.clone(), std::slice::from_ref(id)).0);
+    Published { before: kind.ids(outgoing).iter().map(one).collect(), now: content(&observation.current) }
+}
+
+/// The state of these objects, without secrets.
+fn state(reconcile: &Reconcile<'_>, observation: &Observation<'_>, of: &Observed) -> Value {
+    let target = observation.target;
+    target.secrecy.published(reconcile.context.kind.state(&target.desired, of))
+}
+
 /// The content of the StateDeclaration: a state that contains no secret.
-fn content(reconcile: &Reconcile<'_>, observation: &Observation<'_>, state: Value) -> StateDeclarationSpec {
+fn content(
+    reconcile: &Reconcile<'_>,
+    observation: &Observation<'_>,
+    of: &Observed,
+    state: Value,
+) -> StateDeclarationSpec {
     let Reconcile { context, object, .. } = reconcile;
     let secrecy = &observation.target.secrecy;
     let data = shared(state, object.lifecycle().share.as_ref());
-    let main = context.kind.ids(&observation.current).into_iter().next();
+    let main = context.kind.ids(of).into_iter().next();
     let has_main = main.is_some();
     let id = secrecy.published_id(main);
     let withheld = secrecy.withheld(has_main && id.is_none());
@@ -85,7 +122,7 @@ async fn publish(
     state: Value,
 ) -> Result<(), ApiError> {
     let Reconcile { context, object, identity, .. } = reconcile;
-    let spec = content(reconcile, observation, state);
+    let spec = content(reconcile, observation, &observation.current, state);
     let hash = spec.content_hash();
     let key = context.owned_key(&reconcile.key());
     let owner = &identity.uid;

@@ -223,6 +223,10 @@ impl DynExternal for Cloud {
         self.call(&format!("update {}", change.get::<Value>().as_str().unwrap_or_default())).map(drop)
     }
 
+    async fn hand_over(&self, _: &Identity, _: &Desired, _: &Observed) -> Result<Option<String>, Failure> {
+        Ok(None)
+    }
+
     async fn resume(&self, _: &Identity, observed: &Observed) -> Result<(), Failure> {
         self.act("resume", observed)
     }

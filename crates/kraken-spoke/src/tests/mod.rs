@@ -16,6 +16,7 @@ mod orphans;
 mod outcomes;
 mod prepare;
 mod release;
+mod replace;
 mod scene;
 mod script;
 mod search;

@@ -8,7 +8,10 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tower::service_fn;
 
-use super::script::{Reply, Script};
+use super::{
+    disk::GROUP,
+    script::{Reply, Script},
+};
 
 /// What the server stores. Clones share the same state.
 #[derive(Clone, Default)]
@@ -98,11 +101,21 @@ fn listed(request: &Request<Body>, lists: &Lists) -> Option<Value> {
     if path.contains("/namespaces/") {
         return None;
     }
+    if path.ends_with("/v1") {
+        return Some(kinds());
+    }
     let is_unlabelled = request.uri().query().is_some_and(|query| query.contains("labelSelector=%21"));
     let plural = if is_unlabelled { UNLABELLED } else { path.rsplit('/').next().unwrap_or_default() };
     let items = lists.iter().find(|(of, _)| *of == plural).map(|(_, items)| items.clone());
     Some(json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "1"},
         "items": items.unwrap_or_default()}))
+}
+
+/// The kinds of dependents, as discovery lists them.
+fn kinds() -> Value {
+    let mount =
+        json!({"name": "mounts", "singularName": "mount", "kind": "Mount", "namespaced": true, "verbs": ["get"]});
+    json!({"kind": "APIResourceList", "groupVersion": format!("{GROUP}/v1"), "resources": [mount]})
 }
 
 /// The method and the path below the namespace, such as `PATCH disks/a/status`.

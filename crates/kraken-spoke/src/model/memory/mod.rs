@@ -28,6 +28,7 @@ use crate::{
     FailureClass,
     dynamic::Object,
     model::{
+        hand_over::HandOver,
         ids::union,
         intent::{Clock, Intent},
         outcome::Outcome,
@@ -87,6 +88,10 @@ pub(crate) struct Memory<K = Object> {
     pub refusals: u32,
     /// How many times in a row a write of this controller met another version of the object.
     pub conflicts: u32,
+    /// The hand-over of the last replacement to the dependents, if it began.
+    pub hand_over: Option<HandOver>,
+    /// What was taken from the replaced objects last, of which there was an event.
+    pub taken_over: Option<String>,
     /// When attributes that need one call per object are to be read.
     pub deep: Deep,
     /// The ids whose deletion this process requested: they are expected to be missing from responses, see
@@ -158,6 +163,8 @@ impl<K> Default for Memory<K> {
             at_creation: None,
             refusals: 0,
             conflicts: 0,
+            hand_over: None,
+            taken_over: None,
             deep: Deep::default(),
             unchanged: None,
             in_progress: None,
@@ -215,6 +222,13 @@ impl<K> Memory<K> {
                 self.refused = None;
             }
         }
+    }
+
+    /// The hand-over of the replacement that this epoch began: it begins when the new objects are first found published.
+    pub(crate) fn hand_over(&mut self, boundary: i64) -> HandOver {
+        let known = self.hand_over.filter(|known| known.boundary == boundary);
+        let begin = || HandOver { boundary, since: Instant::now(), is_over: false };
+        *self.hand_over.insert(known.unwrap_or_else(begin))
     }
 
     /// Whether this process neither created nor found an object of the resource, nor requested its deletion.

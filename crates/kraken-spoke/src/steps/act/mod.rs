@@ -3,6 +3,7 @@
 mod change;
 mod create;
 mod guard;
+mod hand_over;
 mod replace;
 
 use std::sync::Arc;
@@ -123,10 +124,13 @@ async fn carry_out(
         Decision::Report(fields) => return Ok(Outcome::Drifted(fields)),
         Decision::Replace(fields) => return replace::begin(reconcile, observation, &fields).await,
         Decision::Create(what) => return create::create(reconcile, observation, &what, is_drift).await,
-        Decision::Change(fields, change) => match fields.into_iter().next() {
-            Some(field) => Due { field, change, is_drift },
-            None => return Ok(Outcome::InPlace),
-        },
+        Decision::Change(fields, change) => {
+            hand_over::take_over(reconcile, observation).await?;
+            match fields.into_iter().next() {
+                Some(field) => Due { field, change, is_drift },
+                None => return Ok(Outcome::InPlace),
+            }
+        }
         Decision::Resume(field, change) => Due { field, change, is_drift: false },
     };
     Ok(change::change(reconcile, observation, &due).await)

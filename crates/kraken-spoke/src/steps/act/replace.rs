@@ -5,7 +5,10 @@
 //! from the observed objects, so after a crash at any point the replacement continues.
 
 use kraken_api::{FieldDiff, Lifecycle, Replace, reasons::Reason};
-use kraken_runtime::mutants::{self, Mutant};
+use kraken_runtime::{
+    mutants::{self, Mutant},
+    patch::ApiError,
+};
 
 use crate::{
     FailureClass,
@@ -20,21 +23,20 @@ use crate::{
         outcome::{Outcome, refused},
         recorded::{EARLIER_LAUNCH, is_outstanding},
     },
-    steps::act::guard,
+    steps::{
+        act::{guard, hand_over::await_dependents},
+        declare,
+    },
 };
 
 /// Persists that the existing objects are to be replaced. The next steps are decided from that record, also after a
-/// crash.
+/// crash. During a replacement, the objects that it launched are outgoing too: dependents may use them, and keep them until the
+/// next ones are published.
 pub(super) async fn begin(
     reconcile: &mut Reconcile<'_>,
     observation: &Observation<'_>,
     fields: &[FieldDiff],
 ) -> Result<Outcome, Outcome> {
-    // The replacement in progress is not desired any more either. It is deleted first: so there are never more than the
-    // original objects and one replacement of them.
-    if observation.outgoing.is_some() {
-        return Ok(delete_or_release(reconcile, observation, &observation.current).await);
-    }
     let (kind, desired) = (&reconcile.context.kind, &observation.target.desired);
     let missing = kind.compare(desired, &kind.nothing()).missing.unwrap_or_default();
     let intent = observation.target.intent.as_ref();
@@ -45,13 +47,29 @@ pub(super) async fn begin(
     }
     let last = intent.map_or(0, |intent| intent.epoch).max(observation.highest_epoch(&**kind));
     let requested = Some(kind.max_objects(desired));
+    let is_unpublished = is_unpublished(reconcile, observation).await.map_err(Outcome::Kubernetes)?;
     let hash = parameters_hash(desired, &missing);
     let intent = guard::new_launch(reconcile, observation, last + 1, hash).await?;
     let outgoing = union(observation.shown.live.clone(), &observation.shown.unseen);
     let intent = Intent { replaced_before: Some(intent.epoch), outgoing, requested, ..intent };
     persist(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
+    if is_unpublished {
+        // If this fails, they are deleted with the other outgoing objects.
+        let _ = delete_or_release(reconcile, observation, &observation.current).await;
+    }
     let paths: Vec<String> = fields.iter().map(|field| format!("spec.{}", field.path)).collect();
     Ok(Outcome::InProgress(Reason::Replacing, format!("replacing, to change {}", paths.join(", "))))
+}
+
+/// Whether the current objects are the result of a replacement that was never published: the published state is that of the outgoing
+/// ones. No dependent can use them, so they need not outlive their successors.
+async fn is_unpublished(
+    reconcile: &Reconcile<'_>,
+    observation: &Observation<'_>,
+) -> Result<bool, ApiError> {
+    let Some(outgoing) = &observation.outgoing else { return Ok(false) };
+    let published = declare::published_id(reconcile).await?;
+    Ok(published.is_some_and(|id| reconcile.context.kind.ids(outgoing).contains(&id)))
 }
 
 /// The outgoing objects of a replacement whose deletion this process has not requested yet.
@@ -68,7 +86,8 @@ pub(super) fn is_due(lifecycle: &Lifecycle, is_up: bool) -> bool {
 }
 
 /// Deletes the outgoing objects of a replacement when they are due, and ends the reconcile then. `is_up` means that
-/// their replacement is in place.
+/// their replacement is in place. Unless they are to be deleted first, they are kept until it is published and the dependents use
+/// it.
 pub(super) async fn delete_outgoing(
     reconcile: &mut Reconcile<'_>,
     observation: &Observation<'_>,
@@ -83,7 +102,16 @@ pub(super) async fn delete_outgoing(
             "{ids} is replaced and kept while spec.lifecycle.protect is true: set it to false to allow its deletion"
         )));
     }
-    if is_due { Err(delete_or_release(reconcile, observation, outgoing).await) } else { Ok(()) }
+    if !is_due {
+        return Ok(());
+    }
+    if lifecycle.replace != Replace::DeleteFirst {
+        if let Some(error) = reconcile.unpublished.take() {
+            return Err(Outcome::Kubernetes(error));
+        }
+        await_dependents(reconcile, observation, outgoing).await?;
+    }
+    Err(delete_or_release(reconcile, observation, outgoing).await)
 }
 
 /// Requests the deletion of the replaced objects, and releases those that are to be kept.

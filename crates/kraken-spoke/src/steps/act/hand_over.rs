@@ -1,0 +1,105 @@
+//! The hand-over of a replacement: the former objects are kept until every dependent that refers to them is in place with the
+//! published new ones. Client required.
+
+use std::time::Duration;
+
+use kraken_api::reasons::Reason;
+use tokio::time::Instant;
+
+use crate::{
+    actions::record::record,
+    context::{Reconcile, place},
+    dynamic::Observed,
+    model::{
+        hand_over::{HandOver, Published},
+        ids::listed,
+        observation::Observation,
+        outcome::{Outcome, refused},
+    },
+    shared::dependents,
+    steps::declare,
+};
+
+/// The least delay between two looks at the dependents. It grows with the time that has passed.
+const LEAST: Duration = Duration::from_secs(1);
+/// The greatest.
+const MOST: Duration = Duration::from_secs(8);
+
+/// Ends the reconcile while a dependent may use the outgoing objects, for a limited time: one that is paused or fails must not keep
+/// them for ever. If it uses them after that, the provider rejects their deletion.
+pub(super) async fn await_dependents(
+    reconcile: &mut Reconcile<'_>,
+    observation: &Observation<'_>,
+    outgoing: &Observed,
+) -> Result<(), Outcome> {
+    let boundary = observation.target.intent.as_ref().and_then(|intent| intent.replaced_before);
+    let hand_over = reconcile.memory.hand_over(boundary.unwrap_or_default());
+    let limit = reconcile.context.replace_timeout;
+    if hand_over.is_over || limit.is_zero() {
+        return Ok(());
+    }
+    let published = declare::published(reconcile, observation, outgoing);
+    let waiting = waiting(reconcile, &published, hand_over.since).await?;
+    let (names, age) = (listed(&waiting), hand_over.since.elapsed());
+    if !waiting.is_empty() && age < limit {
+        let kind = &reconcile.context.kind;
+        let message = format!(
+            "waiting until {names} is in place with {}, at most {limit:?} (--replace-timeout); then {}, which is replaced, is deleted",
+            listed(&kind.ids(&observation.current)),
+            listed(&kind.ids(outgoing)),
+        );
+        return Err(Outcome::Unseen(Reason::Replacing, message, age.clamp(LEAST, MOST)));
+    }
+    reconcile.memory.hand_over = Some(HandOver { is_over: true, ..hand_over });
+    if !waiting.is_empty() {
+        let note = format!("{names} is not in place with the new objects after {limit:?}: the replaced ones are deleted now");
+        record(reconcile, Reason::Replaced, &note).await;
+    }
+    Ok(())
+}
+
+/// Takes from the outgoing objects what the new ones need and can exist only once, and ends the reconcile until that is done. An
+/// object that is protected keeps it.
+pub(super) async fn take_over(
+    reconcile: &mut Reconcile<'_>,
+    observation: &Observation<'_>,
+) -> Result<(), Outcome> {
+    let Some(outgoing) = observation.outgoing.as_ref().filter(|_| !reconcile.lifecycle().protect) else {
+        return Ok(());
+    };
+    let (external, desired) = (reconcile.context.external.clone(), observation.effective());
+    let taken = external.hand_over(&reconcile.identity, desired, outgoing).await;
+    let Some(what) = taken.map_err(|failure| refused(failure, Reason::Replacing))? else { return Ok(()) };
+    if reconcile.memory.taken_over.as_ref() != Some(&what) {
+        record(reconcile, Reason::Replaced, &what).await;
+        reconcile.memory.taken_over = Some(what.clone());
+    }
+    Err(Outcome::InProgress(Reason::Replacing, what))
+}
+
+/// The dependents that are not in place with the published values, as kind and name.
+async fn waiting(
+    reconcile: &Reconcile<'_>,
+    published: &Published,
+    since: Instant,
+) -> Result<Vec<String>, Outcome> {
+    let (context, client) = (&reconcile.context, &reconcile.context.manager.client);
+    let (namespace, name) = place(&*reconcile.object);
+    let node = (context.info().key.clone(), name);
+    let requests = context.references.dependents(client, &namespace, &node, since).await;
+    let mut waiting = vec![];
+    for request in requests.map_err(Outcome::Kubernetes)? {
+        let changed = published.changed(&request, &node);
+        if changed.is_empty() {
+            continue;
+        }
+        let answer = request.status.clone().unwrap_or_default().dependent_values.from_kraken_resources;
+        let Some(owner) = dependents::owner(&request) else { continue };
+        let is_handed_over = published.is_answered(&answer, &changed)
+            && context.references.kinds.is_in_place(client, &namespace, owner, &answer).await;
+        if !is_handed_over {
+            waiting.push(format!("{} {}", owner.kind, owner.name));
+        }
+    }
+    Ok(waiting)
+}

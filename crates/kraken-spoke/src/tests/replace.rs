@@ -1,0 +1,225 @@
+//! Replacements.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{
+    disk::GROUP,
+    fixtures::{disk, remote, with},
+    scene::{Scene, Setup},
+    script::{Call, EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
+};
+use crate::model::in_place::references_digest;
+
+/// A Disk whose image was edited, and which is replaced in this way.
+fn replacing(how: &str) -> Setup {
+    let disk = disk().launched().edited().spec("image", json!({"value": "b"}));
+    Setup::of(disk.lifecycle("replace", json!(how)))
+}
+
+fn old() -> Value {
+    with(remote("disk-1"), "image", json!("a"))
+}
+
+fn new() -> Value {
+    with(with(remote("disk-2"), "image", json!("b")), "epoch", json!(2))
+}
+
+#[tokio::test(start_paused = true)]
+async fn replacement_deletes_first_if_the_lifecycle_says_so() {
+    let scene = replacing("DeleteFirst").start().await;
+    let report = scene.reconcile([observe(&[old()]), call(STATE), call(INTENT)]).await;
+    assert_eq!((report.intent()["replacedBefore"].clone(), report.metric.as_str()), (json!(2), "Replacing"));
+    let seen = [observe(&[old()]), observe_by_tag(&[old()])];
+    let report = scene.reconcile(seen.into_iter().chain([call("delete disk-1"), call(EVENT)])).await;
+    assert_eq!(report.events(), [("Normal", "Replaced")]);
+    let gone = with(old(), "state", json!("deleted"));
+    let created = call("create epoch 2").returns(json!([new()]));
+    scene.reconcile([observe_by_tag(&[gone]), created, call(EVENT)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn replacement_creates_first_if_the_lifecycle_says_so() {
+    let scene = replacing("CreateFirst").start().await;
+    scene.reconcile([observe(&[old()]), call(STATE), call(INTENT)]).await;
+    let created = call("create epoch 2").returns(json!([new()]));
+    scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), created, call(EVENT)]).await;
+    let both = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
+    let report = scene.reconcile([both, call(STATE), dependents(&[]), call("delete disk-1"), call(EVENT)]).await;
+    assert_eq!(report.events(), [("Normal", "Replaced")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn replacement_awaits_an_object_that_only_the_intent_names() {
+    let intent = json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]});
+    let disk = disk().edited().intent(&intent).spec("image", json!({"value": "b"}));
+    let scene = Scene::of(disk.lifecycle("replace", json!("CreateFirst"))).await;
+    let created = call("create epoch 2").returns(json!([new()]));
+    scene.reconcile([observe_by_tag(&[old()]), created, call(EVENT)]).await;
+    let delayed = call("observe disk-1,disk-2,by tag").returns(json!([new()]));
+    let report = scene.reconcile([delayed]).await;
+    assert_eq!(report.metric, "Updating");
+    let both = call("observe disk-1,disk-2").returns(json!([old(), new()]));
+    let report = scene.reconcile([both, call(STATE), dependents(&[]), call("delete disk-1"), call(EVENT)]).await;
+    assert_eq!(report.events(), [("Normal", "Replaced")]);
+    let gone = call("observe disk-1,disk-2").returns(json!([new()]));
+    let report = scene.reconcile([gone, call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
+    assert_eq!(report.disk["status"]["externalIds"], json!(["disk-2"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn replaced_object_that_the_deletion_does_not_find_is_not_forgotten() {
+    let scene = replacing("DeleteFirst").start().await;
+    scene.reconcile([observe(&[old()]), call(STATE), call(INTENT)]).await;
+    let not_found = call("delete disk-1").returns(json!(["disk-1"]));
+    let report = scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), not_found]).await;
+    assert_eq!((report.metric.as_str(), report.events()), ("Replacing", vec![]));
+    // Nothing is created in its place while a lagging read does not show it.
+    assert_eq!(scene.reconcile([observe_by_tag(&[])]).await.metric, "Updating");
+    let report = scene.reconcile([observe_by_tag(&[old()]), call("delete disk-1"), call(EVENT)]).await;
+    assert_eq!(report.events(), [("Normal", "Replaced")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn replacement_keeps_a_protected_object() {
+    let disk =
+        disk().launched().edited().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
+    let disk = disk.lifecycle("replace", json!("DeleteFirst")).lifecycle("protect", json!(true));
+    let scene = Scene::of(disk).await;
+    let report = scene.reconcile([observe_by_tag(&[old()]), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "DeletionProtected"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn reverted_replacement_keeps_both_objects_while_they_are_protected() {
+    let disk =
+        disk().launched().edited().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
+    let disk = disk.lifecycle("replace", json!("CreateFirst")).lifecycle("protect", json!(true));
+    let scene = Scene::of(disk.spec("image", json!({"value": "a"}))).await;
+    let both = observe_by_tag(&[old(), new()]);
+    let report = scene.reconcile([both, call(STATE), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "ImmutableField"));
+    assert!(report.message().contains("spec.lifecycle.protect is true"), "{}", report.message());
+}
+
+/// The list of the references of the namespace.
+fn dependents(requests: &[Value]) -> Call {
+    call("GET dependencyrequests").returns(json!({"metadata": {}, "items": requests}))
+}
+
+/// The request of a Mount that refers to the Disk, with this response of the hub.
+fn mount_with(answer: &str) -> Value {
+    let owner = json!({"apiVersion": format!("{GROUP}/v1"), "kind": "Mount", "name": "m", "uid": "m-1", "controller": true});
+    json!({
+        "metadata": {"name": "mount.testing.m", "ownerReferences": [owner]},
+        "spec": {"krakenResourceDependencies": [{"kind": "disk", "name": "a", "type": "any"}]},
+        "status": {"dependentValues": {"fromKrakenResources": {"disk": {"a": {"": answer}}}}},
+    })
+}
+
+/// The Mount, which is in place with this id.
+fn mount_in_place_with(id: &str) -> Call {
+    let references = serde_json::from_value(json!({"disk": {"a": {"": id}}})).unwrap();
+    let in_place = json!({"generation": 1, "references": references_digest("m-1", &references)});
+    let meta = json!({"name": "m", "uid": "m-1", "annotations": {"kraken-iac.eoinfennessy.com/intent": "x"}});
+    call("GET mounts/m").returns(json!({"metadata": meta, "status": {"inPlace": in_place}}))
+}
+
+/// Both objects of a replacement, of which the new one is in place.
+fn both() -> Call {
+    call("observe disk-1,disk-2").returns(json!([old(), new()]))
+}
+
+/// A replacement of which the new object is published and in place, before its dependents were looked at.
+async fn published() -> Scene {
+    let scene = replacing("CreateFirst").start().await;
+    scene.reconcile([observe(&[old()]), call(STATE), call(INTENT)]).await;
+    let created = call("create epoch 2").returns(json!([new()]));
+    scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), created, call(EVENT)]).await;
+    scene
+}
+
+#[tokio::test(start_paused = true)]
+async fn replaced_object_is_kept_until_its_dependents_are_in_place_with_the_new_one() {
+    let scene = published().await;
+    let seen = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
+    let report = scene.reconcile([seen, call(STATE), dependents(&[mount_with("disk-1")])]).await;
+    assert_eq!((report.metric.as_str(), report.events()), ("Replacing", vec![]));
+    tokio::time::advance(Duration::from_secs(20)).await;
+    let waiting = [both(), dependents(&[mount_with("disk-2")]), mount_in_place_with("disk-1"), call(STATUS)];
+    let report = scene.reconcile(waiting).await;
+    assert_eq!(report.condition("Ready"), ("False", "Replacing"));
+    assert!(report.message().contains("waiting until Mount m is in place with disk-2"), "{}", report.message());
+    tokio::time::advance(Duration::from_secs(2)).await;
+    let moved = [both(), dependents(&[mount_with("disk-2")]), mount_in_place_with("disk-2")];
+    let report = scene.reconcile(moved.into_iter().chain([call("delete disk-1"), call(EVENT)])).await;
+    assert_eq!(report.events(), [("Normal", "Replaced")]);
+    // Once it is handed over, the dependents are not looked at again.
+    scene.reconcile([both(), call("delete disk-1")]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn dependent_that_does_not_move_delays_a_replacement_for_a_limited_time() {
+    let scene = published().await;
+    let seen = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
+    scene.reconcile([seen, call(STATE), dependents(&[mount_with("disk-1")])]).await;
+    tokio::time::advance(Duration::from_mins(10)).await;
+    let over = [both(), dependents(&[mount_with("disk-1")]), call(EVENT), call("delete disk-1"), call(EVENT)];
+    let report = scene.reconcile(over.into_iter().chain([call(STATUS)])).await;
+    assert!(report.events[0].2.contains("Mount m is not in place with the new objects after 600s"), "{:?}", report.events);
+}
+
+#[tokio::test(start_paused = true)]
+async fn replaced_object_is_kept_while_its_successor_cannot_be_published() {
+    let scene = published().await;
+    let seen = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
+    let report = scene.reconcile([seen, call(STATE).rejected(500), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "KubernetesError"));
+}
+
+/// A replacement in progress, both of whose objects exist, and whose image was edited again.
+async fn edited_again() -> Scene {
+    let disk =
+        disk().launched().edited().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
+    let disk = disk.lifecycle("replace", json!("CreateFirst")).spec("image", json!({"value": "c"}));
+    Scene::of(disk).await
+}
+
+/// The published state of this object.
+fn state_of(id: &str) -> Call {
+    let owner = json!({"apiVersion": "v1", "kind": "Disk", "name": "a", "uid": "u-1", "controller": true});
+    let meta = json!({"name": "disk.testing.a", "ownerReferences": [owner]});
+    call("GET statedeclarations/disk.testing.a").returns(json!({"metadata": meta, "spec": {"data": {}, "id": id}}))
+}
+
+#[tokio::test(start_paused = true)]
+async fn published_object_of_a_replacement_that_is_edited_again_is_replaced_like_the_first() {
+    let scene = edited_again().await;
+    let seen = observe_by_tag(&[old(), new()]);
+    let report = scene.reconcile([seen, state_of("disk-2"), call(INTENT)]).await;
+    assert_eq!(report.intent()["replacedBefore"], 3);
+    assert_eq!(report.intent()["outgoing"], json!(["disk-1", "disk-2"]));
+    let third = with(with(remote("disk-3"), "image", json!("c")), "epoch", json!(3));
+    let created = call("create epoch 3").returns(json!([third]));
+    let seen = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
+    scene.reconcile([both(), seen, created, call(EVENT)]).await;
+    let all = call("observe disk-1,disk-2,disk-3,by tag").returns(json!([old(), new(), third]));
+    let report =
+        scene.reconcile([all, call(STATE), dependents(&[]), call("delete disk-1,disk-2"), call(EVENT)]).await;
+    assert_eq!(report.body(STATE)["spec"]["id"], "disk-3");
+}
+
+#[tokio::test(start_paused = true)]
+async fn object_of_a_replacement_that_was_never_published_is_deleted_at_once() {
+    let scene = edited_again().await;
+    let seen = observe_by_tag(&[old(), new()]);
+    let calls = [seen, state_of("disk-1"), call(INTENT), call("delete disk-2"), call(EVENT)];
+    assert_eq!(scene.reconcile(calls).await.metric, "Replacing");
+    // Its launch is over: the next one does not wait for its objects to become visible.
+    let created = call("create epoch 3").returns(json!([with(new(), "epoch", json!(3))]));
+    let seen = |call: Call| call.returns(json!([old(), with(new(), "state", json!("deleting"))]));
+    let calls = ["observe disk-1,disk-2", "observe disk-1,disk-2,by tag"].map(|name| seen(call(name)));
+    scene.reconcile(calls.into_iter().chain([created, call(EVENT)])).await;
+}
