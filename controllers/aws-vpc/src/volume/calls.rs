@@ -1,12 +1,12 @@
 //! The calls of volumes.
 
-use kraken_aws::{ec2::types::VolumeType, prelude::*};
+use kraken_aws::{ec2::types::VolumeType, errors::terminal, prelude::*};
 
 use super::{
     api::{self, Change, Desired},
     observed::Volume,
 };
-use crate::conflicts::unless_made;
+use crate::conflicts::{unless_made, with_owner};
 
 /// The kind Volume.
 pub(crate) struct Volumes;
@@ -70,6 +70,7 @@ impl AwsResource for Volumes {
                 let (Some(instance_id), Some(device)) = (&desired.instance_id, &desired.device) else {
                     return Ok(());
                 };
+                ensure_free(aws, instance_id.expose(), device.expose(), volume).await?;
                 // AWS rejects a volume that is still being detached, and the change is retried soon.
                 detach(aws, volume, Some(instance_id.expose())).await?;
                 let call = aws
@@ -87,11 +88,34 @@ impl AwsResource for Volumes {
         }
     }
 
+    async fn hand_over(aws: &Aws, desired: &Desired, replaced: &Volume) -> Result<Option<String>, Failure> {
+        let (Some(instance_id), Some(device)) = (&desired.instance_id, &desired.device) else {
+            return Ok(None);
+        };
+        let (id, instance_id, device) = (&replaced.volume_id, instance_id.expose(), device.expose());
+        if !replaced.occupies(instance_id, device) {
+            return Ok(None);
+        }
+        detach(aws, replaced, Some(instance_id)).await?;
+        Ok(Some(format!("detached {id}, which is replaced, from {device} of {instance_id}")))
+    }
+
     async fn delete(aws: &Aws, volume: &Volume) -> Result<(), Failure> {
         detach(aws, volume, None).await?;
         let call = aws.ec2().delete_volume().volume_id(&volume.volume_id);
         aws.call("DeleteVolume", "failed to delete the volume", call.send()).await.map(drop)
     }
+}
+
+/// An instance has one volume at a device.
+async fn ensure_free(aws: &Aws, instance_id: &str, device: &str, own: &Volume) -> Result<(), Failure> {
+    let found = Volumes::read(aws, DescribeQuery::with("attachment.instance-id", instance_id)).await?;
+    let is_other =
+        |other: &Volume| other.volume_id != own.volume_id && other.occupies(instance_id, device);
+    let Some(other) = found.into_iter().find(is_other) else { return Ok(()) };
+    let other = with_owner(&other.volume_id, &other.tags);
+    let message = format!("{device} of {instance_id} is in use by {other}: set another device, or detach that volume");
+    Err(terminal("failed to attach the volume", message))
 }
 
 async fn detach(aws: &Aws, volume: &Volume, instance_id: Option<&String>) -> Result<(), Failure> {

@@ -38,6 +38,12 @@ impl Volume {
         self.attachment(Some(instance_id)).is_some_and(|attachment| attachment.instance_id == *instance_id)
     }
 
+    /// Whether it is at this device, also while it is being detached.
+    pub(super) fn occupies(&self, instance_id: &str, device: &str) -> bool {
+        let is_there = |a: &Attachment| a.state != "detached" && a.instance_id == instance_id && a.device == device;
+        self.attachments.iter().any(is_there)
+    }
+
     fn phase(&self) -> Phase {
         match &*self.state {
             "creating" => Phase::Pending(self.state.clone()),

@@ -215,6 +215,21 @@ impl<S: AwsObjects> External for Managed<S> {
         }
     }
 
+    async fn hand_over(
+        &self,
+        identity: &Identity,
+        desired: &Self::Desired,
+        replaced: &Self::Observed,
+    ) -> Result<Option<String>, Failure> {
+        for object in owned(identity, live_objects(replaced)) {
+            let handed_over = S::hand_over(&self.aws, &desired.own, object).await?;
+            if handed_over.is_some() {
+                return Ok(handed_over);
+            }
+        }
+        Ok(None)
+    }
+
     async fn resume(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
         let live = live_objects(observed);
         let (ids, are_stopped) = S::disrupted(&live);

@@ -205,6 +205,15 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
         object: &ObservedOf<Self>,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
 
+    /// As [`kraken_spoke::External::hand_over`], of one replaced object.
+    fn hand_over(
+        _: &Aws,
+        _: &DesiredOf<Self>,
+        _replaced: &ObservedOf<Self>,
+    ) -> impl Future<Output = Result<Option<String>, Failure>> + Send {
+        ready(Ok(None))
+    }
+
     /// Pure. As [`kraken_spoke::External::unprotected_by`].
     fn unprotected_by(_: &SpecOf<Self>) -> Option<&'static str> {
         None

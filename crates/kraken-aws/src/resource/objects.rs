@@ -85,6 +85,15 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
         objects: &[&ObservedOf<Self>],
     ) -> impl Future<Output = Result<(), Failure>> + Send;
 
+    /// As [`super::AwsResource::hand_over`].
+    fn hand_over(
+        _: &Aws,
+        _: &DesiredOf<Self>,
+        _replaced: &ObservedOf<Self>,
+    ) -> impl Future<Output = Result<Option<String>, Failure>> + Send {
+        ready(Ok(None))
+    }
+
     /// As [`kraken_spoke::External::resume`].
     fn start(_: &Aws, _: &[&ObservedOf<Self>]) -> impl Future<Output = Result<(), Failure>> + Send {
         ready(Ok(()))

@@ -54,6 +54,14 @@ impl<S: AwsResource> AwsObjects for S {
         Ok(())
     }
 
+    async fn hand_over(
+        aws: &Aws,
+        desired: &DesiredOf<S>,
+        replaced: &ObservedOf<S>,
+    ) -> Result<Option<String>, Failure> {
+        S::hand_over(aws, desired, replaced).await
+    }
+
     fn unprotected_by(spec: &SpecOf<S>) -> Option<&'static str> {
         S::unprotected_by(spec)
     }
@@ -63,15 +71,17 @@ impl<S: AwsResource> AwsObjects for S {
     }
 
     async fn delete(aws: &Aws, objects: &[&ObservedOf<S>]) -> Result<Vec<String>, Failure> {
-        let mut unknown = vec![];
+        let (mut unknown, mut first) = (vec![], None);
         for object in objects {
             match S::delete(aws, object).await {
                 // Also if another object of the deletion is not found, such as the VPC of a gateway: neither was changed.
                 Err(failure) if is_invalid_id(&failure) => unknown.push(object.id().to_owned()),
-                result => result?,
+                // One that is still in use keeps no other one.
+                Err(failure) => first = first.or(Some(failure)),
+                Ok(()) => {}
             }
         }
-        Ok(unknown)
+        first.map_or(Ok(unknown), Err)
     }
 
     async fn set_tags(aws: &Aws, objects: &[&ObservedOf<S>], tags: &Tags) -> Result<(), Failure> {
