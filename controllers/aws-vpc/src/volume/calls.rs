@@ -110,11 +110,11 @@ impl AwsResource for Volumes {
 /// An instance has one volume at a device.
 async fn ensure_free(aws: &Aws, instance_id: &str, device: &str, own: &Volume) -> Result<(), Failure> {
     let found = Volumes::read(aws, DescribeQuery::with("attachment.instance-id", instance_id)).await?;
-    let is_other =
-        |other: &Volume| other.volume_id != own.volume_id && other.occupies(instance_id, device);
+    let is_other = |other: &Volume| other.volume_id != own.volume_id && other.occupies(instance_id, device);
     let Some(other) = found.into_iter().find(is_other) else { return Ok(()) };
     let other = with_owner(&other.volume_id, &other.tags);
-    let message = format!("{device} of {instance_id} is in use by {other}: set another device, or detach that volume");
+    let message =
+        format!("{device} of {instance_id} is in use by {other}: set another device, or detach that volume");
     Err(terminal("failed to attach the volume", message))
 }
 

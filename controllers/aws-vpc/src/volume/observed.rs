@@ -40,7 +40,8 @@ impl Volume {
 
     /// Whether it is at this device, also while it is being detached.
     pub(super) fn occupies(&self, instance_id: &str, device: &str) -> bool {
-        let is_there = |a: &Attachment| a.state != "detached" && a.instance_id == instance_id && a.device == device;
+        let is_there =
+            |a: &Attachment| a.state != "detached" && a.instance_id == instance_id && a.device == device;
         self.attachments.iter().any(is_there)
     }
 

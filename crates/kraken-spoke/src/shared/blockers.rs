@@ -66,9 +66,8 @@ impl References {
     ) -> Result<Vec<DependencyRequest>, ApiError> {
         let listed = self.of(namespace);
         let mut listed = listed.lock().await;
-        let known = listed.newest.as_ref().filter(|(at, list)| {
-            list.is_exact && *at >= since && at.elapsed() < FRESH
-        });
+        let known =
+            listed.newest.as_ref().filter(|(at, list)| list.is_exact && *at >= since && at.elapsed() < FRESH);
         let list = match known {
             Some((_, list)) => list.clone(),
             None => {

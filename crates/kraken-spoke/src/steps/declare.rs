@@ -40,7 +40,9 @@ pub(crate) async fn declare(
     let is_due = match decision {
         Decision::Settle(_) | Decision::Create(_) => false,
         // Until the objects of a replacement are in place, dependents use what is published.
-        Decision::Change(..) | Decision::Resume(..) | Decision::Replace(_) if observation.outgoing.is_some() => {
+        Decision::Change(..) | Decision::Resume(..) | Decision::Replace(_)
+            if observation.outgoing.is_some() =>
+        {
             false
         }
         // The state is published when dependents can use it: a gateway that is not attached yet cannot be used by a

@@ -51,8 +51,7 @@ pub(crate) fn resolve(
     let inputs = context.inputs(&identity.uid, values);
     let spec = || object.spec().json();
     let (generation, references) = (object.meta().generation, &values.resources);
-    let in_place =
-        in_place::current(&identity.uid, spec, generation, inputs.clone(), references, before);
+    let in_place = in_place::current(&identity.uid, spec, generation, inputs.clone(), references, before);
     let is_edited = memory.edit_under_way
         || in_place::is_edited(before, &in_place)
         || (mutants::active(Mutant::DriftFromCondition) && !is_ready(object.status()));

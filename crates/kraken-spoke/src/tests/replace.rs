@@ -46,7 +46,8 @@ async fn replacement_creates_first_if_the_lifecycle_says_so() {
     let created = call("create epoch 2").returns(json!([new()]));
     scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), created, call(EVENT)]).await;
     let both = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
-    let report = scene.reconcile([both, call(STATE), dependents(&[]), call("delete disk-1"), call(EVENT)]).await;
+    let report =
+        scene.reconcile([both, call(STATE), dependents(&[]), call("delete disk-1"), call(EVENT)]).await;
     assert_eq!(report.events(), [("Normal", "Replaced")]);
 }
 
@@ -61,7 +62,8 @@ async fn replacement_awaits_an_object_that_only_the_intent_names() {
     let report = scene.reconcile([delayed]).await;
     assert_eq!(report.metric, "Updating");
     let both = call("observe disk-1,disk-2").returns(json!([old(), new()]));
-    let report = scene.reconcile([both, call(STATE), dependents(&[]), call("delete disk-1"), call(EVENT)]).await;
+    let report =
+        scene.reconcile([both, call(STATE), dependents(&[]), call("delete disk-1"), call(EVENT)]).await;
     assert_eq!(report.events(), [("Normal", "Replaced")]);
     let gone = call("observe disk-1,disk-2").returns(json!([new()]));
     let report = scene.reconcile([gone, call(STATUS), call(EVENT)]).await;
@@ -151,7 +153,11 @@ async fn replaced_object_is_kept_until_its_dependents_are_in_place_with_the_new_
     let waiting = [both(), dependents(&[mount_with("disk-2")]), mount_in_place_with("disk-1"), call(STATUS)];
     let report = scene.reconcile(waiting).await;
     assert_eq!(report.condition("Ready"), ("False", "Replacing"));
-    assert!(report.message().contains("waiting until Mount m is in place with disk-2"), "{}", report.message());
+    assert!(
+        report.message().contains("waiting until Mount m is in place with disk-2"),
+        "{}",
+        report.message()
+    );
     tokio::time::advance(Duration::from_secs(2)).await;
     let moved = [both(), dependents(&[mount_with("disk-2")]), mount_in_place_with("disk-2")];
     let report = scene.reconcile(moved.into_iter().chain([call("delete disk-1"), call(EVENT)])).await;
@@ -168,7 +174,11 @@ async fn dependent_that_does_not_move_delays_a_replacement_for_a_limited_time() 
     tokio::time::advance(Duration::from_mins(10)).await;
     let over = [both(), dependents(&[mount_with("disk-1")]), call(EVENT), call("delete disk-1"), call(EVENT)];
     let report = scene.reconcile(over.into_iter().chain([call(STATUS)])).await;
-    assert!(report.events[0].2.contains("Mount m is not in place with the new objects after 600s"), "{:?}", report.events);
+    assert!(
+        report.events[0].2.contains("Mount m is not in place with the new objects after 600s"),
+        "{:?}",
+        report.events
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -191,7 +201,8 @@ async fn edited_again() -> Scene {
 fn state_of(id: &str) -> Call {
     let owner = json!({"apiVersion": "v1", "kind": "Disk", "name": "a", "uid": "u-1", "controller": true});
     let meta = json!({"name": "disk.testing.a", "ownerReferences": [owner]});
-    call("GET statedeclarations/disk.testing.a").returns(json!({"metadata": meta, "spec": {"data": {}, "id": id}}))
+    call("GET statedeclarations/disk.testing.a")
+        .returns(json!({"metadata": meta, "spec": {"data": {}, "id": id}}))
 }
 
 #[tokio::test(start_paused = true)]

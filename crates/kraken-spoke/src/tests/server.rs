@@ -113,8 +113,7 @@ fn listed(request: &Request<Body>, lists: &Lists) -> Option<Value> {
 
 /// The kinds of dependents, as discovery lists them.
 fn kinds() -> Value {
-    let mount =
-        json!({"name": "mounts", "singularName": "mount", "kind": "Mount", "namespaced": true, "verbs": ["get"]});
+    let mount = json!({"name": "mounts", "singularName": "mount", "kind": "Mount", "namespaced": true, "verbs": ["get"]});
     json!({"kind": "APIResourceList", "groupVersion": format!("{GROUP}/v1"), "resources": [mount]})
 }
 

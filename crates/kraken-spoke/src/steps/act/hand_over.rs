@@ -52,7 +52,9 @@ pub(super) async fn await_dependents(
     }
     reconcile.memory.hand_over = Some(HandOver { is_over: true, ..hand_over });
     if !waiting.is_empty() {
-        let note = format!("{names} is not in place with the new objects after {limit:?}: the replaced ones are deleted now");
+        let note = format!(
+            "{names} is not in place with the new objects after {limit:?}: the replaced ones are deleted now"
+        );
         record(reconcile, Reason::Replaced, &note).await;
     }
     Ok(())

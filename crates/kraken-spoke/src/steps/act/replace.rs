@@ -63,10 +63,7 @@ pub(super) async fn begin(
 
 /// Whether the current objects are the result of a replacement that was never published: the published state is that of the outgoing
 /// ones. No dependent can use them, so they need not outlive their successors.
-async fn is_unpublished(
-    reconcile: &Reconcile<'_>,
-    observation: &Observation<'_>,
-) -> Result<bool, ApiError> {
+async fn is_unpublished(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> Result<bool, ApiError> {
     let Some(outgoing) = &observation.outgoing else { return Ok(false) };
     let published = declare::published_id(reconcile).await?;
     Ok(published.is_some_and(|id| reconcile.context.kind.ids(outgoing).contains(&id)))
