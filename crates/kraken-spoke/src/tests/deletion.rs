@@ -309,7 +309,7 @@ async fn deletion_after_a_restored_backup_checks_its_dependents_again() {
     });
     let dependents = json!({"metadata": {}, "items": [dependent]});
     let report = scene
-        .reconcile([call("GET dependencyrequests").returns(dependents), call(STATUS), call(EVENT)])
+        .reconcile([call("GET dependencyrequests").returns(dependents), call(STATUS)])
         .await;
     assert_eq!(report.metric, "DeletionBlocked");
 }
