@@ -308,8 +308,6 @@ async fn deletion_after_a_restored_backup_checks_its_dependents_again() {
         "spec": {"krakenResourceDependencies": [{"kind": "disk.testing", "name": "a", "type": "any"}]},
     });
     let dependents = json!({"metadata": {}, "items": [dependent]});
-    let report = scene
-        .reconcile([call("GET dependencyrequests").returns(dependents), call(STATUS)])
-        .await;
+    let report = scene.reconcile([call("GET dependencyrequests").returns(dependents), call(STATUS)]).await;
     assert_eq!(report.metric, "DeletionBlocked");
 }
