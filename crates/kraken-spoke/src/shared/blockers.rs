@@ -10,10 +10,7 @@ use kraken_runtime::hash::HashMap;
 
 use kraken_api::DependencyRequest;
 use kraken_runtime::patch::{ApiError, within};
-use kube::{
-    Api, Client,
-    api::{ListParams, VersionMatch},
-};
+use kube::{Api, Client, api::ListParams};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -51,8 +48,6 @@ struct Listed {
 struct List {
     graph: Graph,
     requests: Vec<DependencyRequest>,
-    /// Whether it was read from etcd, and not from a cache of the API server.
-    is_exact: bool,
 }
 
 impl References {
@@ -66,13 +61,12 @@ impl References {
     ) -> Result<Vec<DependencyRequest>, ApiError> {
         let listed = self.of(namespace);
         let mut listed = listed.lock().await;
-        let known =
-            listed.newest.as_ref().filter(|(at, list)| list.is_exact && *at >= since && at.elapsed() < FRESH);
+        let known = listed.newest.as_ref().filter(|(at, _)| *at >= since && at.elapsed() < FRESH);
         let list = match known {
             Some((_, list)) => list.clone(),
             None => {
                 let at = Instant::now();
-                let list = Arc::new(list(client, namespace, true).await?);
+                let list = Arc::new(list(client, namespace).await?);
                 listed.newest = Some((at, list.clone()));
                 list
             }
@@ -106,7 +100,7 @@ impl References {
         }
         // From before the request: the response may not show a release whose event arrives earlier than the response.
         let at = Instant::now();
-        let list = Arc::new(list(client, namespace, false).await?);
+        let list = Arc::new(list(client, namespace).await?);
         let is_same =
             listed.newest.as_ref().is_some_and(|(_, before)| before.graph == list.graph) && !is_outdated;
         listed.serves = if is_same { (listed.serves * 2).clamp(FRESH, STALE) } else { FRESH };
@@ -126,17 +120,12 @@ impl References {
     }
 }
 
-async fn list(client: &Client, namespace: &str, is_exact: bool) -> Result<List, ApiError> {
+async fn list(client: &Client, namespace: &str) -> Result<List, ApiError> {
     let api: Api<DependencyRequest> = Api::namespaced(client.clone(), namespace);
-    // Served from the API server's cache: a second of staleness is acceptable, and etcd is not read.
-    let cached = ListParams {
-        version_match: Some(VersionMatch::NotOlderThan),
-        resource_version: Some("0".to_owned()),
-        ..ListParams::default()
-    };
-    let params = if is_exact { ListParams::default() } else { cached };
+    // The most recent state: the API server's cache may be older by any time, and an object in use would be deleted.
+    let params = ListParams::default();
     let requests = within("list the references of the namespace", api.list(&params)).await?.items;
-    Ok(List { graph: graph_of(&requests), requests, is_exact })
+    Ok(List { graph: graph_of(&requests), requests })
 }
 
 fn named(blockers: Vec<Node>) -> Vec<String> {
