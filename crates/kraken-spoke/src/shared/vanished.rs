@@ -85,8 +85,9 @@ impl Vanished {
         self.resources.lock().remove(key);
     }
 
-    /// Records a loss of this resource. `was_held` means that an earlier process held it.
-    pub(crate) fn lost(&self, key: &ObjectKey, was_held: bool) -> Recreation {
+    /// Records a loss of this resource. `was_held` means that an earlier process held it. `known` is the number of resources of the
+    /// kind: after a start, not all of them are observed yet.
+    pub(crate) fn lost(&self, key: &ObjectKey, was_held: bool, known: usize) -> Recreation {
         if mutants::active(Mutant::VanishedIgnored) {
             return Recreation::Allowed;
         }
@@ -102,7 +103,7 @@ impl Vanished {
             resources.values_mut().flatten().for_each(|loss| loss.held = true);
             return Recreation::Held(lost, all);
         }
-        let can_be_many = self.share < 100 && all >= self.at_least;
+        let can_be_many = self.share < 100 && all.max(known) >= self.at_least;
         if can_be_many && loss.since.elapsed() < GATHER { Recreation::Wait } else { Recreation::Allowed }
     }
 }
@@ -125,11 +126,11 @@ mod tests {
     async fn small_loss_is_recreated_after_a_delay() {
         let vanished = watching(100);
         for number in 0..20 {
-            assert_eq!(vanished.lost(&key(number), false), Recreation::Wait);
+            assert_eq!(vanished.lost(&key(number), false, 0), Recreation::Wait);
         }
         tokio::time::advance(GATHER).await;
         for number in 0..20 {
-            assert_eq!(vanished.lost(&key(number), false), Recreation::Allowed);
+            assert_eq!(vanished.lost(&key(number), false, 0), Recreation::Allowed);
         }
     }
 
@@ -137,30 +138,31 @@ mod tests {
     async fn large_loss_is_held_until_confirmed() {
         let vanished = watching(20);
         for number in 0..4 {
-            assert_eq!(vanished.lost(&key(number), false), Recreation::Wait);
+            assert_eq!(vanished.lost(&key(number), false, 0), Recreation::Wait);
         }
-        assert_eq!(vanished.lost(&key(4), false), Recreation::Held(5, 20));
+        assert_eq!(vanished.lost(&key(4), false, 0), Recreation::Held(5, 20));
         tokio::time::advance(GATHER).await;
-        assert_eq!(vanished.lost(&key(0), false), Recreation::Held(5, 20));
+        assert_eq!(vanished.lost(&key(0), false, 0), Recreation::Held(5, 20));
         // One is confirmed: the others stay held although they are few now.
         vanished.forget(&key(0));
         vanished.present(&key(0));
-        assert_eq!(vanished.lost(&key(1), false), Recreation::Held(4, 20));
+        assert_eq!(vanished.lost(&key(1), false, 0), Recreation::Held(4, 20));
         // An object that is visible again needs no confirmation.
         vanished.present(&key(2));
-        assert_eq!(vanished.lost(&key(1), false), Recreation::Held(3, 20));
+        assert_eq!(vanished.lost(&key(1), false, 0), Recreation::Held(3, 20));
     }
 
     #[test]
     fn loss_below_the_minimum_is_not_delayed() {
-        assert_eq!(watching(4).lost(&key(0), false), Recreation::Allowed);
+        assert_eq!(watching(4).lost(&key(0), false, 0), Recreation::Allowed);
+        assert_eq!(watching(4).lost(&key(0), false, 20), Recreation::Wait, "most are not observed yet");
         let off = Vanished::new(100, 5);
         (0..9).for_each(|number| off.present(&key(number)));
-        assert!((0..9).all(|number| off.lost(&key(number), false) == Recreation::Allowed));
+        assert!((0..9).all(|number| off.lost(&key(number), false, 0) == Recreation::Allowed));
     }
 
     #[test]
     fn hold_survives_a_restart() {
-        assert_eq!(watching(4).lost(&key(9), true), Recreation::Held(1, 5));
+        assert_eq!(watching(4).lost(&key(9), true, 0), Recreation::Held(1, 5));
     }
 }

@@ -63,7 +63,7 @@ fn withheld(reconcile: &Reconcile<'_>, observation: &Observation<'_>, is_missing
     }
     let ready = object.status().and_then(|status| conditions::get(&status.conditions, conditions::READY));
     let was_held = ready.is_some_and(|ready| ready.reason == Reason::RecreationHeld.as_str());
-    match context.vanished.lost(&key, was_held) {
+    match context.vanished.lost(&key, was_held, context.objects.len()) {
         Recreation::Allowed => None,
         Recreation::Wait => {
             let message = format!("{} vanished; checking for losses of other resources", listed(&shown.lost));
