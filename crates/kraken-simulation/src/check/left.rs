@@ -6,10 +6,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kraken_api::names::{owned_name, owner_kind};
 use kraken_simulator::Kind;
-use kraken_spoke::api::{DOMAIN, EXPORTED_BY_ANNOTATION};
+use kraken_spoke::api::{DOMAIN, EXPORTED_BY_ANNOTATION, FINALIZER};
 use serde_json::Value;
 
 use super::given::is_on_record;
@@ -17,7 +18,7 @@ use super::history::{Record, uid_of};
 use super::policy::{is_held_by_others, is_resource, ready};
 use super::remote::{plain, remote_kind};
 use super::waits::connected_by_users;
-use super::{Checks, RemoteObject, RemoteObjects};
+use super::{Checks, RemoteObject, RemoteObjects, SLACK};
 use crate::oracle::Oracle;
 
 impl Checks {
@@ -87,11 +88,14 @@ impl Checks {
             .map(|(id, remote)| (title(id), remote.kind))
             .collect();
         let resources: Vec<&Arc<Value>> = objects.iter().filter(|object| is_resource(object)).collect();
-        // With its namespace its Account is deleted too: nobody can say with which credentials its objects are deleted.
+        // Users deleted its Account before it used it: nobody can say with which credentials its objects are deleted.
         let oracle = Oracle::of(objects);
         let mut explained: BTreeSet<String> = resources
             .iter()
-            .filter(|object| super::full::is_elsewhere(object) || oracle.lacks_account(object))
+            .filter(|object| {
+                super::full::is_elsewhere(object)
+                    || (oracle.lacks_account(object) && !self.lost_its_account(object))
+            })
             .map(|object| uid_of(object).to_owned())
             .collect();
         explained.extend(connected_by_users(&oracle, &resources, cloud));
@@ -121,6 +125,28 @@ impl Checks {
             }
             explained.extend(new);
         }
+    }
+
+    /// Whether the Account of a resource was deleted while the resource had named it for some time, and may have had remote objects: a
+    /// spoke must keep it.
+    fn lost_its_account(&self, object: &Value) -> bool {
+        let name_of = |object: &Value| object["spec"]["account"]["name"].as_str().map(ToOwned::to_owned);
+        let name = name_of(object).unwrap_or_else(|| "default".to_owned());
+        let Some(record) = self.history.records.get(uid_of(object)) else { return false };
+        let used_at = |at: Duration| {
+            let then = record.versions.iter().take_while(|version| version.at <= at).last();
+            then.is_some_and(|version| {
+                let finalizers = version.value["metadata"]["finalizers"].as_array();
+                name_of(&version.value).unwrap_or_else(|| "default".to_owned()) == name
+                    && finalizers.into_iter().flatten().any(|finalizer| finalizer == FINALIZER)
+            })
+        };
+        let accounts = self.history.records.values().filter(|account| {
+            account.kind == "Account" && account.name == name && account.namespace == record.namespace
+        });
+        let went = accounts.filter(|account| account.disturbed.is_none()).filter_map(|account| account.gone);
+        record.disturbed.is_none()
+            && went.filter_map(|gone| gone.checked_sub(SLACK)).any(|at| used_at(at) && at > self.faults_until)
     }
 
     /// Whether the owner of a remote object without owner tags cannot be found: users removed the tags before its id was

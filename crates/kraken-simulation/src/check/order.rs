@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::history::Record;
 use super::{Checks, Class, SLACK};
 use crate::kinds::key;
+use crate::oracle::Oracle;
 
 /// A resource by its kind without case and hyphens, and its name.
 type Node = (String, String);
@@ -40,7 +41,8 @@ fn dependent_uid(request: &Record) -> Option<&str> {
 
 /// The objects that the request refers to.
 fn dependencies(request: &Value) -> impl Iterator<Item = Node> {
-    let all = request["spec"]["krakenResourceDependencies"].as_array().into_iter().flatten();
+    let of = |list: &str| request["spec"][list].as_array().into_iter().flatten();
+    let all = of("krakenResourceDependencies").chain(of("inPlaceDependencies"));
     all.filter_map(|one| Some((key(one["kind"].as_str()?), one["name"].as_str()?.to_owned())))
 }
 
@@ -125,6 +127,32 @@ impl Checks {
                 open.extend(graph.get(&next).into_iter().flatten().cloned());
             }
         }
+        old.extend(self.users_in_place(record, settled));
         old.into_iter().filter(|from| !reached.contains(from)).collect()
+    }
+
+    /// The resources whose remote objects use this one, because the spec that was last in place refers to it, whatever the current
+    /// one does.
+    fn users_in_place(&self, record: &Record, settled: Duration) -> Vec<Node> {
+        let used = &record.latest().value;
+        let oracle = Oracle::of(&[]);
+        let is_user = |(uid, user): &(&String, &Record)| {
+            let value = &user.latest().value;
+            let in_place = value["status"]["inPlace"]["generation"].as_i64();
+            let mut versions = user.versions.iter().filter(|version| version.at < settled);
+            user.namespace == record.namespace
+                && user.gone.is_none()
+                && user.disturbed.is_none()
+                && in_place.is_some()
+                && in_place < value["metadata"]["generation"].as_i64()
+                && versions.next_back().is_some_and(|version| version.at < settled)
+                && user.versions.iter().any(|version| {
+                    version.value["metadata"]["generation"].as_i64() == in_place
+                        && oracle.refers_to(&version.value, used)
+                })
+                && self.cloud.of_uid(uid).any(|(id, remote)| remote.alive && !self.tampered.contains_key(id))
+        };
+        let users = self.history.records.iter().filter(is_user);
+        users.map(|(_, user)| (key(&user.kind), user.name.clone())).collect()
     }
 }

@@ -23,7 +23,7 @@ type Opening = Vec<(Duration, Action)>;
 type Open = fn(&mut Random, &mut Users) -> Opening;
 
 /// Every opening, with its frequency. Objects that it needs and that the stack does not have are added to the stack.
-const ALL: [(Open, usize); 25] = [
+const ALL: [(Open, usize); 27] = [
     (launches::adoption, 3),
     (launches::replacement, 2),
     (launches::loss_of_a_kind, 2),
@@ -48,6 +48,8 @@ const ALL: [(Open, usize); 25] = [
     (references::late_answer, 1),
     (references::deleted_request, 1),
     (references::refused_secret, 1),
+    (references::unfinished_edit, 2),
+    (records::account_of_a_namespace, 2),
     (exports::removed_entry, 1),
 ];
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Opening, added, adoptable_spec, delete, edit, millis, seconds};
+use crate::generate::CANARY;
 use crate::generate::tampering::{edited_intent, forged_state, missing_id};
 use crate::generate::users::Users;
 use crate::random::Random;
@@ -111,6 +112,48 @@ pub(super) fn moved_account(rng: &mut Random, users: &mut Users) -> Opening {
     ];
     if rng.chance(70) {
         steps.push((seconds(rng, 10, 90), to("us-east-1")));
+    }
+    steps
+}
+
+/// A namespace is deleted with its Account, or the Account and its Secret are deleted before what uses them; perhaps controllers are
+/// restarted meanwhile.
+pub(super) fn account_of_a_namespace(rng: &mut Random, users: &mut Users) -> Opening {
+    let part = |key: &str| json!({"valueFrom": {"secret": {"name": "keys", "key": key}}});
+    let keys = users.stack.sources.secrets.entry("keys".to_owned()).or_default();
+    keys.insert("id".to_owned(), format!("AKIA{CANARY}-222222222222"));
+    keys.insert("key".to_owned(), format!("{CANARY}-key"));
+    let keys = keys.clone();
+    let spec = json!({"credentials": {"accessKeyID": part("id"), "secretAccessKey": part("key")}});
+    let (account, apply_account) = added(users, "Account", "other", &spec);
+    let secret = ObjectName::new(&account.namespace, "Secret", "keys");
+    let mut steps: Opening = vec![];
+    for (key, value) in keys {
+        let set = Operation::SetData { object: secret.clone(), key, value: Some(value) };
+        steps.push((millis(rng, 100), set.into()));
+    }
+    steps.push((millis(rng, 500), apply_account));
+    let mut objects = vec![];
+    for kind in ["VPC", "Volume"] {
+        let mut spec = adoptable_spec(rng, kind);
+        spec["account"] = json!({"name": "other"});
+        let (object, apply) = added(users, kind, "elsewhere", &spec);
+        steps.push((millis(rng, 500), apply));
+        objects.push(object);
+    }
+    if rng.chance(50) {
+        let controller = rng.one([Controller::Hub, Controller::Vpc]);
+        steps.push((seconds(rng, 5, 40), Fault::Kill { controller, down: seconds(rng, 2, 20) }.into()));
+    }
+    if rng.chance(50) {
+        let name = account.namespace.clone();
+        steps.push((seconds(rng, 5, 40), Operation::DeleteNamespace { name }.into()));
+    } else {
+        steps.push((seconds(rng, 5, 40), delete(&secret)));
+        steps.push((millis(rng, 500), delete(&account)));
+        for object in &objects {
+            steps.push((millis(rng, 500), delete(object)));
+        }
     }
     steps
 }

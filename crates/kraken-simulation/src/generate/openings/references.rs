@@ -51,6 +51,25 @@ pub(super) fn deleted_request(rng: &mut Random, users: &mut Users) -> Opening {
     ]
 }
 
+/// A reference is edited, and the edit cannot be made or waits for an approval. Then the former dependency is deleted, which the
+/// remote object still uses.
+pub(super) fn unfinished_edit(rng: &mut Random, users: &mut Users) -> Opening {
+    let (former, apply_former) = added(users, "VPC", "former", &adoptable_spec(rng, "VPC"));
+    let (_, apply_next) = added(users, "VPC", "next", &json!({"cidrBlock": {"value": "10.51.0.0/16"}}));
+    let reference = |name: &str| json!({"valueFrom": {"ref": format!("VPC/{name}")}});
+    let spec = json!({"vpcID": reference("former"), "cidrBlock": {"value": "10.50.1.0/24"}});
+    let (subnet, apply) = added(users, "Subnet", "between", &spec);
+    let mut steps =
+        vec![(millis(rng, 500), apply_former), (millis(rng, 500), apply_next), (millis(rng, 500), apply)];
+    steps.push((seconds(rng, 20, 40), edit(&subnet, "/spec/lifecycle/approval", json!("Manual"))));
+    steps.push((millis(rng, 500), edit(&subnet, "/spec/vpcID", reference("next"))));
+    steps.push((seconds(rng, 12, 30), delete(&former)));
+    if rng.chance(50) {
+        steps.push((seconds(rng, 12, 30), edit(&subnet, "/spec/vpcID", reference("former"))));
+    }
+    steps
+}
+
 /// The provider rejects a value from a Secret, and quotes it.
 pub(super) fn refused_secret(rng: &mut Random, users: &mut Users) -> Opening {
     let (kind, field, begin) = rng.one([
