@@ -28,6 +28,7 @@ mod once;
 mod policies;
 mod references;
 mod replaced;
+mod restored;
 mod rights;
 mod rotate;
 mod secrecy;

@@ -2,6 +2,7 @@
 //! behind one endpoint, which knows the credentials of each call.
 
 mod allow;
+mod deletion;
 mod isolation;
 mod orphans;
 mod rotation;
