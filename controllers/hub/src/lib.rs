@@ -9,6 +9,7 @@ mod admission;
 pub mod exports;
 #[cfg(test)]
 mod fuzz;
+mod kept;
 mod program;
 pub mod requests;
 mod resolve;

@@ -13,7 +13,7 @@ use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration, crd::hub_kin
 use kraken_runtime::{Manager, Program, rbac::rule, webhook::Hook, work};
 use kube::{CustomResourceExt, Resource};
 
-use crate::{admission, exports, requests, watch::cluster_state::ClusterState};
+use crate::{admission, exports, kept, requests, watch::cluster_state::ClusterState};
 
 /// The hub.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ impl Program for Hub {
         const READ: &[&str] = &["get", "list", "watch"];
         let (core, export) = (DependencyRequest::group(&()), ConfigExport::group(&()));
         vec![
-            // Secrets: metadata for watches, bodies of referenced ones, and targets of exports.
+            // Secrets: metadata for watches, bodies of referenced ones, targets of exports, and the finalizer of those of accounts.
             rule(&[""], &["configmaps", "secrets"], &["get", "list", "watch", "create", "patch", "delete"]),
             rule(&[&core], &["dependencyrequests", "statedeclarations"], READ),
             rule(&[&core], &["dependencyrequests/status"], &["patch"]),
@@ -72,7 +72,12 @@ impl Program for Hub {
             let cluster = cluster.clone();
             move |key, _| exports::reconcile(cluster.clone(), key)
         };
+        let keep_secret = {
+            let cluster = cluster.clone();
+            move |key, _| kept::reconcile(cluster.clone(), key)
+        };
         let (requests, exports) = (cluster.router.requests.clone(), cluster.router.exports.clone());
+        let kept = cluster.router.kept.clone();
         tokio::join!(
             work::run(
                 requests,
@@ -83,6 +88,7 @@ impl Program for Hub {
                 reconcile_request
             ),
             work::run(exports, concurrency, exports::KIND, metrics.clone(), stop.clone(), reconcile_export),
+            work::run(kept, concurrency, kept::KIND, metrics.clone(), stop.clone(), keep_secret),
         );
         Ok(())
     }

@@ -42,7 +42,9 @@ pub fn spoke_kind<K: CustomResourceExt>() -> CustomResourceDefinition {
 pub fn summarised_kind<K: CustomResourceExt>(columns: &[&str]) -> CustomResourceDefinition {
     let id = column("External ID", ".status.externalIds[0]", 0);
     let own = columns.iter().map(|name| column(name, &format!(".status.summary.{}", summary_key(name)), 0));
-    with_columns(K::crd(), &std::iter::once(id).chain(own).collect::<Vec<_>>())
+    // What is adopted is kept when the resource is deleted.
+    let adopted = column("Adopted", ".status.adopted[0]", 1);
+    with_columns(K::crd(), &std::iter::once(id).chain(own).chain([adopted]).collect::<Vec<_>>())
 }
 
 /// The key of `status.summary` that a column shows: `CIDR` shows `cidr`, `Public IP` shows `publicIp`. In camel case, which

@@ -38,6 +38,17 @@ pub struct DependencyRequestSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1024))]
     pub kraken_resource_dependencies: Vec<ResourceDependency>,
+
+    /// The resources that the remote objects of the owner still use, because an edit that removed the reference is not in place yet, at
+    /// most 1,024. They are not resolved, and are deleted after the owner like those above. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1024))]
+    pub in_place_dependencies: Vec<InPlaceDependency>,
+
+    /// Whether the Secrets of this request are kept from deletion, by a finalizer, as long as it exists. Such a request is about an
+    /// account in use, is not answered, and refers to Secrets only. Default: `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_secrets: bool,
 }
 
 /// A key of a ConfigMap or Secret in the same namespace.
@@ -70,6 +81,17 @@ pub struct ResourceDependency {
     #[serde(rename = "type", default = "any_type")]
     #[schemars(schema_with = "json_type_schema")]
     pub json_type: JsonType,
+}
+
+/// A resource of the same namespace that is still in use.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct InPlaceDependency {
+    /// The kind, as in `krakenResourceDependencies`. Example: `vpc.aws`.
+    #[schemars(length(min = 1, max = 317))]
+    pub kind: String,
+    /// The name. Example: `a`.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
 }
 
 fn any_type() -> JsonType {
@@ -206,6 +228,7 @@ impl From<&Dependencies> for DependencyRequestSpec {
                     json_type: *json_type,
                 })
                 .collect(),
+            ..Self::default()
         }
     }
 }

@@ -83,3 +83,12 @@ pub const FINALIZER: &str = "kraken-iac.eoinfennessy.com/external";
 /// Finalizer of every DependencyRequest. Its spoke removes it when the remote objects of the owner are deleted. Until then the
 /// request determines the order of deletion, even if a whole namespace is deleted.
 pub const REFERENCES_FINALIZER: &str = "kraken-iac.eoinfennessy.com/references";
+
+/// Finalizer of the Secrets of an account while resources use it. The hub adds and removes it: a spoke cannot write Secrets.
+pub const KEPT_SECRET_FINALIZER: &str = "kraken-iac.eoinfennessy.com/account-in-use";
+
+/// The finalizer of an account while resources of this spoke use it. Each spoke has one of its own, because it knows only its own
+/// resources.
+pub fn account_finalizer(spoke: &str) -> String {
+    format!("in-use.{DOMAIN}/{spoke}")
+}

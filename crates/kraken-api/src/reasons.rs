@@ -75,6 +75,8 @@ reasons! {
         AdoptionRefused,
         /// An existing remote object was adopted (event only).
         Adopted,
+        /// The remote objects of a former resource of this name, which does not exist any more, were taken over (event only).
+        TakenOver,
         /// The remote objects are in another account or region than the one that the controller works in; nothing is
         /// changed. The message names both.
         LocationMismatch,

@@ -46,6 +46,9 @@ pub const EPOCH: &str = "kraken-iac.eoinfennessy.com/epoch";
 /// Key of the record of user tags that Kraken set; see [`crate::tag_memory`].
 pub const MEMORY: &str = "kraken-iac.eoinfennessy.com/tags";
 
+/// The start of the value of [`CLUSTER`] on a released object.
+const RELEASED: &str = "released-by/";
+
 /// All keys of Kraken.
 pub const KEYS: [&str; 5] = [CLUSTER, UID, OWNER, EPOCH, MEMORY];
 
@@ -70,6 +73,17 @@ pub fn identity_tags(identity: &Identity, epoch: i64) -> Tags {
 pub fn owner(tags: &Tags) -> Option<Identity> {
     let tag = |key| tags.get(key).filter(|value| !value.is_empty()).cloned();
     Some(Identity { cluster: tag(CLUSTER)?, uid: tag(UID)?, owner: tag(OWNER).unwrap_or_default() })
+}
+
+/// The tag of an object that a resource of this cluster created and released. It replaces that of the cluster's id, so that the object is
+/// not one of its resources any more, and no tag more is needed.
+pub fn released_tag(cluster: &str) -> Tags {
+    Tags::from([(CLUSTER.to_owned(), format!("{RELEASED}{cluster}"))])
+}
+
+/// The cluster of the resource that created an object and released it later.
+pub fn created_by(tags: &Tags) -> Option<String> {
+    Some(tags.get(CLUSTER)?.strip_prefix(RELEASED)?.to_owned())
 }
 
 /// The owner of an object in a message, after its id: ` of Subnet/ns/a`; nothing if Kraken does not manage it.

@@ -90,6 +90,14 @@ mutants! {
     RequestNotHeld,
     /// A removed finalizer and intent are not restored.
     NotRestored,
+    /// A resource that returns under another UID does not take over the objects of the former one.
+    NothingTakenOver,
+    /// A dependency is deleted while an edit that removes the reference to it is not in place.
+    FormerReferencesForgotten,
+    /// An object that this cluster created, released and adopts again is kept when its resource is deleted.
+    TakenBackIsKept,
+    /// An account and its Secrets are not kept from deletion while resources use them.
+    AccountNotKept,
     /// An intent that a user edited is used.
     EditedIntentTrusted,
     /// Ids and an epoch in a status that a user edited are used.

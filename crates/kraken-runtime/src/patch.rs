@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use kube::{
     Api, Resource,
-    api::{Patch, PatchParams},
+    api::{ObjectMeta, Patch, PatchParams},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -61,6 +61,11 @@ impl ApiError {
     /// The object does not exist.
     pub fn is_not_found(&self) -> bool {
         self.status() == Some(404)
+    }
+
+    /// The controller's role does not permit the request.
+    pub fn is_forbidden(&self) -> bool {
+        self.status() == Some(403)
     }
 
     /// The object exceeds the size limit of Kubernetes, or violates its schema.
@@ -175,6 +180,33 @@ where
     let operations = operations_of(operations)?;
     let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
     within(JSON_PATCH, api.patch(name, &params, &Patch::<()>::Json(operations))).await
+}
+
+/// Adds a finalizer to an object, or removes it, if the object still has the version of this metadata.
+///
+/// # Errors
+/// As [`json_patch`].
+pub async fn set_finalizer<K>(
+    api: &Api<K>,
+    manager: &str,
+    meta: &ObjectMeta,
+    finalizer: &str,
+    is_present: bool,
+) -> Result<K, ApiError>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    let mut finalizers = meta.finalizers.clone().unwrap_or_default();
+    finalizers.retain(|other| other != finalizer);
+    if is_present {
+        finalizers.push(finalizer.to_owned());
+    }
+    let operations = json!([
+        {"op": "test", "path": "/metadata/uid", "value": meta.uid},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": meta.resource_version},
+        {"op": "add", "path": "/metadata/finalizers", "value": finalizers},
+    ]);
+    json_patch(api, manager, meta.name.as_deref().unwrap_or_default(), operations).await
 }
 
 fn operations_of(operations: Value) -> Result<json_patch::Patch, ApiError> {

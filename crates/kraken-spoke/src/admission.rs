@@ -11,10 +11,18 @@ use kraken_runtime::{
     webhook::{Operation, ReviewResult, Subject, Validator},
 };
 
+use kube::core::object::HasStatus;
+
 use crate::{
     account::KnownAccounts,
     dynamic::{Object, SharedKind},
-    model::{fields::Fields, outcome::Outcome},
+    model::{
+        fields::Fields,
+        ids::listed,
+        intent::Intent,
+        outcome::Outcome,
+        release_policy::{ReleasePolicy, adopted},
+    },
     steps::resolve,
 };
 
@@ -60,7 +68,9 @@ impl Admission {
         if subject.operation == Operation::Delete {
             let protected =
                 spec.lifecycle().protect.then(|| Problem::invalid("lifecycle.protect", PROTECTED));
-            return protected.map(refused).unwrap_or_default();
+            let warnings = || kept(&object).into_iter().collect();
+            return protected
+                .map_or_else(|| ReviewResult { problems: vec![], warnings: warnings() }, refused);
         }
         let mut problems = match resolve::certain(&*self.kind, spec, &self.fields) {
             Some(Outcome::Invalid(problems)) => problems,
@@ -76,6 +86,21 @@ impl Admission {
         let rules = self.accounts.as_ref().and_then(|known| known.rules(namespace, object.account()));
         rules.map(|rules| resolve::forbidden(&*self.kind, object.spec(), &*rules)).unwrap_or_default()
     }
+}
+
+/// The warning for a deletion that keeps objects in the cloud although the spec does not state it.
+fn kept(object: &Object) -> Option<String> {
+    let intent = Intent::of(object);
+    let adopted = adopted(object.status(), intent.as_ref());
+    let ids = object.status().map(|status| status.external_ids.as_slice()).unwrap_or_default();
+    let kept = ReleasePolicy::of(object.lifecycle(), &adopted, intent.as_ref()).silently_kept(ids);
+    (!kept.is_empty()).then(|| {
+        format!(
+            "{} is kept in the cloud, because it was adopted; to delete it, set spec.lifecycle.deletion to Delete before the deletion \
+             is complete",
+            listed(&kept)
+        )
+    })
 }
 
 impl Validator for Admission {

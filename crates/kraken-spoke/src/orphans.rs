@@ -34,6 +34,7 @@ use crate::{
     args::OrphanArgs,
     dynamic::{DynExternal, Observed, SharedKind},
     model::ids::listed,
+    shared::former::Former,
 };
 
 /// The key of the controller's own connection, which is no digest.
@@ -54,6 +55,8 @@ pub(crate) struct Sweeper {
     pub(crate) first_after: Duration,
     /// Called for the live objects of each existing owner.
     pub(crate) on_owned: OnOwned,
+    /// Where the owners of orphans are recorded.
+    pub(crate) former: Arc<Former>,
     /// The UIDs whose objects were orphans in the previous sweep, by the key of the connection.
     pub(crate) before: BTreeMap<Arc<str>, HashSet<String>>,
 }
@@ -104,10 +107,11 @@ impl Sweeper {
         let owners = self.owners().await?;
         // The same objects may be visible with several credentials.
         let mut seen = BTreeSet::new();
-        let mut removed = 0;
+        let (mut removed, mut owners_of_orphans) = (0, HashSet::default());
         for Listing { key, external, place, objects } in listings {
             self.pass_on_owned(&objects, &owners).await;
             let orphans = self.orphans(objects, &owners);
+            owners_of_orphans.extend(orphans.values().map(|(identity, _)| identity.owner.clone()));
             for (uid, (identity, observed)) in &orphans {
                 if seen.insert((place.clone(), uid.clone())) {
                     let is_old = self.before.get(&key).is_some_and(|before| before.contains(uid));
@@ -118,6 +122,7 @@ impl Sweeper {
             }
             self.before.insert(key, orphans.into_keys().collect());
         }
+        self.former.set_orphans(owners_of_orphans);
         // The findings of a connection are kept if it cannot be listed now.
         self.before.retain(|key, _| connections.contains_key(key));
         let all: BTreeSet<&String> = self.before.values().flatten().collect();

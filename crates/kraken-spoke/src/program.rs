@@ -114,7 +114,8 @@ impl<S: Spoke> Program for SpokeProgram<S> {
             rule(&[""], &["secrets"], if kinds.make_secrets { &["get", "create"] } else { &["get"] }),
         ];
         if let Some(accounts) = kinds.accounts {
-            rules.push(rule(&[accounts.group], &[accounts.plural], &["get", "list", "watch"]));
+            // To put a finalizer on an account while resources use it.
+            rules.push(rule(&[accounts.group], &[accounts.plural], &["get", "list", "watch", "patch"]));
         }
         // Before a replaced object is deleted, the dependents are read, whichever spoke of the group manages them.
         let groups: BTreeSet<&str> = kinds.crds.iter().map(|crd| &*crd.spec.group).collect();

@@ -12,7 +12,7 @@ use crate::{
     steps::{
         act, adopt, connect, decide, declare,
         gather::{self, Gathered},
-        observe, recall, remove, resolve, restore, resume, search, skip,
+        observe, recall, remove, resolve, restore, resume, search, skip, take_over,
     },
 };
 
@@ -26,6 +26,8 @@ async fn steps(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     Box::pin(restore::restore(reconcile)).await?;
     // 2. Connect with the account of the resource. Client required.
     Box::pin(connect::connect(reconcile)).await?;
+    // After 2. Take over what a former resource of this name left. Client required.
+    Box::pin(take_over::take_over(reconcile)).await?;
     // 3. Remove the remote objects if the resource is being deleted. Client required.
     if reconcile.is_deleted() {
         return Ok(Box::pin(remove::remove(reconcile)).await);

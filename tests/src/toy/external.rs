@@ -175,6 +175,7 @@ impl External for Gadgets {
             let candidate = |object: &RemoteObject| Candidate {
                 id: object.id.clone(),
                 owner: (!object.owner.is_empty()).then(|| owner_identity(object, "the cluster of its owner")),
+                created_by: None,
                 observed: vec![object.clone()],
             };
             objects.values().filter(|object| is_meant(object)).map(candidate).collect()

@@ -123,6 +123,9 @@ async fn run(cluster: &ClusterState, key: &ObjectKey) -> Outcome {
     else {
         return Outcome::Gone;
     };
+    if request.spec.keep_secrets {
+        return Outcome::Unchanged;
+    }
     let edges = edges(&request);
     let dependent = Dependent::Request(key.clone());
     let lookups = cluster.lookups(&dependent, &edges).await;

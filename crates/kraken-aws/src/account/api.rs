@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kraken_spoke::{api::crd::conditions_schema, options::KeyRef};
+use kraken_spoke::{
+    api::{crd::conditions_schema, dependency_request::KeyDependency},
+    options::KeyRef,
+};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -97,6 +100,17 @@ pub struct AccountCredentials {
     /// `{valueFrom: {secret: {name: aws, key: sessionToken}}}`
     #[serde(rename = "sessionToken", skip_serializing_if = "Option::is_none")]
     pub session_token: Option<FromSecret>,
+}
+
+impl AccountCredentials {
+    /// The keys of Secrets that it names.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = KeyDependency> {
+        let parts = [Some(&self.access_key_id), Some(&self.secret_access_key), self.session_token.as_ref()];
+        parts.into_iter().flatten().map(|part| {
+            let KeyRef { name, key } = part.value_from.secret.clone();
+            KeyDependency { name, key }
+        })
+    }
 }
 
 /// An option that can only come from a Secret: there is no field for a literal.

@@ -16,7 +16,8 @@ use std::{fmt, sync::Arc};
 use kraken_spoke::{
     Manager,
     account::{
-        AccountKind, Connected, Connection, DEFAULT_ACCOUNT, KnownAccounts, OnChange, Recent, Refusal, Rules,
+        AccountKind, Connected, Connection, DEFAULT_ACCOUNT, KnownAccount, KnownAccounts, OnChange, Recent,
+        Refusal, Rules,
     },
     runtime::{
         hash::HashMap,
@@ -27,6 +28,7 @@ use kraken_spoke::{
 use kube::{Api, Client, Resource, runtime::watcher};
 use parking_lot::Mutex;
 
+use api::AccountCredentials;
 pub use api::{Account, AccountSpec, AccountStatus};
 pub use check::{Caller, CheckError};
 pub(crate) use credentials::AccessKey;
@@ -38,6 +40,8 @@ use credentials::{Secrets, connection_key};
 /// The kind of the accounts of AWS, for [`kraken_spoke::External::ACCOUNTS`].
 pub const ACCOUNTS: AccountKind = AccountKind {
     group: api::GROUP,
+    version: "v1alpha1",
+    kind: "Account",
     plural: "accounts",
     description: "The Account with the credentials, the region and the rules for this resource. Default: the Account \
                   `default` of this namespace if it exists, else the credentials and region of the controller. Example: \
@@ -124,7 +128,12 @@ impl Accounts {
                         // Not a status.
                         was_invalid
                             || before.as_ref().is_none_or(|before| {
-                                before.spec != now.spec || before.meta().uid != now.meta().uid
+                                let of = |account: &Account| {
+                                    let meta = account.meta();
+                                    let (uid, finalizers) = (meta.uid.clone(), meta.finalizers.clone());
+                                    (uid, finalizers, meta.deletion_timestamp.clone())
+                                };
+                                before.spec != now.spec || of(before) != of(now)
                             })
                     }
                     // A restored backup set it back to the last version that was valid.
@@ -236,6 +245,12 @@ impl Accounts {
 impl KnownAccounts for Accounts {
     fn all(&self) -> Vec<ObjectKey> {
         self.known.all().iter().map(|account| ObjectKey::of(&account.metadata)).collect()
+    }
+
+    fn known(&self, key: &ObjectKey) -> Option<KnownAccount> {
+        let account = self.known.get(key).filter(|_| !self.invalid.lock().contains_key(key))?;
+        let secrets = account.spec.credentials.iter().flat_map(AccountCredentials::secrets);
+        Some(KnownAccount { meta: account.metadata.clone(), secrets: secrets.collect() })
     }
 
     fn rules(&self, namespace: &str, account: Option<&str>) -> Option<Arc<dyn Rules>> {

@@ -86,6 +86,7 @@ pub async fn find<S: Source>(source: &S, wanted: &Adopt) -> Result<Vec<Candidate
     let candidate = |object: S::Item| Candidate {
         id: object.id().to_owned(),
         owner: tags::owner(object.tags()),
+        created_by: tags::created_by(object.tags()),
         observed: object,
     };
     Ok(found.into_iter().map(candidate).collect())

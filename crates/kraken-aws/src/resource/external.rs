@@ -296,6 +296,14 @@ impl<S: AwsObjects> External for Managed<S> {
     async fn release(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
         S::release(&self.aws, identity, &owned(identity, live_objects(observed))).await
     }
+
+    async fn mark_created(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
+        let objects = owned(identity, live_objects(observed));
+        if objects.is_empty() {
+            return Ok(());
+        }
+        S::set_tags(&self.aws, &objects, &tags::released_tag(&identity.cluster)).await
+    }
 }
 
 impl<S: AwsObjects> Managed<S> {

@@ -11,9 +11,10 @@ use std::{fmt::Debug, sync::Arc};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps,
 };
-use kraken_api::{Adopt, Location};
+use kraken_api::{Adopt, Location, dependency_request::KeyDependency};
 use kraken_options::{Governed, Problem, RestrictedValue};
 use kraken_runtime::{patch::ApiError, watch::ObjectKey};
+use kube::{api::ObjectMeta, core::ApiResource};
 
 pub use recent::{KEPT, MAX_KEPT, Recent};
 
@@ -25,12 +26,38 @@ pub const DEFAULT_ACCOUNT: &str = "default";
 pub struct AccountKind {
     /// Its API group.
     pub group: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// Its kind.
+    pub kind: &'static str,
     /// Its plural.
     pub plural: &'static str,
     /// The description of `spec.account` in the schema of each kind.
     pub description: &'static str,
     /// The description of `spec.account.name`.
     pub name_description: &'static str,
+}
+
+impl AccountKind {
+    /// Where it is served.
+    pub(crate) fn resource(&self) -> ApiResource {
+        ApiResource {
+            group: self.group.to_owned(),
+            version: self.version.to_owned(),
+            api_version: format!("{}/{}", self.group, self.version),
+            kind: self.kind.to_owned(),
+            plural: self.plural.to_owned(),
+        }
+    }
+}
+
+/// An account according to the watch.
+#[derive(Clone, Debug)]
+pub struct KnownAccount {
+    /// Its metadata.
+    pub meta: ObjectMeta,
+    /// The keys of Secrets that it names.
+    pub secrets: Vec<KeyDependency>,
 }
 
 /// The connection and the rules that a resource uses instead of the controller's own.
@@ -90,6 +117,8 @@ pub enum Refusal {
 pub trait KnownAccounts: Debug + Send + Sync + 'static {
     /// All accounts, in no particular order.
     fn all(&self) -> Vec<ObjectKey>;
+    /// The account of this namespace and name, if it exists and decodes.
+    fn known(&self, key: &ObjectKey) -> Option<KnownAccount>;
     /// The rules for a resource of this namespace that names this account, or none. `None` if there are none, or if the
     /// account does not exist or cannot be used.
     fn rules(&self, namespace: &str, account: Option<&str>) -> Option<Arc<dyn Rules>>;
@@ -133,8 +162,14 @@ mod tests {
 
     #[test]
     fn a_kind_with_accounts_has_their_name_in_its_schema() {
-        const KIND: AccountKind =
-            AccountKind { group: "g", plural: "accounts", description: "d", name_description: "n" };
+        const KIND: AccountKind = AccountKind {
+            group: "g",
+            version: "v1",
+            kind: "Account",
+            plural: "accounts",
+            description: "d",
+            name_description: "n",
+        };
         let mut crd = serde_json::from_value(serde_json::json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {},
             "spec": {

@@ -4,5 +4,6 @@ pub(crate) mod location; // client required
 pub(crate) mod persist; // client required
 pub(crate) mod record; // client required
 pub(crate) mod references; // client required
-pub(crate) mod retag; // client required
+pub(crate) mod retag;
+pub(crate) mod states; // client required
 pub(crate) mod unprotect; // client required

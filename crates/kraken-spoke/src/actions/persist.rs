@@ -30,7 +30,8 @@ pub(crate) async fn persist(reconcile: &mut Reconcile<'_>, intent: &Intent) -> R
 /// Writes the intent and the finalizer in one patch that fails if another client, including another replica, wrote
 /// meanwhile.
 pub(crate) async fn write(reconcile: &mut Reconcile<'_>, intent: &Intent) -> Result<(), ApiError> {
-    let Reconcile { context, object, memory, .. } = reconcile;
+    let Reconcile { context, object, memory, identity, .. } = reconcile;
+    let intent = Intent { resource: Some(identity.owner.clone()), ..intent.clone() };
     let (namespace, name) = place(&**object);
     let mut finalizers = object.finalizers().to_vec();
     if !has_finalizer(&**object) {
@@ -48,6 +49,6 @@ pub(crate) async fn write(reconcile: &mut Reconcile<'_>, intent: &Intent) -> Res
         PatchParams { field_manager: Some(context.manager.name.to_owned()), ..PatchParams::default() };
     let persisted = within(PERSIST, api.patch(&name, &params, &Patch::Merge(patch))).await?;
     memory.latest = Some(context.written(PERSIST, &persisted)?);
-    memory.intent = Some(intent.clone());
+    memory.intent = Some(intent);
     Ok(())
 }

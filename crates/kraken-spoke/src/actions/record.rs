@@ -26,6 +26,7 @@ fn action_of(reason: Reason) -> &'static str {
         Reason::Deleted => "Delete",
         Reason::Released => "Release",
         Reason::Adopted => "Adopt",
+        Reason::TakenOver => "TakeOver",
         Reason::DriftReverted => "Revert",
         _ => "Reconcile",
     }

@@ -33,12 +33,14 @@ use crate::{
         blockers::References,
         claims::Claims,
         connections::{Connections, Link},
+        former::Former,
         hub::Hub,
         hub_lease::{self, HubLease},
         memories::Memories,
         published::Published,
         secrets::Secrets,
         unselected::Unselected,
+        uses::Uses,
         vanished::Vanished,
     },
 };
@@ -90,9 +92,13 @@ pub(crate) struct Shared {
     pub(crate) undecodable: Undecodable,
     /// The references of namespaces with deletions in progress.
     pub(crate) references: References,
+    /// The accounts in use, if the provider has accounts.
+    pub(crate) uses: Option<Uses>,
     /// The Secrets that were read recently.
     pub(crate) secrets: Secrets,
     pub(crate) memories: Arc<Memories>,
+    /// What former resources left in the cloud.
+    pub(crate) former: Arc<Former>,
     /// The key of the digests of observations.
     pub(crate) digest_key: u64,
     /// The adoptions in progress.

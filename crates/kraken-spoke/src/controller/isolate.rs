@@ -10,7 +10,7 @@ use kube::ResourceExt;
 use tracing::{debug, warn};
 
 use crate::{
-    actions::references,
+    actions::{references, states},
     context::{Context, Reconcile},
     controller::undecodable,
     dynamic::Object,
@@ -110,6 +110,9 @@ async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
 /// back.
 pub(super) async fn forget(context: &Context, key: &ObjectKey) -> Requeue {
     let owned = context.owned_key(key);
+    if let Some(uses) = &context.uses {
+        uses.wake();
+    }
     context.vanished.forget(key);
     context.connections.forget(key);
     context.published.forget(&owned);
@@ -118,12 +121,17 @@ pub(super) async fn forget(context: &Context, key: &ObjectKey) -> Requeue {
     if context.memories.forget(key) {
         context.unselected.insert(owned);
     }
-    match references::release_of_missing(context, key).await {
+    let released = async {
+        let is_gone = references::release_of_missing(context, key).await?;
+        Ok::<bool, ApiError>(is_gone && states::drop_ownerless(context, key).await?)
+    };
+    match released.await {
         Ok(true) => Requeue::Never,
         // Until the watch returns it, or it is deleted.
         Ok(false) => Requeue::Backoff,
         Err(error) => {
-            warn!(namespace = &*key.namespace, name = &*key.name, %error, "failed to release the DependencyRequest");
+            let (namespace, name) = (&*key.namespace, &*key.name);
+            warn!(namespace, name, %error, "failed to release the DependencyRequest or the state of a deleted resource");
             Requeue::Backoff
         }
     }

@@ -20,7 +20,7 @@ use crate::{
     context::{Context, Shared},
     dynamic::{DynExternal, DynKind, calls_of, kind_of},
     orphans::Sweeper,
-    shared::{batch::Batchers, connections::Link, vanished::Vanished},
+    shared::{batch::Batchers, connections::Link, uses::Uses, vanished::Vanished},
 };
 use isolate::guarded;
 use triggers::{dependents, enqueue_users, search_unrecorded};
@@ -46,6 +46,10 @@ pub async fn run_all(
     args: LoopArgs,
     common: Common,
 ) -> anyhow::Result<()> {
+    let account_kind = kinds.iter().find_map(|(kind, _)| kind.info().accounts);
+    let uses = account_kind.zip(common.accounts.clone());
+    let uses = uses.map(|(kind, accounts)| Uses::new(manager.clone(), kind, accounts));
+    let common = Common { uses: uses.clone(), ..common };
     let mut owned = Owned::default();
     let (mut unlabelled, mut watched) = (Unlabelled::default(), Vec::new());
     for (kind, external) in kinds {
@@ -56,6 +60,9 @@ pub async fn run_all(
     // Before any controller waits for the stores, and after the selectors are known.
     owned.watch(&manager.watches());
     let mut controllers = JoinSet::new();
+    if let Some(uses) = uses {
+        controllers.spawn(task::inherit(release_unused(manager.clone(), uses)));
+    }
     controllers.spawn(task::inherit(unlabelled.run(manager)));
     for (shared, external) in watched {
         let controller = run_watched(shared, external, args.clone(), common.accounts.clone());
@@ -65,6 +72,14 @@ pub async fn run_all(
         ended?;
     }
     Ok(())
+}
+
+/// Releases the accounts that no resource of the process uses any more, until shutdown.
+async fn release_unused(manager: Manager, uses: Uses) {
+    let synced = manager.shutdown.run_until_cancelled(manager.health.ready()).await.is_some();
+    if synced && manager.leading().await {
+        uses.run().await;
+    }
 }
 
 /// Runs the controller of one kind, whose watches were started, until shutdown.
@@ -102,6 +117,7 @@ async fn run_watched(
         accounts,
         first_after: args.visibility_window,
         on_owned: search_unrecorded(&context),
+        former: context.former.clone(),
         before: BTreeMap::new(),
     };
     let sweeper = task::spawn(sweeper.run());

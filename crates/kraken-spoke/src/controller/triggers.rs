@@ -24,6 +24,9 @@ pub(super) fn enqueue_users(context: &Arc<Context>) -> OnChange {
     let context = Arc::downgrade(context);
     Arc::new(move |account: &ObjectKey| {
         let Some(context) = context.upgrade() else { return };
+        if let Some(uses) = &context.uses {
+            uses.wake();
+        }
         // At the start, every Account is reported as a change: only the text of the resources of its namespace is read.
         context.objects.visit_raw(|object| {
             let is_in_namespace = object.metadata.namespace.as_deref() == Some(&*account.namespace);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kraken_api::{Approval, Deletion, Lifecycle, ResourceStatus, conditions, reasons::Reason};
 use kraken_runtime::{
-    patch::{Version, replace_status, within},
+    patch::{ApiError, Version, replace_status, within},
     queue::Requeue,
     watch::{ObjectKey, RawObject},
     work::Slot,
@@ -21,6 +21,7 @@ use crate::{
     controller::isolate,
     dynamic::{Object, Spec, account_of},
     model::{
+        intent::Intent,
         memory::Memory,
         outcome::{Outcome, attributed},
         recorded::has_finalizer,
@@ -112,10 +113,20 @@ pub(crate) async fn run(context: &Arc<Context>, key: &ObjectKey, error: &str, sl
     };
     let unreadable = format!("this object does not decode as {}: {error}", context.info().name);
     if object.metadata.deletion_timestamp.is_none() {
-        if report(context, &api, &object, Reason::InvalidSpec, &unreadable).await {
-            warn!(namespace = &*key.namespace, name = &*key.name, error, "object does not decode; skipped");
-        }
-        return Requeue::Never;
+        return match report(context, &api, &object, Reason::InvalidSpec, &unreadable).await {
+            Ok(true) => {
+                warn!(
+                    namespace = &*key.namespace,
+                    name = &*key.name,
+                    error,
+                    "object does not decode; skipped"
+                );
+                Requeue::Never
+            }
+            Ok(false) => Requeue::Never,
+            // Nothing else triggers another attempt.
+            Err(_) => Requeue::Backoff,
+        };
     }
     let uid = object.uid().unwrap_or_default();
     let mut memory = context.memories.take(key, &uid);
@@ -131,8 +142,10 @@ pub(crate) async fn run(context: &Arc<Context>, key: &ObjectKey, error: &str, sl
     }
     context.memories.put(key.clone(), uid, memory);
     let (_, reason, message) = outcome.ready();
-    report(context, &api, &object, reason, &format!("{message}; {unreadable}")).await;
-    requeue
+    match report(context, &api, &object, reason, &format!("{message}; {unreadable}")).await {
+        Err(_) if matches!(requeue, Requeue::Never) => Requeue::Backoff,
+        _ => requeue,
+    }
 }
 
 /// One step of its deletion, as for any object that is being deleted.
@@ -166,21 +179,22 @@ async fn removed(
 fn awaits_approval(object: &Object) -> bool {
     let lifecycle = object.lifecycle();
     let adopted = adopted(object.status.as_ref(), None);
-    let policy = ReleasePolicy { lifecycle, adopted: &adopted };
+    let intent = Intent::of(object);
+    let policy = ReleasePolicy::of(lifecycle, &adopted, intent.as_ref());
     let ids = object.status.as_ref().map(|status| status.external_ids.as_slice()).unwrap_or_default();
     let is_next = has_finalizer(object) && !lifecycle.paused && !lifecycle.protect;
     is_next && lifecycle.approval == Approval::Manual && policy.deletes_any(ids)
 }
 
 /// Writes the Ready condition and leaves the rest of the status unchanged: its ids are the only record of the remote
-/// objects. Returns whether the condition changed.
+/// objects. Returns whether the condition changed. An error is logged.
 async fn report(
     context: &Context,
     api: &Api<RawObject>,
     object: &RawObject,
     reason: Reason,
     message: &str,
-) -> bool {
+) -> Result<bool, ApiError> {
     let mut status = json_of(object.status.as_deref());
     if !status.is_object() {
         status = json!({});
@@ -200,14 +214,18 @@ async fn report(
     status["conditions"] = json!(list);
     status["observedGeneration"] = json!(generation);
     if status == before {
-        return false;
+        return Ok(false);
     }
     let (name, version) = (object.name_any(), Version::of(object));
-    if let Err(error) = replace_status(api, context.manager.name, &name, &version, status).await {
-        let namespace = object.namespace().unwrap_or_default();
-        warn!(namespace, name, %error, "failed to write the status of an object that does not decode");
+    match replace_status(api, context.manager.name, &name, &version, status).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => {
+            let namespace = object.namespace().unwrap_or_default();
+            warn!(namespace, name, %error, "failed to write the status of an object that does not decode; retrying");
+            Err(error)
+        }
     }
-    true
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::{
     shared::{
         batch::MAX_OBSERVE_REQUESTS, blockers::References, claims::Claims, connections::Connections,
         hub::Hub, hub_lease::HubLease, memories::Memories, published::Published, secrets::Secrets,
-        unselected::Unselected,
+        unselected::Unselected, uses::Uses,
     },
 };
 
@@ -37,6 +37,8 @@ pub struct Common {
     pub(crate) hub_lease: HubLease,
     /// The accounts of the provider, if it has any.
     pub(crate) accounts: Option<Arc<dyn KnownAccounts>>,
+    /// The accounts in use.
+    pub(crate) uses: Option<Uses>,
 }
 
 impl Common {
@@ -91,6 +93,10 @@ pub(crate) fn watch(
         move |object: &RawObject| kind.decode(object)
     };
     let objects = manager.watches().decoded(kind.info().name, &kind.info().resource, on_change, decode);
+    let uses = common.uses.filter(|_| kind.info().accounts.is_some());
+    if let Some(uses) = &uses {
+        uses.add(objects.clone(), undecodable.clone());
+    }
     let (hub, unselected) = (Arc::new(Hub::default()), Unselected::default());
     let requests = owned.requests.add(&kind.info().key, {
         let (hub, unselected, enqueue) = (hub.clone(), unselected.clone(), enqueue_owner(queue.clone()));
@@ -126,8 +132,10 @@ pub(crate) fn watch(
         published,
         undecodable,
         references: common.references,
+        uses,
         secrets: Secrets::default(),
         memories,
+        former: Arc::default(),
         digest_key: kraken_runtime::random::number(),
         claims: Claims::default(),
         visibility_window: args.visibility_window,

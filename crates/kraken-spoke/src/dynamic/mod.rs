@@ -145,6 +145,7 @@ pub trait DynExternal: Send + Sync + 'static {
         bare: &Observed,
     ) -> Result<(), Failure>;
     async fn release(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
+    async fn mark_created(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
 }
 
 /// A kind, shared by all its users.

@@ -287,4 +287,8 @@ impl<E: External> DynExternal for Calls<E> {
     async fn release(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
         self.0.release(identity, observed.get()).await
     }
+
+    async fn mark_created(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
+        self.0.mark_created(identity, observed.get()).await
+    }
 }

@@ -57,6 +57,8 @@ pub struct Candidate<O> {
     pub id: String,
     /// The owner according to the tags, if the object is owned by a resource of any cluster.
     pub owner: Option<Identity>,
+    /// The cluster whose resource created it and released it later, if it did.
+    pub created_by: Option<String>,
     /// The object as [`crate::External::observe`] returns it.
     pub observed: O,
 }
@@ -64,7 +66,8 @@ pub struct Candidate<O> {
 impl<T> Candidate<T> {
     /// Converts the observed value to another type.
     pub fn map<O>(self, form: impl FnOnce(T) -> O) -> Candidate<O> {
-        Candidate { id: self.id, owner: self.owner, observed: form(self.observed) }
+        let Self { id, owner, created_by, observed } = self;
+        Candidate { id, owner, created_by, observed: form(observed) }
     }
 }
 

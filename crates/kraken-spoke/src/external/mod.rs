@@ -315,4 +315,14 @@ pub trait External: Send + Sync + 'static {
         identity: &Identity,
         observed: &Self::Observed,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Marks objects that were just released as created by this cluster ([`Candidate::created_by`]): a resource that adopts one takes
+    /// it back, and deletes it in the end. By default nothing is marked.
+    fn mark_created(
+        &self,
+        _: &Identity,
+        _: &Self::Observed,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        ready(Ok(()))
+    }
 }

@@ -18,7 +18,9 @@ pub(crate) fn graph_of(requests: &[DependencyRequest]) -> Graph {
     let mut graph = Graph::new();
     for request in requests {
         let Some(owner) = owner_of(&request.metadata) else { continue };
-        let to = request.spec.kraken_resource_dependencies.iter().map(node_of);
+        let in_place = request.spec.in_place_dependencies.iter();
+        let in_place = in_place.map(|d| (referenced_kind(&d.kind), d.name.clone()));
+        let to = request.spec.kraken_resource_dependencies.iter().map(node_of).chain(in_place);
         graph.entry(owner).or_default().extend(to);
     }
     graph

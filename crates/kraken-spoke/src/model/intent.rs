@@ -8,11 +8,11 @@ use std::{collections::BTreeMap, time::Duration};
 use jiff::Timestamp;
 use kraken_api::{INTENT_ANNOTATION, Location, ResourceStatus};
 use kraken_runtime::mutants::{self, Mutant};
-use kube::Resource;
+use kube::{Resource, core::object::HasStatus};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::model::{breaker::History, sealed};
+use crate::model::{breaker::History, record_digest, sealed};
 
 /// A launch that was or may have been requested, and the necessary record of earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +20,9 @@ use crate::model::{breaker::History, sealed};
 pub(crate) struct Intent {
     /// The number of this launch of the resource, from 1.
     pub epoch: i64,
+    /// `Kind/namespace/name` of the resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
     /// When it was persisted.
     pub at: Timestamp,
     /// A digest of the public parameters: the same token must not be sent with other parameters.
@@ -40,6 +43,9 @@ pub(crate) struct Intent {
     /// The ids that were adopted by this intent or an earlier one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adopted: Vec<String>,
+    /// The ids that were taken back: this cluster created and released them, so that they are not adopted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken_back: Vec<String>,
     /// The location of the launch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
@@ -48,9 +54,18 @@ pub(crate) struct Intent {
     /// [`crate::model::secrecy::recorded`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secret_fields: BTreeMap<String, i64>,
+    /// The intent with which the resource came, and which is not its own: that of a former resource of this name, of which objects
+    /// may exist, see [`crate::steps::take_over`], or one that a client edited. Not set by a launch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former: Option<String>,
     /// The last launches, for the circuit breaker.
     #[serde(default, skip_serializing_if = "History::is_empty")]
     pub launches: History,
+}
+
+/// The text of the annotation.
+fn text_of(object: &impl Resource) -> Option<&str> {
+    object.meta().annotations.as_ref()?.get(INTENT_ANNOTATION).map(String::as_str)
 }
 
 /// Whether a resource can have launched as often. Clients can write other numbers into a status, and into the tags of an object.
@@ -63,9 +78,36 @@ impl Intent {
     /// The intent in the annotation of a resource. One that a client edited, or copied from another resource, counts as removed: its
     /// numbers could lead to another launch, and its ids to the deletion of an object.
     pub(crate) fn of(object: &impl Resource) -> Option<Self> {
-        let meta = object.meta();
-        let text = meta.annotations.as_ref()?.get(INTENT_ANNOTATION)?;
-        serde_json::from_str(&sealed::open(meta.uid.as_deref()?, text)?).ok()
+        Self::opened(object.meta().uid.as_deref()?, text_of(object)?)
+    }
+
+    /// The intent in the annotation of the resource that had this UID.
+    pub(crate) fn opened(uid: &str, text: &str) -> Option<Self> {
+        serde_json::from_str(&sealed::open(uid, text)?).ok()
+    }
+
+    /// The text of an intent with which a resource came from a backup: the record is not its own. Its location prevents a launch in
+    /// another one, and nothing else is taken from it.
+    pub(crate) fn foreign<K: Resource + HasStatus<Status = ResourceStatus>>(
+        object: &K,
+        owner: &str,
+    ) -> Option<(String, Option<Location>)> {
+        #[derive(Deserialize)]
+        struct Written {
+            resource: Option<String>,
+            location: Option<Location>,
+        }
+        let (uid, text) = (object.meta().uid.as_deref()?, text_of(object)?);
+        let is_own = object.status().is_some_and(|status| {
+            status.record_digest.is_some() && status.record_digest == record_digest::of(uid, status)
+        });
+        if is_own || Self::opened(uid, text).is_some() {
+            return None;
+        }
+        let Written { resource, location } = serde_json::from_str(text).ok()?;
+        // A copy of another resource has its annotations, too. A former version did not write the name.
+        let is_of_name = resource.as_ref().is_none_or(|resource| resource == owner);
+        is_of_name.then(|| (text.to_owned(), location.filter(|_| resource.is_some())))
     }
 
     /// The text for the annotation of the resource with this UID.
@@ -82,7 +124,8 @@ impl Intent {
 
     /// The intent of another launch: it inherits the record of the resource.
     pub(crate) fn next(before: Option<&Self>, epoch: i64, at: Timestamp, hash: String) -> Self {
-        let mut next = Self { epoch, at, hash, adopts: false, ..before.cloned().unwrap_or_default() };
+        let mut next =
+            Self { epoch, at, hash, adopts: false, former: None, ..before.cloned().unwrap_or_default() };
         if mutants::active(Mutant::BoundaryMoves) {
             next.replaced_before = next.replaced_before.map(|_| epoch);
         }

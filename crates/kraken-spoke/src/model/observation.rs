@@ -107,6 +107,6 @@ impl Observation<'_> {
 
     /// Whether the replaced objects are deleted or kept.
     pub(crate) fn policy<'a>(&'a self, lifecycle: &'a Lifecycle) -> ReleasePolicy<'a> {
-        ReleasePolicy { lifecycle, adopted: &self.adopted }
+        ReleasePolicy::of(lifecycle, &self.adopted, self.target.intent.as_ref())
     }
 }

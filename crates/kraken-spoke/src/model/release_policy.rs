@@ -12,13 +12,28 @@ pub(crate) struct ReleasePolicy<'a> {
     pub lifecycle: &'a Lifecycle,
     /// The ids that existed before the resource.
     pub adopted: &'a [String],
+    /// The ids that this cluster created before the resource.
+    pub taken_back: &'a [String],
 }
 
-impl ReleasePolicy<'_> {
+impl<'a> ReleasePolicy<'a> {
+    /// The policy for these records.
+    pub(crate) fn of(lifecycle: &'a Lifecycle, adopted: &'a [String], intent: Option<&'a Intent>) -> Self {
+        let taken_back = intent.map(|intent| intent.taken_back.as_slice()).unwrap_or_default();
+        Self { lifecycle, adopted, taken_back }
+    }
+
+    /// The ids among these that a deletion keeps although the spec does not state it.
+    pub(crate) fn silently_kept(&self, ids: &[String]) -> Vec<String> {
+        let is_stated = self.lifecycle.deletion.is_some();
+        ids.iter().filter(|id| !is_stated && self.keeps(id)).cloned().collect()
+    }
+
     /// Whether the object is kept.
     pub(crate) fn keeps(&self, id: &String) -> bool {
         // Without a record of adopted ids, every object may have been adopted.
         let is_unknown = self.adopted.is_empty()
+            && !self.taken_back.contains(id)
             && self.lifecycle.adopt.is_some()
             && !mutants::active(Mutant::ForgetAdoption);
         let is_adopted = self.adopted.contains(id)
@@ -57,7 +72,8 @@ mod tests {
     #[test]
     fn adopted_object_is_kept_and_created_object_is_deleted() {
         let lifecycle = Lifecycle::default();
-        let policy = ReleasePolicy { lifecycle: &lifecycle, adopted: &ids(&["i-1"]) };
+        let adopted = ids(&["i-1"]);
+        let policy = ReleasePolicy::of(&lifecycle, &adopted, None);
         assert!(policy.keeps(&"i-1".to_owned()));
         assert!(!policy.keeps(&"i-2".to_owned()));
         assert!(!policy.deletes_any(&ids(&["i-1"])));
@@ -68,7 +84,8 @@ mod tests {
     fn explicit_deletion_policy_applies_to_all_objects() {
         for (deletion, keeps) in [(Deletion::Retain, true), (Deletion::Delete, false)] {
             let lifecycle = Lifecycle { deletion: Some(deletion), ..Lifecycle::default() };
-            let policy = ReleasePolicy { lifecycle: &lifecycle, adopted: &ids(&["i-1"]) };
+            let adopted = ids(&["i-1"]);
+            let policy = ReleasePolicy::of(&lifecycle, &adopted, None);
             assert!(["i-1", "i-2"].iter().all(|id| policy.keeps(&(*id).to_owned()) == keeps));
             assert_eq!(policy.deletes_any(&[]), !keeps);
         }
@@ -78,9 +95,13 @@ mod tests {
     fn missing_adoption_record_prevents_deletion() {
         let adopt = kraken_api::Adopt::Id(kraken_api::ById { id: "i-1".into() });
         let lifecycle = Lifecycle { adopt: Some(adopt), ..Lifecycle::default() };
-        let policy = ReleasePolicy { lifecycle: &lifecycle, adopted: &[] };
+        let policy = ReleasePolicy::of(&lifecycle, &[], None);
         assert!(policy.keeps(&"i-2".to_owned()) && !policy.deletes_any(&[]));
+        let taken_back = Intent { taken_back: ids(&["i-2"]), ..Intent::default() };
+        let policy = ReleasePolicy::of(&lifecycle, &[], Some(&taken_back));
+        assert!(!policy.keeps(&"i-2".to_owned()) && policy.keeps(&"i-3".to_owned()));
+        assert_eq!(policy.silently_kept(&ids(&["i-2", "i-3"])), ids(&["i-3"]));
         let nothing = Lifecycle::default();
-        assert!(ReleasePolicy { lifecycle: &nothing, adopted: &[] }.deletes_any(&[]));
+        assert!(ReleasePolicy::of(&nothing, &[], None).deletes_any(&[]));
     }
 }

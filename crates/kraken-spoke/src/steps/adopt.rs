@@ -4,11 +4,15 @@
 //! it would have to be changed, that a person has approved the plan.
 
 use kraken_api::{Adopt, Approval, FieldDiff, Lifecycle, PlanAction, reasons::Reason};
+use kraken_runtime::{
+    mutants::{self, Mutant},
+    patch::within,
+};
 use kube::Resource;
 use tokio::time::Instant;
 
 use crate::{
-    Candidate, Comparison, FailureClass,
+    Candidate, Comparison, FailureClass, Identity,
     actions::{persist::write, record::record},
     context::Reconcile,
     dynamic::{Change, Desired, DynKind, Observed},
@@ -55,8 +59,12 @@ async fn candidate(
     let Reconcile { context, object, identity, .. } = reconcile;
     let (target, lifecycle) = (observation.target, object.lifecycle());
     let found = context.external.find(wanted).await.map_err(Outcome::Failed)?;
-    let candidate =
-        only_candidate(&*context.kind, found, wanted, &identity.uid).map_err(Outcome::AdoptionRefused)?;
+    let candidate = only_candidate(&*context.kind, found, wanted).map_err(Outcome::AdoptionRefused)?;
+    if let Some(owner) = candidate.owner.as_ref().filter(|owner| owner.uid != identity.uid)
+        && !is_former(reconcile, owner).await?
+    {
+        return Err(Outcome::AdoptionRefused(owned_by(&candidate.id, owner, &identity.cluster)));
+    }
     let comparison = context.kind.compare(&target.desired, &candidate.observed);
     let missing_path = Some(context.info().missing_path);
     let comparison = remove_ignored(target.secrecy.mask(comparison), &target.ignored, missing_path);
@@ -81,7 +89,11 @@ async fn claim(
     let mut intent =
         Intent { adopts: true, ..Intent::next(before, epoch, kraken_runtime::clock::now(), hash) };
     intent.requested = Some(1);
-    intent.adopted = vec![id.clone()];
+    // What a resource of this cluster created is not adopted but taken back: its deletion deletes it.
+    let is_taken_back = candidate.created_by.as_ref() == Some(&reconcile.identity.cluster)
+        && !mutants::active(Mutant::TakenBackIsKept);
+    (intent.adopted, intent.taken_back) =
+        if is_taken_back { (vec![], vec![id.clone()]) } else { (vec![id.clone()], vec![]) };
     intent.location = observation.location.clone().or(intent.location);
     // Changes in place may follow before the status is written.
     intent.secret_fields = observation.target.secret_fields.launched(reconcile.object.meta().generation);
@@ -106,17 +118,66 @@ async fn claim(
     }
     // From now on the object is observed by its id and not adopted again, also while its tags are not visible yet.
     reconcile.memory.created = Some((epoch, vec![id.clone()]));
-    let note = format!("adopted {id}");
+    let note = if is_taken_back {
+        format!(
+            "took back {id}, which a resource of this cluster created and released: the deletion of this one deletes it"
+        )
+    } else {
+        let kept = reconcile.lifecycle().deletion.is_none();
+        let kept = if kept {
+            "; it is kept in the cloud when this resource is deleted, unless spec.lifecycle.deletion is Delete"
+        } else {
+            ""
+        };
+        format!("adopted {id}{kept}")
+    };
     record(reconcile, Reason::Adopted, &note).await;
     Outcome::Changed(note)
 }
 
-/// The one object that matches and may be adopted, or why there is none.
+/// Whether the owner in the tags is a resource of this cluster and kind that does not exist any more.
+async fn is_former(reconcile: &Reconcile<'_>, owner: &Identity) -> Result<bool, Outcome> {
+    let Reconcile { context, identity, .. } = reconcile;
+    let mut parts = owner.owner.split('/');
+    let (kind, namespace, name) = (parts.next(), parts.next(), parts.next());
+    let (Some(namespace), Some(name)) = (namespace, name) else { return Ok(false) };
+    if owner.cluster != identity.cluster || kind != Some(context.info().name) {
+        return Ok(false);
+    }
+    let api = context.api(namespace);
+    match within("read the owner of an object", api.get_metadata_opt(name)).await {
+        Ok(found) => Ok(found.is_none_or(|found| found.metadata.uid.as_ref() != Some(&owner.uid))),
+        // The controller may have no access to that namespace.
+        Err(error) if error.is_forbidden() => Ok(false),
+        Err(error) => Err(Outcome::Kubernetes(error)),
+    }
+}
+
+/// Why an object of another resource is not adopted.
+fn owned_by(id: &str, owner: &Identity, cluster: &str) -> String {
+    let start =
+        format!("spec.lifecycle.adopt: {id} is owned by {} of cluster {}:", owner.owner, owner.cluster);
+    let parts: Vec<&str> = owner.owner.split('/').collect();
+    match parts.as_slice() {
+        [kind, namespace, name] if owner.cluster == cluster => {
+            let resource = format!("{} {name} -n {namespace}", kind.to_lowercase());
+            format!(
+                "{start} delete that resource with lifecycle.deletion Retain first (kubectl patch {resource} --type merge -p \
+                 '{{\"spec\":{{\"lifecycle\":{{\"deletion\":\"Retain\"}}}}}}', then kubectl delete {resource}), or specify another \
+                 object"
+            )
+        }
+        _ => format!(
+            "{start} delete that resource there with lifecycle.deletion Retain first, or specify another object"
+        ),
+    }
+}
+
+/// The one object that matches, or why there is none.
 fn only_candidate(
     kind: &dyn DynKind,
     found: Vec<Candidate<Observed>>,
     wanted: &Adopt,
-    uid: &str,
 ) -> Result<Candidate<Observed>, String> {
     let name = kind.info().name;
     let (mut alive, gone): (Vec<_>, Vec<_>) =
@@ -129,27 +190,17 @@ fn only_candidate(
             listed(&ids)
         ));
     }
-    let Some(candidate) = alive.pop() else {
-        return Err(match gone.first() {
-            Some(candidate) => {
-                format!(
-                    "spec.lifecycle.adopt: {} is already deleted: specify another, or remove adopt to create one",
-                    candidate.id
-                )
-            }
-            None => format!(
-                "spec.lifecycle.adopt: no {name} has {wanted}: check the value and the region, or remove adopt to create one"
-            ),
-        });
-    };
-    match &candidate.owner {
-        Some(owner) if owner.uid != uid => Err(format!(
-            "spec.lifecycle.adopt: {} is owned by {} of cluster {}: delete that resource with lifecycle.deletion Retain \
-             first, or specify another object",
-            candidate.id, owner.owner, owner.cluster
-        )),
-        _ => Ok(candidate),
-    }
+    alive.pop().ok_or_else(|| match gone.first() {
+        Some(candidate) => {
+            format!(
+                "spec.lifecycle.adopt: {} is already deleted: specify another, or remove adopt to create one",
+                candidate.id
+            )
+        }
+        None => format!(
+            "spec.lifecycle.adopt: no {name} has {wanted}: check the value and the region, or remove adopt to create one"
+        ),
+    })
 }
 
 /// All fields that would change, and those that cannot, so that the plan shows every consequence of the adoption. No

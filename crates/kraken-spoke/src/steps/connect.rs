@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use kraken_api::reasons::Reason;
+use kraken_runtime::watch::ObjectKey;
+
 use crate::{
     account::Connection,
     context::{Reconcile, place},
     model::{outcome::Outcome, recorded::has_finalizer},
+    shared::uses::{NotKept, Uses},
 };
 
 /// Connects the reconcile. A resource without remote objects is deleted without an account, and a paused one stays
@@ -19,6 +23,23 @@ pub(crate) async fn connect(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
     Ok(())
 }
 
+/// Keeps the account from deletion as long as the resource uses it. Nothing new is created with an account that is being deleted.
+async fn keep(uses: &Uses, account: &ObjectKey, is_launched: bool) -> Result<(), Outcome> {
+    match uses.keep(account).await {
+        Ok(()) => Ok(()),
+        Err(NotKept::BeingDeleted) if is_launched => Ok(()),
+        Err(NotKept::BeingDeleted) => {
+            let message = format!(
+                "Account {} is being deleted: nothing is created with it; name another in spec.account, or create it again when it \
+                 is gone",
+                account.name
+            );
+            Err(Outcome::Account(Reason::AccountNotReady, message))
+        }
+        Err(NotKept::Kubernetes(error)) => Err(Outcome::Kubernetes(error)),
+    }
+}
+
 /// Replaces the context by that of the resource's account, unless it uses the controller's own connection without rules.
 pub(crate) async fn open(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     let Reconcile { context, object, .. } = reconcile;
@@ -28,6 +49,13 @@ pub(crate) async fn open(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     context.connections.expire();
     let namespace = place(&**object).0;
     let connection = context.external.connect(&namespace, object.account()).await?;
+    if let Some(Connection { rules, .. }) = &connection
+        && let Some(uses) = context.uses.clone()
+        && object.metadata.deletion_timestamp.is_none()
+    {
+        let is_launched = has_finalizer(&**object);
+        keep(&uses, &ObjectKey::new(&namespace, rules.name()), is_launched).await?;
+    }
     if let Some(Connection { connected, rules }) = connection {
         let own = context.link();
         let link = match connected {

@@ -11,6 +11,7 @@ pub(crate) mod remove;
 
 // 4. Client required.
 pub(crate) mod skip;
+pub(crate) mod take_over;
 
 // 5. Client required.
 pub(crate) mod gather;

@@ -69,7 +69,7 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     location::here(reconcile, intent.as_ref()).await?;
     let recorded = reconcile.recorded(intent.as_ref(), clock);
     let adopted = adopted(object.status(), intent.as_ref());
-    let policy = ReleasePolicy { lifecycle, adopted: &adopted };
+    let policy = ReleasePolicy::of(lifecycle, &adopted, intent.as_ref());
     // The finalizer was not removed, and the spec may have been edited since.
     reconcile.memory.releasing_ids.retain(|id| policy.keeps(id));
     let expects_deletion = policy.deletes_any(&recorded.ids);
@@ -95,7 +95,7 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
                 .to_owned();
         return Ok(Outcome::InProgress(Reason::Deleting, message));
     }
-    release(reconcile, &kept, state.clock).await
+    release(reconcile, &kept, policy.adopted, state.clock).await
 }
 
 /// Restores owner tags that were removed from objects to delete: an object without owner tags is not deleted.
@@ -252,7 +252,12 @@ fn kept_and_doomed(
 }
 
 /// Releases the objects that are kept, and removes the finalizer.
-async fn release(reconcile: &mut Reconcile<'_>, kept: &Observed, clock: Clock) -> Result<Outcome, Outcome> {
+async fn release(
+    reconcile: &mut Reconcile<'_>,
+    kept: &Observed,
+    adopted: &[String],
+    clock: Clock,
+) -> Result<Outcome, Outcome> {
     let awaited = awaiting_tags(reconcile, kept, clock);
     if !awaited.is_empty() {
         let message =
@@ -265,6 +270,11 @@ async fn release(reconcile: &mut Reconcile<'_>, kept: &Observed, clock: Clock) -
         return finish(reconcile, Reason::Deleted, "all remote objects are deleted").await;
     }
     context.external.release(identity, kept).await.map_err(Outcome::Failed)?;
+    // Not the adopted ones: a resource that adopts them again must not delete them.
+    let (_, created) = context.kind.select(kept.clone(), adopted);
+    if !context.kind.ids(&created).is_empty() {
+        context.external.mark_created(identity, &created).await.map_err(Outcome::Failed)?;
+    }
     memory.releasing_ids = union(std::mem::take(&mut memory.releasing_ids), &ids);
     let note = format!("released {}: it is kept without Kraken's tags", listed(&ids));
     finish(reconcile, Reason::Released, &note).await

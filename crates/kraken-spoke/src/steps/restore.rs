@@ -29,6 +29,7 @@ use crate::{
 fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
     object: &K,
     memory: &Memory<K>,
+    owner: &str,
     adopts: bool,
     now: Timestamp,
 ) -> Option<Intent> {
@@ -51,7 +52,14 @@ fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
     }
     last.or_else(|| {
         let created = memory.created.as_ref().map_or(0, |(epoch, _)| *epoch);
-        Some(rebuilt(status, created, now))
+        let rebuilt = rebuilt(status, created, now);
+        match Intent::foreign(object, owner).filter(|_| memory.created.is_none()) {
+            // The objects of the former resource are where it created them.
+            Some((former, there)) => {
+                Some(Intent { location: rebuilt.location.clone().or(there), former: Some(former), ..rebuilt })
+            }
+            None => Some(rebuilt),
+        }
     })
 }
 
@@ -83,7 +91,10 @@ pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
     memory.doubt(&identity.uid, object.status());
     let now = kraken_runtime::clock::now();
     let adopts = reconcile.lifecycle().adopt.is_some();
-    let Some(mut intent) = due(&*reconcile.object, reconcile.memory, adopts, now) else { return Ok(()) };
+    let Some(mut intent) = due(&*reconcile.object, reconcile.memory, &reconcile.identity.owner, adopts, now)
+    else {
+        return Ok(());
+    };
     for field in &reconcile.memory.secret_fields {
         intent.secret_fields.entry(field.clone()).or_default();
     }

@@ -29,10 +29,27 @@ async fn adopt_records_its_intent_before_it_claims_the_object() {
 #[tokio::test(start_paused = true)]
 async fn adopt_refuses_an_object_of_another_resource() {
     let scene = adopting().start().await;
-    let found = call("find").returns(json!([with(remote("disk-9"), "owner", json!("u-2"))]));
-    let report = scene.reconcile([found, call(STATUS), call(EVENT)]).await;
+    let found = || call("find").returns(json!([with(remote("disk-9"), "owner", json!("u-2"))]));
+    let owner = call("GET disks/u-2").returns(json!({"metadata": {"name": "u-2", "uid": "u-2"}}));
+    let report = scene.reconcile([found(), owner, call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("False", "AdoptionRefused"));
     assert!(report.message().contains("is owned by Disk/ns/u-2"), "{}", report.message());
+    // Its owner does not exist any more.
+    let scene = adopting().start().await;
+    let calls = [found(), call("GET disks/u-2"), call(INTENT), call("claim disk-9"), call(EVENT)];
+    assert_eq!(scene.reconcile(calls).await.events(), [("Normal", "Adopted")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn adopt_takes_back_what_a_resource_of_this_cluster_created() {
+    for (cluster, adopted, taken_back) in
+        [("cluster", json!(null), json!(["disk-9"])), ("another", json!(["disk-9"]), json!(null))]
+    {
+        let scene = adopting().start().await;
+        let found = call("find").returns(json!([with(remote("disk-9"), "createdBy", json!(cluster))]));
+        let report = scene.reconcile([found, call(INTENT), call("claim disk-9"), call(EVENT)]).await;
+        assert_eq!((&report.intent()["adopted"], &report.intent()["takenBack"]), (&adopted, &taken_back));
+    }
 }
 
 #[tokio::test(start_paused = true)]

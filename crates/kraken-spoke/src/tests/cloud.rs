@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use kraken_api::{Adopt, Location};
 use kraken_options::{Governed, Problem, RestrictedValue};
 use kraken_runtime::watch::ObjectKey;
+use kube::api::ObjectMeta;
 use serde_json::{Value, json};
 
 use super::{
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::{
     Candidate, Failure, Identity, Launch, ObserveRequest,
-    account::{Connected, Connection, KnownAccounts, OnChange, Refusal, Rules},
+    account::{Connected, Connection, KnownAccount, KnownAccounts, OnChange, Refusal, Rules},
     dynamic::{Change, Desired, DynExternal, Observed},
 };
 
@@ -109,6 +110,11 @@ pub(super) struct Known {
 impl KnownAccounts for Known {
     fn all(&self) -> Vec<ObjectKey> {
         self.all.clone()
+    }
+
+    fn known(&self, key: &ObjectKey) -> Option<KnownAccount> {
+        let meta = ObjectMeta { name: Some(key.name.to_string()), ..ObjectMeta::default() };
+        self.all.contains(key).then(|| KnownAccount { meta, secrets: vec![] })
     }
 
     fn rules(&self, namespace: &str, account: Option<&str>) -> Option<Arc<dyn Rules>> {
@@ -246,8 +252,9 @@ impl DynExternal for Cloud {
         let found = self.call("list_owned")?;
         let owned = |object: &Value| {
             let uid = object["owner"].as_str().unwrap_or_default();
+            let name = object["name"].as_str().unwrap_or(uid);
             let identity =
-                Identity { cluster: "cluster".into(), uid: uid.into(), owner: format!("Disk/ns/{uid}") };
+                Identity { cluster: "cluster".into(), uid: uid.into(), owner: format!("Disk/ns/{name}") };
             (identity, of(vec![object.clone()]))
         };
         Ok(found.as_array().into_iter().flatten().map(owned).collect())
@@ -261,7 +268,8 @@ impl DynExternal for Cloud {
                 uid: uid.into(),
                 owner: format!("Disk/ns/{uid}"),
             });
-            Candidate { id: id(object), owner, observed: of(vec![object.clone()]) }
+            let created_by = object["createdBy"].as_str().map(str::to_owned);
+            Candidate { id: id(object), owner, created_by, observed: of(vec![object.clone()]) }
         };
         Ok(found.as_array().into_iter().flatten().map(candidate).collect())
     }
@@ -282,5 +290,9 @@ impl DynExternal for Cloud {
 
     async fn release(&self, _: &Identity, observed: &Observed) -> Result<(), Failure> {
         self.act("release", observed)
+    }
+
+    async fn mark_created(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
+        Ok(())
     }
 }

@@ -41,8 +41,14 @@ pub(super) struct Disks {
 
 impl Disks {
     pub(super) fn new(has_tags: bool, has_accounts: bool) -> Self {
-        let account =
-            AccountKind { group: GROUP, plural: "accounts", description: "d", name_description: "n" };
+        let account = AccountKind {
+            group: GROUP,
+            version: "v1",
+            kind: "Account",
+            plural: "accounts",
+            description: "d",
+            name_description: "n",
+        };
         let info = KindInfo {
             name: "Disk",
             resource: ApiResource {

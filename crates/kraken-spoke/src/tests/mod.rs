@@ -22,5 +22,6 @@ mod script;
 mod search;
 mod secrecy;
 mod server;
+mod take_over;
 mod triggers;
 mod unknown_launch;

@@ -44,6 +44,7 @@ fn sweeps(other: Option<Other>, is_required: bool) -> Sweeps {
         own: Arc::new(cloud),
         accounts: Some(accounts),
         first_after: Duration::ZERO,
+        former: Arc::default(),
         on_owned: Box::new({
             let owned = owned.clone();
             move |key, uid, epoch| owned.lock().push((key.clone(), uid.to_owned(), epoch))

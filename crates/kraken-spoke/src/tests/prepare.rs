@@ -227,6 +227,31 @@ async fn gather_passes_the_values_of_the_response_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn gather_keeps_the_former_references_on_record_until_the_spec_is_in_place() {
+    let former = json!({"kind": "vpc.aws", "name": "former", "type": "any"});
+    let with_spec = |status: Value, spec: Value| {
+        let mut request = request(&status);
+        request["spec"] = spec;
+        vec![request]
+    };
+    let edited = || disk().launched().edited().spec("size", from_config_map());
+    let requests = with_spec(Value::Null, json!({"krakenResourceDependencies": [former]}));
+    let scene = Setup { requests, ..Setup::of(edited()) }.start().await;
+    let report = scene.reconcile([call(REQUEST)]).await;
+    let in_place = json!([{"kind": "vpc.aws", "name": "former"}]);
+    assert_eq!(report.body(REQUEST)["spec"]["inPlaceDependencies"], in_place);
+
+    let values = json!({"fromConfigMaps": {"sizes": {"small": "1"}}});
+    let answered = json!({"observedGeneration": 1, "dependentValues": values});
+    let spec = json!({"configMapDependencies": [{"name": "sizes", "key": "small"}], "inPlaceDependencies": in_place});
+    let scene = Setup { requests: with_spec(answered, spec), ..Setup::of(edited()) }.start().await;
+    let report =
+        scene.reconcile([observe(&[remote("disk-1")]), call(STATE), call(REQUEST), call(STATUS)]).await;
+    assert_eq!(report.body(REQUEST)["spec"]["inPlaceDependencies"], json!([]));
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn gather_deletes_the_request_of_a_resource_without_references() {
     let scene = Setup { requests: vec![request(&Value::Null)], ..Setup::of(disk().launched()) }.start().await;
     let report = scene

@@ -19,7 +19,7 @@ use tracing::warn;
 
 use crate::{
     exports::{self, Parsed},
-    requests,
+    kept, requests,
     resolve::debounce::Debounce,
     store::index::{Class, Dependent, Edges, Effect, Index, ObjectRef},
     store::lookup::Cache,
@@ -54,6 +54,8 @@ pub(crate) struct EventRouter {
     pub(crate) requests: Queue<ObjectKey>,
     /// The queue of ConfigExports.
     pub(crate) exports: Queue<ObjectKey>,
+    /// The queue of the Secrets of accounts.
+    pub(crate) kept: Queue<ObjectKey>,
 }
 
 impl EventRouter {
@@ -71,30 +73,39 @@ impl EventRouter {
             debounce: Debounce::default(),
             requests: Queue::new(concurrency),
             exports: Queue::new(concurrency),
+            kept: Queue::new(concurrency),
         }
     }
 
     /// A DependencyRequest changed.
     pub(crate) fn request(&self, change: &Change<DependencyRequest>) {
         let dependent = Dependent::Request(ObjectKey::of(change.meta()));
+        self.answer(change, &dependent);
+        // After the index is updated.
+        for secret in kept::named(change) {
+            self.kept.add(secret, Lane::Edit);
+        }
+    }
+
+    fn answer(&self, change: &Change<DependencyRequest>, dependent: &Dependent) {
         match change {
             Change::Applied(request, before) => {
                 if is_restored(&**request, before.as_deref()) {
-                    self.written.forget(&dependent);
+                    self.written.forget(dependent);
                 }
                 let is_own = is_only_status(&**request, before.as_deref())
-                    && request.status.as_ref().is_some_and(|status| self.written.is_own(&dependent, status));
+                    && request.status.as_ref().is_some_and(|status| self.written.is_own(dependent, status));
                 if !is_own {
-                    self.edges(&dependent, &requests::edges(request));
+                    self.edges(dependent, &requests::edges(request));
                 }
             }
             Change::Listed(request) => {
-                if self.written.is_lost(&dependent, request.meta().resource_version.as_deref()) {
-                    self.written.forget(&dependent);
-                    self.add(&dependent);
+                if self.written.is_lost(dependent, request.meta().resource_version.as_deref()) {
+                    self.written.forget(dependent);
+                    self.add(dependent);
                 }
             }
-            Change::Deleted(_) => self.gone(&dependent),
+            Change::Deleted(_) => self.gone(dependent),
             Change::Invalid(..) => invalid(requests::KIND, change),
         }
     }
@@ -169,6 +180,9 @@ impl EventRouter {
             return;
         }
         let named = ObjectRef { class, key: ObjectKey::of(meta) };
+        if class == Class::Secret && (kept::is_kept(meta) || self.index.read().is_named(&named)) {
+            self.kept.add(named.key.clone(), Lane::Edit);
+        }
         let is_gone = matches!(change, Change::Deleted(_));
         if class == Class::State && (is_gone || matches!(change, Change::Applied(_, None))) {
             self.index.write().publish(&named, !is_gone);

@@ -125,6 +125,8 @@ pub(crate) struct Memory<K = Object> {
     pub in_progress: Option<Progress>,
     /// The fields of the spec that come from a Secret or did, see [`crate::model::secrecy::SecretFields`].
     pub secret_fields: BTreeSet<String>,
+    /// Whether this process knows that no former resource of the name left objects.
+    pub is_only_owner: bool,
     /// Whether this process knows the fields that the published state withholds.
     pub recalled: bool,
     /// Every secret text that was resolved for the resource, the newest last: the provider may still quote an old one.
@@ -169,6 +171,7 @@ impl<K> Default for Memory<K> {
             unchanged: None,
             in_progress: None,
             secret_fields: BTreeSet::new(),
+            is_only_owner: false,
             recalled: false,
             secrets: vec![],
         }

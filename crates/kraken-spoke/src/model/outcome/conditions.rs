@@ -42,13 +42,7 @@ impl Outcome {
                 "throttled by the provider; retrying with backoff".to_owned(),
             ),
             Self::Failed(failure) => no(failure_reason(failure.class), failure.to_string()),
-            Self::Elsewhere(there, here) => no(
-                Reason::LocationMismatch,
-                format!(
-                    "the remote objects of this resource are in {there}; this controller works in {here} and does not change \
-                     them: configure it with the credentials and the region of {there}"
-                ),
-            ),
+            Self::Elsewhere(why) => no(Reason::LocationMismatch, why.clone()),
             Self::LaunchRefused(why) => no(Reason::LaunchRefused, why.clone()),
             Self::LaunchLimit(why) => no(Reason::LaunchLimitReached, why.clone()),
             Self::Held(why) => no(Reason::RecreationHeld, why.clone()),

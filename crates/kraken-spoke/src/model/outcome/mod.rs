@@ -7,7 +7,7 @@ mod requeue;
 
 use std::time::Duration;
 
-use kraken_api::{FieldDiff, Location, Plan, reasons::Reason};
+use kraken_api::{FieldDiff, Plan, reasons::Reason};
 use kraken_options::Problem;
 use kraken_runtime::patch::ApiError;
 
@@ -68,8 +68,9 @@ pub(crate) enum Outcome {
     AdoptionRefused(String),
     /// The provider call failed.
     Failed(Failure),
-    /// The remote objects are in the first location, and the controller works in the second.
-    Elsewhere(Location, Location),
+    /// The remote objects are in another location than the one in which the resource is reconciled; the message names both, and what
+    /// determines the second.
+    Elsewhere(String),
     /// More objects exist than the spec accounts for: nothing is launched.
     LaunchRefused(String),
     /// The launch limit is reached: nothing is launched until a person confirms.

@@ -22,6 +22,7 @@ use crate::{
         plan::Proposal,
         unchanged::{Unchanged, digest},
     },
+    steps::gather,
 };
 use change::Due;
 
@@ -52,6 +53,7 @@ pub(crate) async fn act(
     if let Some(error) = reconcile.unpublished.take() {
         return Ok(Outcome::Kubernetes(error));
     }
+    gather::settle(reconcile).await?;
     remember(reconcile, observation);
     Ok(Outcome::InPlace)
 }

@@ -2,10 +2,12 @@
 
 mod own_secret;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use kraken_api::{
-    DependencyRequest, DependencyRequestSpec, OWNER_KIND_LABEL, dependency_request::DependentValues,
+    DependencyRequest, DependencyRequestSpec, OWNER_KIND_LABEL,
+    dependency_request::{DependentValues, InPlaceDependency},
+    names::referenced_kind,
 };
 use kraken_options::{Dependencies, Values};
 use kraken_runtime::{
@@ -21,6 +23,7 @@ use crate::{
     dynamic::Object,
     model::{
         outcome::{Outcome, in_namespace},
+        recorded::has_finalizer,
         request,
     },
     steps::resolve,
@@ -29,6 +32,9 @@ use crate::{
 /// The name of a DependencyRequest that is never stored: a dry run with it shows whether objects can be created in the
 /// namespace.
 const PROBE: &str = "kraken-probe";
+
+/// The maximum number of resources on record that only the remote objects use.
+const MAX_IN_PLACE: usize = 1024;
 
 /// The values of the references.
 #[derive(Default)]
@@ -75,7 +81,9 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
             |request: &DependencyRequest| !dependencies.is_empty() && !is_of_another(request, &**object);
         references::drop_unwatched(context, &api, &key, is_needed).await.map_err(in_namespace)?;
     }
-    if dependencies.is_empty() {
+    let in_place = found.as_ref().map(|request| still_used(request, &**object, dependencies));
+    let in_place = in_place.unwrap_or_default();
+    if dependencies.is_empty() && in_place.is_empty() {
         if let Some(request) = &found {
             references::drop_request(&api, manager, request).await.map_err(in_namespace)?;
         }
@@ -92,7 +100,10 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         return Err(Outcome::WaitingForHub);
     }
 
-    let wanted = DependencyRequestSpec::from(dependencies);
+    let wanted = DependencyRequestSpec {
+        in_place_dependencies: in_place,
+        ..DependencyRequestSpec::from(dependencies)
+    };
     let is_complete = |request: &DependencyRequest| {
         request.spec == wanted && request::is_held(request) && is_owned_by(request, &**object)
     };
@@ -100,9 +111,62 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         own_secret::make(reconcile).await?;
         let request = document(context, object, &key.name, &wanted);
         apply(&api, manager, &key.name, &request).await.map_err(in_namespace)?;
-        return Err(Outcome::WaitingForHub);
+        return if dependencies.is_empty() { Ok(Gathered::default()) } else { Err(Outcome::WaitingForHub) };
     };
+    if dependencies.is_empty() {
+        return Ok(Gathered::default());
+    }
     response(reconcile, dependencies, &request).await
+}
+
+/// The resources that the remote objects may still use, because the request named them, and the spec does not any more. A resource
+/// without remote objects uses none.
+fn still_used(
+    request: &DependencyRequest,
+    object: &Object,
+    dependencies: &Dependencies,
+) -> Vec<InPlaceDependency> {
+    if !has_finalizer(object) || mutants::active(Mutant::FormerReferencesForgotten) {
+        return vec![];
+    }
+    let node = |kind: &str, name: &str| (referenced_kind(kind), name.to_owned());
+    let named: BTreeSet<_> =
+        dependencies.resources.keys().map(|resource| node(&resource.kind, &resource.name)).collect();
+    let spec = &request.spec;
+    let before = spec.kraken_resource_dependencies.iter().map(|d| (&d.kind, &d.name));
+    let before = before.chain(spec.in_place_dependencies.iter().map(|d| (&d.kind, &d.name)));
+    let left = before.filter(|(kind, name)| !named.contains(&node(kind, name)));
+    let left: BTreeSet<_> =
+        left.map(|(kind, name)| InPlaceDependency { kind: kind.clone(), name: name.clone() }).collect();
+    left.into_iter().take(MAX_IN_PLACE).collect()
+}
+
+/// After the spec is in place: removes what only former references named from the request.
+pub(crate) async fn settle(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
+    let Reconcile { context, object, .. } = reconcile;
+    let key = context.owned_key(&reconcile.key());
+    let Some(request) =
+        context.requests.get(&key).filter(|request| !request.spec.in_place_dependencies.is_empty())
+    else {
+        return Ok(());
+    };
+    let dependencies = resolve::dependencies(&*context.kind, object.spec());
+    let is_alive = request.meta().deletion_timestamp.is_none() && is_owned_by(&*request, &**object);
+    let wanted = DependencyRequestSpec::from(&dependencies);
+    // Otherwise the references were edited since this reconcile read them.
+    let is_current =
+        DependencyRequestSpec { in_place_dependencies: vec![], ..request.spec.clone() } == wanted;
+    if !is_alive || !is_current {
+        return Ok(());
+    }
+    let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &key.namespace);
+    let settled = if dependencies.is_empty() {
+        references::drop_request(&api, context.manager.name, &request).await
+    } else {
+        let request = document(context, object, &key.name, &wanted);
+        apply(&api, context.manager.name, &key.name, &request).await.map(drop)
+    };
+    settled.map_err(in_namespace)
 }
 
 /// The DependencyRequest to apply.
@@ -150,6 +214,7 @@ fn explicit(spec: &DependencyRequestSpec) -> Value {
         "configMapDependencies": spec.config_map_dependencies,
         "secretDependencies": spec.secret_dependencies,
         "krakenResourceDependencies": spec.kraken_resource_dependencies,
+        "inPlaceDependencies": spec.in_place_dependencies,
     })
 }
 

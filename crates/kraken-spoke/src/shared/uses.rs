@@ -1,0 +1,324 @@
+//! The accounts that resources of this process use: they, and the Secrets that they name, stay until the last of these resources is
+//! gone. Client required.
+//!
+//! Kubernetes deletes the objects of a namespace in no particular order, and the remote objects cannot be deleted without the
+//! credentials. So a spoke puts a finalizer of its own on an account before it creates anything with it, and writes a
+//! DependencyRequest that lets the hub keep its Secrets, because a spoke cannot write Secrets. Both are records in the API server: any
+//! controller can be restarted meanwhile. When no resource uses the account any more, both are removed.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use kraken_api::{
+    DependencyRequest, OWNER_KIND_LABEL, account_finalizer, dependency_request::KeyDependency,
+    names::owned_name,
+};
+use kraken_runtime::{
+    hash::{HashMap, HashSet},
+    manager::Manager,
+    mutants::{self, Mutant},
+    patch::{ApiError, apply, set_finalizer, within},
+    watch::{ObjectKey, RawObject, Store, version},
+};
+use kube::{
+    Api, Resource,
+    api::{DeleteParams, ObjectMeta},
+};
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::sync::Notify;
+use tracing::{info, warn};
+
+use crate::{
+    account::{AccountKind, DEFAULT_ACCOUNT, KnownAccount, KnownAccounts},
+    actions::references::drop_request,
+    context::Undecodable,
+    dynamic::{Object, account_of},
+    model::request,
+};
+
+/// The minimum pause between two searches for unused accounts: each visits every resource of the process.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How often unused accounts are searched for without an event, such as an edit of `spec.account`, and after a failure.
+const INTERVAL: Duration = Duration::from_mins(5);
+const RETRY: Duration = Duration::from_secs(5);
+
+/// Why an account cannot be kept.
+#[derive(Debug)]
+pub(crate) enum NotKept {
+    /// It is being deleted, and no resource of this process uses it yet.
+    BeingDeleted,
+    /// A call to the Kubernetes API failed.
+    Kubernetes(ApiError),
+}
+
+/// The accounts in use; shared by all kinds of the process. Clones share the same state.
+#[derive(Clone)]
+pub(crate) struct Uses(Arc<Inner>);
+
+struct Inner {
+    manager: Manager,
+    kind: AccountKind,
+    accounts: Arc<dyn KnownAccounts>,
+    /// The resources of each kind.
+    resources: Mutex<Vec<(Store<Object>, Undecodable)>>,
+    /// The accounts that this process knows to be kept.
+    kept: Mutex<HashMap<ObjectKey, Kept>>,
+    /// Held while an account is kept or released.
+    change: tokio::sync::Mutex<()>,
+    wake: Notify,
+}
+
+/// An account that is kept, as this process last wrote it.
+struct Kept {
+    uid: Option<String>,
+    version: Option<u128>,
+    /// The Secrets that are on record.
+    secrets: Vec<KeyDependency>,
+    /// Whether the record states that the account is being deleted.
+    is_ending: bool,
+}
+
+impl std::fmt::Debug for Uses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Uses").finish_non_exhaustive()
+    }
+}
+
+impl Uses {
+    pub(crate) fn new(manager: Manager, kind: AccountKind, accounts: Arc<dyn KnownAccounts>) -> Self {
+        Self(Arc::new(Inner {
+            manager,
+            kind,
+            accounts,
+            resources: Mutex::default(),
+            kept: Mutex::default(),
+            change: tokio::sync::Mutex::default(),
+            wake: Notify::new(),
+        }))
+    }
+
+    /// Adds the resources of a kind.
+    pub(crate) fn add(&self, resources: Store<Object>, undecodable: Undecodable) {
+        self.0.resources.lock().push((resources, undecodable));
+    }
+
+    /// An account changed, or a resource is gone.
+    pub(crate) fn wake(&self) {
+        self.0.wake.notify_one();
+    }
+
+    /// Keeps this account for a resource that is about to use it. The resource is in its store: a search that runs at the same time
+    /// sees it, or this call waits for the end of the search.
+    pub(crate) async fn keep(&self, key: &ObjectKey) -> Result<(), NotKept> {
+        if self.0.kept.lock().contains_key(key) || mutants::active(Mutant::AccountNotKept) {
+            return Ok(());
+        }
+        let _change = self.0.change.lock().await;
+        if self.0.kept.lock().contains_key(key) {
+            return Ok(());
+        }
+        let Some(account) = self.0.accounts.known(key) else { return Ok(()) };
+        let kept = self.0.keep(key, &account).await?;
+        self.0.kept.lock().insert(key.clone(), kept);
+        Ok(())
+    }
+
+    /// Releases accounts that nothing uses any more, until shutdown; called only on the leader.
+    pub(crate) async fn run(self) {
+        let shutdown = self.0.manager.shutdown.clone();
+        loop {
+            let pause = match self.0.search().await {
+                Ok(()) => INTERVAL,
+                Err(error) => {
+                    if !error.is_conflict() {
+                        warn!(%error, "failed to release an account that is not used any more; retrying");
+                    }
+                    RETRY
+                }
+            };
+            let woken = tokio::time::timeout(pause, self.0.wake.notified());
+            if shutdown.run_until_cancelled(woken).await.is_none()
+                || shutdown.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none()
+            {
+                return;
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn finalizer(&self) -> String {
+        account_finalizer(self.manager.name)
+    }
+
+    fn has_finalizer(&self, meta: &ObjectMeta) -> bool {
+        meta.finalizers.iter().flatten().any(|finalizer| *finalizer == self.finalizer())
+    }
+
+    /// Puts the finalizer on the account, then its Secrets on record: the finalizer leads to the record after a restart.
+    async fn keep(&self, key: &ObjectKey, account: &KnownAccount) -> Result<Kept, NotKept> {
+        let (meta, is_ending) = (&account.meta, account.meta.deletion_timestamp.is_some());
+        let mut kept = Kept {
+            uid: meta.uid.clone(),
+            version: version(meta),
+            secrets: account.secrets.clone(),
+            is_ending,
+        };
+        if !self.has_finalizer(meta) {
+            if is_ending {
+                return Err(NotKept::BeingDeleted);
+            }
+            let written = self.write(key, meta, true).await.map_err(NotKept::Kubernetes)?;
+            kept.version = version(&written.metadata);
+        }
+        self.record(key, account).await.map_err(NotKept::Kubernetes)?;
+        Ok(kept)
+    }
+
+    async fn write(&self, key: &ObjectKey, meta: &ObjectMeta, is_kept: bool) -> Result<RawObject, ApiError> {
+        let resource = self.kind.resource();
+        let api: Api<RawObject> =
+            Api::namespaced_with(self.manager.client.clone(), &key.namespace, &resource);
+        set_finalizer(&api, self.manager.name, meta, &self.finalizer(), is_kept).await
+    }
+
+    fn requests(&self, key: &ObjectKey) -> Api<DependencyRequest> {
+        Api::namespaced(self.manager.client.clone(), &key.namespace)
+    }
+
+    /// The name of the record. It belongs to no resource.
+    fn request_name(&self, key: &ObjectKey) -> String {
+        owned_name(&format!("{}.account", self.manager.name), &key.name)
+    }
+
+    /// Writes which Secrets the account names. The record of an account that is being deleted is being deleted too, which tells the
+    /// hub that the Secrets are needed to the end.
+    async fn record(&self, key: &ObjectKey, account: &KnownAccount) -> Result<(), ApiError> {
+        let (api, name) = (self.requests(key), self.request_name(key));
+        let found = within("read the DependencyRequest of an account", api.get_opt(&name)).await?;
+        let is_ending = account.meta.deletion_timestamp.is_some();
+        if found.is_none() && (account.secrets.is_empty() || is_ending) {
+            return Ok(());
+        }
+        let is_ended = found.as_ref().is_some_and(|found| found.meta().deletion_timestamp.is_some());
+        if !is_ended && found.is_none_or(|found| found.spec.secret_dependencies != account.secrets) {
+            let document = json!({
+                "apiVersion": DependencyRequest::api_version(&()),
+                "kind": DependencyRequest::kind(&()),
+                "metadata": {
+                    "name": name,
+                    "labels": {OWNER_KIND_LABEL: self.manager.name},
+                    "finalizers": request::finalizers(),
+                },
+                "spec": {"keepSecrets": true, "secretDependencies": account.secrets},
+            });
+            match apply(&api, self.manager.name, &name, &document).await {
+                // No resource can be created in this namespace any more, and nothing exists that this one made.
+                Err(error) if error.is_namespace_terminating() => return Ok(()),
+                written => written?,
+            };
+        }
+        if is_ending && !is_ended {
+            let params = DeleteParams::default();
+            within("delete the DependencyRequest of an account", api.delete(&name, &params)).await?;
+        }
+        Ok(())
+    }
+
+    /// Releases every kept account that no resource uses, and updates the records of the others.
+    async fn search(&self) -> Result<(), ApiError> {
+        let _change = self.change.lock().await;
+        // Taken before the resources are visited: a resource that appears later waits for the end of this search.
+        let mut before = std::mem::take(&mut *self.kept.lock());
+        let mut candidates = vec![];
+        for key in self.accounts.all() {
+            let Some(account) = self.accounts.known(&key) else { continue };
+            if before.contains_key(&key) || self.has_finalizer(&account.meta) {
+                candidates.push((key, account));
+            }
+        }
+        if candidates.is_empty() {
+            return Ok(());
+        }
+        let used = self.used(candidates.iter().map(|(key, _)| key).collect());
+        let mut result = Ok(());
+        for (key, account) in candidates {
+            let updated = if used.contains(&key) {
+                self.update(&key, &account, before.remove(&key)).await.map(Some)
+            } else {
+                self.release(&key, &account).await.map(|()| None)
+            };
+            match updated {
+                Ok(kept) => self.kept.lock().extend(kept.map(|kept| (key, kept))),
+                Err(error) if error.is_not_found() => {}
+                Err(error) => result = Err(error),
+            }
+        }
+        result
+    }
+
+    /// The accounts among these that a resource of the process uses. One that does not decode may use any of its namespace.
+    fn used(&self, accounts: BTreeSet<&ObjectKey>) -> HashSet<ObjectKey> {
+        let (mut used, mut of_all) = (HashSet::default(), HashSet::default());
+        for (resources, undecodable) in self.resources.lock().iter() {
+            of_all.extend(undecodable.lock().keys().map(|key| key.namespace.clone()));
+            resources.visit_raw(|object| {
+                let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+                match account_of(object.spec.as_deref()) {
+                    Ok(named) => {
+                        used.insert(ObjectKey::new(namespace, named.as_deref().unwrap_or(DEFAULT_ACCOUNT)));
+                    }
+                    Err(_) => {
+                        of_all.insert(namespace.into());
+                    }
+                }
+            });
+        }
+        used.extend(accounts.into_iter().filter(|key| of_all.contains(&key.namespace)).cloned());
+        used
+    }
+
+    /// Keeps an account that is used, with the Secrets that it names now.
+    async fn update(
+        &self,
+        key: &ObjectKey,
+        account: &KnownAccount,
+        before: Option<Kept>,
+    ) -> Result<Kept, ApiError> {
+        let meta = &account.meta;
+        let is_ending = meta.deletion_timestamp.is_some();
+        // The watch may lag behind this process.
+        let is_lost = |kept: &Kept| version(meta) >= kept.version && !self.has_finalizer(meta);
+        let is_current = |kept: &Kept| {
+            kept.uid == meta.uid && kept.is_ending == is_ending && kept.secrets == account.secrets
+        };
+        match before {
+            Some(kept) if is_current(&kept) && (is_ending || !is_lost(&kept)) => Ok(kept),
+            _ => match self.keep(key, account).await {
+                Ok(kept) => Ok(kept),
+                Err(NotKept::Kubernetes(error)) => Err(error),
+                Err(NotKept::BeingDeleted) => {
+                    let (uid, secrets) = (meta.uid.clone(), account.secrets.clone());
+                    Ok(Kept { uid, version: version(meta), secrets, is_ending })
+                }
+            },
+        }
+    }
+
+    /// Removes the record, then the finalizer.
+    async fn release(&self, key: &ObjectKey, account: &KnownAccount) -> Result<(), ApiError> {
+        let (api, name) = (self.requests(key), self.request_name(key));
+        if let Some(request) = within("read the DependencyRequest of an account", api.get_opt(&name)).await? {
+            drop_request(&api, self.manager.name, &request).await?;
+        }
+        if self.has_finalizer(&account.meta) {
+            self.write(key, &account.meta, false).await?;
+        }
+        info!(
+            namespace = &*key.namespace,
+            name = &*key.name,
+            "released an account that is not used any more"
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,175 @@
+//! After step 2: takes over the remote objects of a former resource of the same cluster, namespace, kind and name, whose UID does not exist
+//! any more: a backup was restored (its objects have new UIDs and no status), or finalizers were removed and the resource was applied
+//! again. Otherwise everything would be created a second time. Client required, but rarely used.
+//!
+//! It costs no call for an ordinary new resource: a record that is not its own leads to a list, which all resources of the kind share, and so does
+//! an orphan of this name that the last sweep found.
+
+use kraken_api::{CREATION_CONFIRMED_ANNOTATION, reasons::Reason};
+use kraken_runtime::{
+    mutants::{self, Mutant},
+    watch::ObjectKey,
+};
+use kube::{Resource, core::object::HasStatus};
+use tokio::time::Instant;
+
+use crate::{
+    Identity,
+    actions::{location, persist::write, record::record},
+    context::Reconcile,
+    dynamic::Observed,
+    model::{
+        breaker::confirmed_at,
+        ids::listed,
+        intent::Intent,
+        memory::Claimed,
+        outcome::{Outcome, refused},
+        recorded::has_finalizer,
+    },
+    steps::restore::rebuilt,
+};
+
+/// Takes over what a former resource of this name left. Ends the reconcile if it did, or if a person must decide.
+pub(crate) async fn take_over(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
+    if !is_due(reconcile) {
+        return Ok(());
+    }
+    let here = location::here(reconcile, reconcile.memory.intent.as_ref()).await?;
+    let former = former(reconcile).await?;
+    let (uid, left) = match former.as_slice() {
+        [] => {
+            reconcile.memory.is_only_owner = true;
+            return Ok(());
+        }
+        [(identity, left)] => (identity.uid.clone(), left.clone()),
+        several => {
+            // A deletion deletes only what is certain; the sweep reports the others as orphans.
+            let is_decided = reconcile.is_deleted() || is_confirmed(reconcile);
+            reconcile.memory.is_only_owner = is_decided;
+            return if is_decided { Ok(()) } else { Err(ambiguous(reconcile, several)) };
+        }
+    };
+    let context = reconcile.context.clone();
+    let ids = context.kind.ids(&left);
+    let intent = intent(reconcile, &uid, context.kind.epoch(&left), here);
+    let mut claims = vec![];
+    for id in &ids {
+        let window = context.visibility_window;
+        let Some(claimed) = context.claims.take(id, &reconcile.identity.uid, window) else {
+            let message = format!("{id} is being adopted by another resource; it is not taken over");
+            return Err(Outcome::NotYet(Reason::Creating, message));
+        };
+        claims.push(claimed);
+    }
+    // The record names the former resource until the next launch: after a crash, the rest is taken over.
+    write(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
+    claim(reconcile, &intent, left).await?;
+    let note = format!(
+        "took over {}, which a former resource of this name with the UID {uid} managed; it does not exist any more",
+        listed(&ids)
+    );
+    record(reconcile, Reason::TakenOver, &note).await;
+    Err(Outcome::Changed(note))
+}
+
+/// Whether a former resource may have left objects.
+fn is_due(reconcile: &Reconcile<'_>) -> bool {
+    let Reconcile { context, object, memory, identity, .. } = reconcile;
+    let status = object.status();
+    let is_recorded = status.is_some_and(|status| !status.external_ids.is_empty() || status.epoch.is_some());
+    let is_orphaned = || {
+        !has_finalizer(&**object)
+            && !is_recorded
+            && memory.created.is_none()
+            && !reconcile.is_deleted()
+            && context.former.is_orphan(&identity.owner)
+    };
+    !memory.is_only_owner
+        && object.lifecycle().adopt.is_none()
+        && !object.lifecycle().paused
+        && (foreign(reconcile).is_some() || is_orphaned())
+        && !mutants::active(Mutant::NothingTakenOver)
+}
+
+/// The record with which the resource came, if it is not its own.
+fn foreign(reconcile: &Reconcile<'_>) -> Option<String> {
+    match &reconcile.memory.intent {
+        Some(intent) => intent.former.clone(),
+        // The record of a resource that is being deleted is not restored.
+        None => Intent::foreign(&*reconcile.object, &reconcile.identity.owner).map(|(text, _)| text),
+    }
+}
+
+/// The objects of each former resource of this name: of this cluster and namespace, so that of all of them only this one exists.
+async fn former(reconcile: &mut Reconcile<'_>) -> Result<Vec<(Identity, Observed)>, Outcome> {
+    let Reconcile { context, identity, slot, .. } = reconcile;
+    let account = context.rules.as_ref().map(|rules| rules.name().to_owned());
+    let namespace = account.as_ref().map(|_| identity.owner.split('/').nth(1).unwrap_or_default());
+    let key = ObjectKey::new(namespace.unwrap_or_default(), account.as_deref().unwrap_or_default());
+    let list = async { context.external.list_owned(&identity.cluster).await.map(std::sync::Arc::new) };
+    let all = slot.release_while(context.former.list(&key, list)).await.map_err(Outcome::Failed)?;
+    let is_former = |(owner, left): &&(Identity, Observed)| {
+        owner.owner == identity.owner && owner.uid != identity.uid && !context.kind.ids(left).is_empty()
+    };
+    Ok(all.iter().filter(is_former).cloned().collect())
+}
+
+/// The record of what is taken over. That of the former resource is used if it came with this one.
+fn intent(reconcile: &Reconcile<'_>, uid: &str, epoch: i64, here: Option<kraken_api::Location>) -> Intent {
+    let text = foreign(reconcile).unwrap_or_default();
+    let old = Intent::opened(uid, &text).unwrap_or_default();
+    Intent {
+        former: Some(text),
+        replaced_before: old.replaced_before,
+        outgoing: old.outgoing,
+        adopted: old.adopted,
+        taken_back: old.taken_back,
+        secret_fields: old.secret_fields,
+        launches: old.launches,
+        location: here,
+        ..rebuilt(None, epoch.max(old.epoch), kraken_runtime::clock::now())
+    }
+}
+
+/// Sets the owner tags. Objects that a replacement was about to delete keep an epoch from before its start.
+async fn claim(reconcile: &mut Reconcile<'_>, intent: &Intent, left: Observed) -> Result<(), Outcome> {
+    let (context, identity) = (reconcile.context.clone(), reconcile.identity.clone());
+    let (kind, boundary) = (&context.kind, intent.replaced_before.unwrap_or_default());
+    let (ids, epoch) = (kind.ids(&left), kind.epoch(&left));
+    let (outgoing, current) = kind.split(left, boundary);
+    for (part, epoch) in [(current, epoch), (outgoing, boundary - 1)] {
+        if !kind.ids(&part).is_empty() {
+            let claimed = context.external.claim(&identity, epoch.max(1), &part).await;
+            claimed.map_err(|failure| refused(failure, Reason::Creating))?;
+        }
+    }
+    let memory = &mut reconcile.memory;
+    memory.claimed = Some(Claimed { ids: ids.clone(), at: Instant::now(), times: 0, is_confirmed: true });
+    memory.created = Some((epoch.max(1), ids));
+    memory.is_only_owner = true;
+    Ok(())
+}
+
+/// Whether a person decided that new objects are created.
+fn is_confirmed(reconcile: &Reconcile<'_>) -> bool {
+    let created = reconcile.object.meta().creation_timestamp.as_ref().map(|at| at.0);
+    let confirmed = confirmed_at(&*reconcile.object, kraken_runtime::clock::now());
+    confirmed.is_some_and(|confirmed| created.is_none_or(|created| confirmed >= created))
+}
+
+/// Several former resources of this name left objects.
+fn ambiguous(reconcile: &Reconcile<'_>, several: &[(Identity, Observed)]) -> Outcome {
+    let kind = &reconcile.context.kind;
+    let ids: Vec<String> = several.iter().flat_map(|(_, left)| kind.ids(left)).collect();
+    let ObjectKey { namespace, name } = reconcile.key();
+    let resource = &reconcile.context.info().resource.plural;
+    let first = ids.first().cloned().unwrap_or_default();
+    Outcome::LaunchRefused(format!(
+        "{} former resources of this name left {}, and none of them exists any more: to manage one, run kubectl patch {resource} {name} \
+         -n {namespace} --type merge -p '{{\"spec\":{{\"lifecycle\":{{\"adopt\":{{\"id\":\"{first}\"}},\"deletion\":\"Delete\"}}}}}}' \
+         with its id; to create another, annotate the resource with {CREATION_CONFIRMED_ANNOTATION}=<the current time, such as \
+         2026-01-31T12:00:00Z>",
+        several.len(),
+        listed(&ids)
+    ))
+}

@@ -1,0 +1,70 @@
+//! Resources that return under another UID.
+
+use kraken_api::Location;
+use serde_json::{Value, json};
+
+use super::{
+    fixtures::{disk, remote, with},
+    scene::{Scene, Setup},
+    script::{Call, EVENT, INTENT, STATUS, call},
+};
+
+/// An object that a former resource of this name and UID left.
+fn left(id: &str, name: &str, uid: &str) -> Value {
+    with(with(remote(id), "owner", json!(uid)), "name", json!(name))
+}
+
+fn listed(objects: &[Value]) -> Call {
+    call("list_owned").returns(json!(objects))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restored_resource_takes_over_the_objects_of_the_former_one_with_its_record() {
+    let scene = Scene::of(disk().restored(&json!({"adopted": ["disk-1"]}))).await;
+    let list = listed(&[left("disk-1", "a", "u-0"), left("disk-2", "b", "u-9")]);
+    let calls = [call(INTENT), call(EVENT), list, call(INTENT), call("claim disk-1"), call(EVENT)];
+    let report = scene.reconcile(calls).await;
+    assert_eq!(report.events(), [("Warning", "RecordRestored"), ("Normal", "TakenOver")]);
+    assert_eq!(report.intent()["adopted"], json!(["disk-1"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restored_resource_without_objects_of_its_name_launches() {
+    let scene = Scene::of(disk().restored(&json!({}))).await;
+    let by_tag = call("observe by tag").returns(json!([]));
+    let calls = [call(INTENT), call(EVENT), listed(&[left("disk-2", "b", "u-9")]), by_tag];
+    assert_eq!(scene.reconcile(calls).await.metric, "Creating");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_with_the_annotations_of_another_one_lists_nothing() {
+    let scene = Scene::of(disk().restored(&json!({"resource": "Disk/ns/original"}))).await;
+    let by_tag = call("observe by tag").returns(json!([]));
+    scene.reconcile([call(INTENT), call(EVENT), by_tag]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_is_restored_elsewhere_creates_nothing() {
+    let place = |account: &str| Location { account: account.to_owned(), region: "r".to_owned() };
+    let restored = disk().restored(&json!({"location": place("1")}));
+    let scene = Setup { location: Some(place("2")), ..Setup::of(restored) }.start().await;
+    let report = scene.reconcile([call(INTENT), call(EVENT), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "LocationMismatch"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_of_several_former_resources_are_left_to_a_person() {
+    let scene = Scene::of(disk().restored(&json!({}))).await;
+    let list = listed(&[left("disk-1", "a", "u-0"), left("disk-2", "a", "u-8")]);
+    let report = scene.reconcile([call(INTENT), call(EVENT), list, call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "LaunchRefused"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_of_an_orphan_takes_it_over() {
+    let scene = Scene::of(disk()).await;
+    scene.context.former.set_orphans(["Disk/ns/a".to_owned()].into_iter().collect());
+    let list = listed(&[left("disk-1", "a", "u-0")]);
+    let report = scene.reconcile([list, call(INTENT), call("claim disk-1"), call(EVENT)]).await;
+    assert_eq!(report.events(), [("Normal", "TakenOver")]);
+}
