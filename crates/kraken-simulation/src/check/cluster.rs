@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use kraken_simulator::hook::Call;
-use kraken_spoke::api::{EXPORTED_BY_ANNOTATION, REFERENCES_FINALIZER};
+use kraken_spoke::api::{EXPORTED_BY_ANNOTATION, KEPT_SECRET_FINALIZER, REFERENCES_FINALIZER};
 use serde_json::Value;
 
 use super::history::{Changes, uid_of};
@@ -161,7 +161,7 @@ impl Checks {
         }
     }
 
-    /// The hub writes only the ConfigMaps and Secrets that an export created.
+    /// The hub writes only the ConfigMaps and Secrets that an export created, and its finalizer on the Secrets of Accounts.
     fn check_export(&mut self, now: Duration, before: Option<&Value>, after: Option<&Value>) {
         let Some(object) = before.or(after) else { return };
         if object["kind"] != "ConfigMap" && object["kind"] != "Secret" {
@@ -170,7 +170,7 @@ impl Checks {
             }
             return;
         }
-        if let Some(before) = before {
+        if let Some(before) = before.filter(|before| !is_only_kept(before, after)) {
             let maker =
                 before["metadata"]["annotations"][EXPORTED_BY_ANNOTATION].as_str().unwrap_or_default();
             let target = format!("{}/{}", text(before, "kind"), text(&before["metadata"], "name"));
@@ -239,4 +239,18 @@ fn around(text: &str) -> String {
     let at = text.find(super::MARKER).or_else(|| text.find(FORGED)).unwrap_or(0);
     let start = text.char_indices().map(|(index, _)| index).rfind(|index| index + 60 <= at).unwrap_or(0);
     text.get(start..).unwrap_or_default().chars().take(160).collect()
+}
+/// Whether a write changed nothing but the finalizer of the Secrets of Accounts. Without its last finalizer, an object that is being
+/// deleted is gone.
+fn is_only_kept(before: &Value, after: Option<&Value>) -> bool {
+    let others = |object: &Value| -> Vec<String> {
+        let finalizers = strings(&object["metadata"]["finalizers"]);
+        finalizers.filter(|finalizer| *finalizer != KEPT_SECRET_FINALIZER).map(ToOwned::to_owned).collect()
+    };
+    let Some(after) = after else { return is_deleting(before) && others(before).is_empty() };
+    let metadata = |object: &Value| ["labels", "annotations"].map(|field| object["metadata"][field].clone());
+    before["data"] == after["data"]
+        && before["type"] == after["type"]
+        && metadata(before) == metadata(after)
+        && others(before) == others(after)
 }

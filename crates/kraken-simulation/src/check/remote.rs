@@ -10,6 +10,8 @@ pub(super) const PREFIX: &str = "kraken-iac.eoinfennessy.com/";
 pub(crate) const UID: &str = "kraken-iac.eoinfennessy.com/uid";
 /// The tag with the UID of the cluster.
 pub(super) const CLUSTER: &str = "kraken-iac.eoinfennessy.com/cluster";
+/// The start of its value on an object that a resource of the cluster created and released.
+pub(super) const RELEASED: &str = "released-by/";
 
 /// A remote object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +39,8 @@ impl RemoteObject {
 
     /// The cluster in its tags, if there is one.
     pub(super) fn cluster(&self) -> Option<&str> {
-        self.tags.get(CLUSTER).map(String::as_str).filter(|cluster| !cluster.is_empty())
+        let cluster = self.tags.get(CLUSTER).map(String::as_str);
+        cluster.filter(|cluster| !cluster.is_empty() && !cluster.starts_with(RELEASED))
     }
 }
 

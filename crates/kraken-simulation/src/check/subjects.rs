@@ -9,7 +9,7 @@ use super::call::{ParsedCall, Verb};
 use super::history::Version;
 use super::judge::all;
 use super::policy::{Policy, adopted, external_ids, intent};
-use super::remote::{PREFIX, RemoteObject, plain, remote_kind};
+use super::remote::{CLUSTER, PREFIX, RELEASED, RemoteObject, plain, remote_kind};
 use super::{CallingProcess, Checks, Class};
 use crate::schedule::Controller;
 
@@ -42,7 +42,10 @@ impl Checks {
         };
         let is_recent = is_recent && !self.has_tags_of_its_adoption(by, id, &uid);
         if parsed.verb == Verb::Tag && parsed.uid().is_some_and(|new| new != uid) && !is_recent {
-            return self.violated(now, Class::NotOurs, format!("{what} takes it from {uid}"));
+            if !self.may_take_over(now, by, parsed, id, remote, &uid) {
+                self.violated(now, Class::NotOurs, format!("{what} takes it from {uid}"));
+            }
+            return;
         }
         let Some(record) = self.history.records.get(&uid) else {
             let is_removal = parsed.is_of_a_deletion() && self.removes_orphans;
@@ -79,6 +82,31 @@ impl Checks {
         if !is_recent {
             self.judge_policies(now, by, parsed, id, remote, &uid);
         }
+    }
+
+    /// Whether the call takes an object from a resource that does not exist any more: for another one of its name, which from then on
+    /// counts as the one that created it, or for one that adopts it.
+    fn may_take_over(
+        &mut self,
+        now: Duration,
+        by: &CallingProcess,
+        parsed: &ParsedCall,
+        id: &str,
+        remote: &RemoteObject,
+        former: &str,
+    ) -> bool {
+        let (former, next) = (self.history.records.get(former), parsed.uid());
+        let next = next.and_then(|uid| Some((uid, self.history.records.get(uid)?)));
+        let (Some(former), Some((uid, record))) = (former.filter(|former| former.gone.is_some()), next)
+        else {
+            return false;
+        };
+        if former.title() == record.title() {
+            self.launched.insert(id.to_owned(), uid.to_owned());
+            return true;
+        }
+        let candidates = self.history.candidates(record, by, now, self.calm);
+        candidates.iter().any(|version| adopts(&version.value, id, remote))
     }
 
     /// Whether the resource that created the object still has it on record: it keeps it without its tags, too.
@@ -192,7 +220,9 @@ impl Checks {
             .versions
             .iter()
             .any(|version| external_ids(&version.value).any(|known| known == plain(id)));
-        if is_adopted && !is_launched && !is_observed && remote.kind != Kind::KeyPair {
+        // What this cluster created and released is taken back.
+        let is_taken_back = remote.tags.get(CLUSTER).is_some_and(|cluster| cluster.starts_with(RELEASED));
+        if is_adopted && !is_taken_back && !is_launched && !is_observed && remote.kind != Kind::KeyPair {
             self.note_adoption(now, by, id, uid);
         }
         if !is_launched && !is_on_record && !is_adopted && !is_by_name {
