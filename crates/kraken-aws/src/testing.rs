@@ -152,7 +152,7 @@ impl<C> Registry<C> for Unlisted {
             .as_object()
             .unwrap()
             .iter()
-            .filter(|(_, schema)| schema.to_string().contains(r#""required":["secret"]"#))
+            .filter(|(_, schema)| schema.to_string().contains(r#""secret":{"#))
             .map(|(name, _)| name)
             .collect();
         let listed: Vec<&str> = E::SECRET_FIELD_PATHS.iter().map(|(field, _)| *field).collect();

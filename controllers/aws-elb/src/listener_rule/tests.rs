@@ -115,9 +115,9 @@ fn all_problems_are_reported_at_once() {
     let wanted = [
         "spec.listenerARN: must be the ARN of a listener",
         "spec.priority: must be 1 to 50000",
-        "spec.conditions.hostHeaders: item 0 must be a host name",
-        "spec.conditions.methods: item 0 must be a method in capital letters",
-        "spec.conditions.sourceIPs: item 0 has",
+        "spec.conditions.hostHeaders.value[0]: must be a host name",
+        "spec.conditions.methods.value[0]: must be a method in capital letters",
+        "spec.conditions.sourceIPs.value[0]: has",
         "spec.conditions.httpHeaders[0].name: must not be Host: use hostHeaders",
         "spec.action: must have exactly one of",
     ];

@@ -126,7 +126,7 @@ fn all_problems_are_reported_at_once() {
         "spec.healthCheck.path: must start with /",
         "spec.healthCheck.matcher: must be HTTP codes",
         "spec.healthCheck.timeoutSeconds: must not be greater",
-        "spec.targets: item 0 must look like i-",
+        "spec.targets.value[0]: must look like i-",
     ];
     assert_begin(&found, &wanted);
 }
