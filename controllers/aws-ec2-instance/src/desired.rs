@@ -191,7 +191,9 @@ pub(crate) mod tests {
         );
         assert_eq!(
             problems(json!({"securityGroupIDs": {"value": ["sg-1", from_secret]}})),
-            ["spec.securityGroupIDs.value[1]: the value of Secret s key \"k\" must look like sg-0abc1234def567890"]
+            [
+                "spec.securityGroupIDs.value[1]: the value of Secret s key \"k\" must look like sg-0abc1234def567890"
+            ]
         );
     }
 
