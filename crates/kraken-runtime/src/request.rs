@@ -3,23 +3,29 @@
 //! kube 5 has no deadline for requests (a call on a dead connection hangs for minutes) and no limit of their number.
 //! Both are enforced here, below every `Api`, so that no caller can forget them. A watch is bounded until its stream
 //! begins; then kube-runtime ends it if it has no data for longer than the server's watch timeout.
+//!
+//! A request that the API server postpones (429 with `Retry-After`: it was not executed) is repeated after that time, within the
+//! same deadline, as client-go does. Without it, a watch would wait for its backoff whenever a CRD was just created.
 
 use std::{
     error::Error,
-    future::Future,
+    future::{Future, poll_fn},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
-use http::{Method, Request, Response, StatusCode, Uri};
+use http::{Method, Request, Response, StatusCode, Uri, header::RETRY_AFTER};
 use http_body_util::{BodyExt, Either};
 use kube::{
     Client,
     client::{Body, ClientBuilder, DynBody},
 };
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::{
+    sync::{Mutex, Semaphore},
+    time::Instant,
+};
 use tower::{Layer, Service};
 
 use crate::metrics::Metrics;
@@ -27,6 +33,9 @@ use crate::metrics::Metrics;
 type BoxError = Box<dyn Error + Send + Sync>;
 /// A whole response, or the stream of a watch.
 type Answer = Response<Either<Body, Box<DynBody>>>;
+
+/// The shortest wait before a postponed request is repeated.
+const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 
 /// The API server did not respond in time: it is unknown whether the request took effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,20 +79,21 @@ impl<S> Layer<S> for Bounds {
     type Service = Bounded<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        Bounded { inner, bounds: self.clone() }
+        Bounded { inner: Arc::new(Mutex::new(inner)), bounds: self.clone() }
     }
 }
 
 /// A service within [`Bounds`].
 #[derive(Debug)]
 pub struct Bounded<S> {
-    inner: S,
+    /// Locked only to send a request: kube's services cannot be cloned.
+    inner: Arc<Mutex<S>>,
     bounds: Bounds,
 }
 
 impl<S> Service<Request<Body>> for Bounded<S>
 where
-    S: Service<Request<Body>, Response = Response<Box<DynBody>>>,
+    S: Service<Request<Body>, Response = Response<Box<DynBody>>> + Send + 'static,
     S::Error: Into<BoxError>,
     S::Future: Send + 'static,
 {
@@ -91,27 +101,71 @@ where
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Answer, BoxError>> + Send>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.inner.poll_ready(context).map_err(Into::into)
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let what = RequestName::of(request.method(), request.uri());
-        let sent = self.inner.call(request);
-        let Bounds { limit, in_flight, metrics } = self.bounds.clone();
+        let (inner, Bounds { limit, in_flight, metrics }) = (self.inner.clone(), self.bounds.clone());
         Box::pin(async move {
-            // Waits here and not in poll_ready, because kube's client has one queue, which must not be blocked.
-            let _permit = in_flight.acquire_owned().await?;
-            let start = Instant::now();
-            let result = tokio::time::timeout(limit, answer(sent, what.verb == "watch"))
-                .await
-                .unwrap_or_else(|_| Err(DeadlineExceeded { limit }.into()));
-            let code = result.as_ref().map_or("none", |response| class(response.status()));
-            tracing::debug!(what.verb, what.resource, code, elapsed = ?start.elapsed(), "request");
-            metrics.requested(what.verb, what.resource, code);
-            result
+            let (mut next, mut begun) = (Some(request), None);
+            loop {
+                // Waits here and not in poll_ready, because kube's client has one queue, which must not be blocked.
+                let permit = in_flight.clone().acquire_owned().await?;
+                let start = Instant::now();
+                let deadline = *begun.get_or_insert(start) + limit;
+                let Some(request) = next.take() else { return Err(DeadlineExceeded { limit }.into()) };
+                next = copy(&request);
+                let sent = answer(send(&inner, request), what.verb == "watch");
+                let result = tokio::time::timeout_at(deadline, sent)
+                    .await
+                    .unwrap_or_else(|_| Err(DeadlineExceeded { limit }.into()));
+                let code = result.as_ref().map_or("none", |response| class(response.status()));
+                tracing::debug!(what.verb, what.resource, code, elapsed = ?start.elapsed(), "request");
+                metrics.requested(what.verb, what.resource.clone(), code);
+                drop(permit);
+                match result.as_ref().ok().and_then(postponed) {
+                    Some(wait) if next.is_some() && Instant::now() + wait < deadline => {
+                        tokio::time::sleep(wait).await
+                    }
+                    _ => return result,
+                }
+            }
         })
     }
+}
+
+/// Sends one request.
+async fn send<S>(inner: &Mutex<S>, request: Request<Body>) -> Result<Response<Box<DynBody>>, S::Error>
+where
+    S: Service<Request<Body>, Response = Response<Box<DynBody>>>,
+{
+    let sent = {
+        let mut inner = inner.lock().await;
+        poll_fn(|context| inner.poll_ready(context)).await?;
+        inner.call(request)
+    };
+    sent.await
+}
+
+/// A copy to repeat a request, if its body is in memory, as that of every request of kube's `Api`.
+fn copy(request: &Request<Body>) -> Option<Request<Body>> {
+    let mut copy = Request::new(request.body().try_clone()?);
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.version_mut() = request.version();
+    *copy.headers_mut() = request.headers().clone();
+    *copy.extensions_mut() = request.extensions().clone();
+    Some(copy)
+}
+
+/// How long the API server asks to wait before the request is repeated; it was not executed.
+fn postponed<B>(response: &Response<B>) -> Option<Duration> {
+    let header =
+        response.headers().get(RETRY_AFTER).filter(|_| response.status() == StatusCode::TOO_MANY_REQUESTS)?;
+    let seconds = header.to_str().ok()?.parse().ok()?;
+    Some(Duration::from_secs(seconds).max(SHORTEST_WAIT))
 }
 
 /// The response with its whole body, so that the deadline covers it; a watch's body is streamed.
@@ -235,6 +289,56 @@ mod tests {
         let mut events = api.watch(&kube::api::WatchParams::default(), "0").await.unwrap().boxed();
         assert!(events.next().await.unwrap().is_ok());
         assert!(tokio::time::timeout(LIMIT * 10, events.next()).await.is_err(), "the stream must stay open");
+    }
+
+    /// A server that postpones the first requests by a second each, and the bodies that it received.
+    fn postponing(times: usize, header: &'static str) -> (Client, Arc<parking_lot::Mutex<Vec<String>>>) {
+        let bodies = Arc::new(parking_lot::Mutex::new(vec![]));
+        let seen = bodies.clone();
+        let server = service_fn(move |request: Request<Body>| {
+            let seen = seen.clone();
+            async move {
+                let body = request.into_body().collect_bytes().await.unwrap();
+                seen.lock().push(String::from_utf8_lossy(&body).into_owned());
+                let (code, answer) = match seen.lock().len() {
+                    number if number <= times => (429, r#"{"kind":"Status","status":"Failure","code":429}"#),
+                    _ => (200, r#"{"metadata":{"name":"a"}}"#),
+                };
+                let answer: Box<DynBody> =
+                    Box::new(Body::from(answer.as_bytes().to_vec()).map_err(Into::into));
+                Ok::<_, Infallible>(
+                    Response::builder().status(code).header(header, "1").body(answer).unwrap(),
+                )
+            }
+        });
+        (Bounds::new(LIMIT, 1, Metrics::new("test")).client(server), bodies)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_postponed_request_is_repeated_when_the_api_server_asks_for_it() {
+        let (client, bodies) = postponing(3, "retry-after");
+        let start = Instant::now();
+        let api = Api::<ConfigMap>::namespaced(client, "ns");
+        let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#).unwrap();
+        api.create(&kube::api::PostParams::default(), &map).await.unwrap();
+        assert_eq!(start.elapsed().as_secs(), 3);
+        let bodies = bodies.lock();
+        assert!(bodies.len() == 4 && bodies.iter().all(|body| body.contains(r#""name":"a""#)), "{bodies:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_is_not_postponed_beyond_its_deadline_or_without_a_time() {
+        for (header, tries) in [("retry-after", LIMIT.as_secs()), ("x-other", 1)] {
+            let (client, bodies) = postponing(usize::MAX, header);
+            let start = Instant::now();
+            let error = Api::<Namespace>::all(client).get("a").await.unwrap_err();
+            assert!(matches!(error, kube::Error::Api(status) if status.code == 429));
+            assert_eq!(
+                (bodies.lock().len() as u64, start.elapsed().as_secs()),
+                (tries, tries - 1),
+                "{header}"
+            );
+        }
     }
 
     #[tokio::test(start_paused = true)]
