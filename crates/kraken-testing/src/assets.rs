@@ -2,46 +2,12 @@
 //!
 //! Order: `KUBEBUILDER_ASSETS`, the user's cache, a build into that cache.
 
-use std::env;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use kraken_programs::control_plane::{APISERVER, CONTROLLER_MANAGER, ETCD, MODULE, given};
 
-use crate::go::{Module, Program};
-
-const MODULE: Module = Module {
-    name: "controlplane",
-    go_mod: include_str!("../controlplane/go.mod"),
-    go_sum: include_str!("../controlplane/go.sum"),
-    tools: include_str!("../controlplane/tools.go"),
-    files: &[("etcd/main.go", include_str!("../controlplane/etcd/main.go"))],
-};
-const WITHOUT_GO: &str =
-    ", or set KUBEBUILDER_ASSETS to a folder that holds etcd, kube-apiserver and kube-controller-manager";
-const ETCD: Program = Program {
-    name: "etcd",
-    package: "./etcd",
-    version_of: "go.etcd.io/etcd/server/v3",
-    takes: "about 1 minute",
-    without_go: WITHOUT_GO,
-};
-const APISERVER: Program = Program {
-    name: "kube-apiserver",
-    package: "k8s.io/kubernetes/cmd/kube-apiserver",
-    version_of: "k8s.io/kubernetes",
-    takes: "about 4 minutes",
-    without_go: WITHOUT_GO,
-};
-const CONTROLLER_MANAGER: Program = Program {
-    name: "kube-controller-manager",
-    package: "k8s.io/kubernetes/cmd/kube-controller-manager",
-    version_of: "k8s.io/kubernetes",
-    takes: "about 3 minutes",
-    without_go: WITHOUT_GO,
-};
-#[cfg(test)]
-pub(crate) const PROGRAMS: [(&Module, &Program); 3] =
-    [(&MODULE, &ETCD), (&MODULE, &APISERVER), (&MODULE, &CONTROLLER_MANAGER)];
+use crate::go::{Ensure as _, Program};
 
 /// The three programs of a control plane.
 #[derive(Debug, Clone)]
@@ -69,12 +35,8 @@ impl Assets {
 }
 
 async fn find_or_build(program: &Program) -> Result<PathBuf> {
-    if let Some(given) = env::var_os("KUBEBUILDER_ASSETS") {
-        // Such folders often lack kube-controller-manager: that one is then built.
-        let path = PathBuf::from(given).join(program.name);
-        if path.is_file() {
-            return Ok(path);
-        }
+    match given(program) {
+        Some(path) => Ok(path),
+        None => MODULE.ensure(program).await,
     }
-    MODULE.ensure(program).await
 }

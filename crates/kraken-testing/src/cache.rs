@@ -1,22 +1,15 @@
 //! Kraken's folder in the user's cache, and the lock that lets one process at a time fill a part of it.
 
-use std::env;
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
+use kraken_programs::cache;
 
 /// `${XDG_CACHE_HOME:-~/.cache}/kraken`.
 pub(crate) fn root() -> Result<PathBuf> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    if let Some(cache) = absolute("XDG_CACHE_HOME") {
-        return Ok(cache.join("kraken"));
-    }
-    match absolute("HOME") {
-        Some(home) => Ok(home.join(".cache/kraken")),
-        None => bail!("no cache folder: set HOME or XDG_CACHE_HOME to an absolute path"),
-    }
+    Ok(cache::root()?)
 }
 
 /// Held while a part of the cache is filled; released on drop, and by the kernel if the process is killed.
@@ -27,14 +20,9 @@ pub(crate) struct Lock {
 
 /// Waits until this process alone may fill `folder` (created if absent).
 pub(crate) async fn lock(folder: &Path) -> Result<Lock> {
-    fs::create_dir_all(folder).with_context(|| {
+    let file = cache::lock_file(folder).with_context(|| {
         format!("cannot create {}; set XDG_CACHE_HOME to a folder you can write to", folder.display())
     })?;
-    // Next to the folder: the build may empty the folder first, and a lock on a removed file has no effect.
-    let mut path = folder.as_os_str().to_owned();
-    path.push(".lock");
-    let path = PathBuf::from(path);
-    let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
     let mut has_printed = false;
     loop {
         match file.try_lock() {
@@ -47,7 +35,7 @@ pub(crate) async fn lock(folder: &Path) -> Result<Lock> {
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
             Err(TryLockError::Error(error)) => {
-                return Err(error).with_context(|| format!("cannot lock {}", path.display()));
+                return Err(error).with_context(|| format!("cannot lock {}", folder.display()));
             }
         }
     }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::cluster::ControlPlane;
-use crate::go::{Module, Program};
+use crate::go::{Ensure as _, Module, Program};
 use crate::manifests::{self, Document};
 use crate::process::{Process, Spec};
 

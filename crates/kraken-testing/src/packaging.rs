@@ -8,7 +8,7 @@ use std::process::Stdio;
 use anyhow::{Context as _, Result, bail};
 use tokio::process::Command;
 
-use crate::go::{Module, Program};
+use crate::go::{Ensure as _, Module, Program};
 use crate::manifests::{self, Document};
 
 const MODULE: Module = Module {

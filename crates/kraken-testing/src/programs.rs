@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::go::{Module, Program};
+use crate::go::{Ensure as _, Module, Program};
 use crate::{cert_manager, gitops, packaging, prometheus};
 
 pub(crate) const ALL: [&[(&Module, &Program)]; 4] =

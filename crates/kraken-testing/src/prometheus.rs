@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-use crate::go::{Module, Program};
+use crate::go::{Ensure as _, Module, Program};
 
 const MODULE: Module = Module {
     name: "prometheus",

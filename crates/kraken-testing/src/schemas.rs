@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use crate::go::Module;
+use crate::go::{Ensure as _, Module};
 use crate::manifests::{self, Document};
 
 const MODULE: Module = Module {

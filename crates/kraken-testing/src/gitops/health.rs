@@ -10,6 +10,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 use super::{HEALTH, MODULE};
+use crate::go::Ensure as _;
 
 /// The result of the script for an object.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

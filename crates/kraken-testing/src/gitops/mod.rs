@@ -18,7 +18,7 @@ use tokio::process::Command;
 
 use crate::cluster::ControlPlane;
 use crate::gitops::artifacts::Artifacts;
-use crate::go::{Module, Program};
+use crate::go::{Ensure as _, Module, Program};
 use crate::manifests;
 use crate::process::{Process, Spec};
 

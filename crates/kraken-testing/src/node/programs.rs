@@ -6,7 +6,7 @@ use std::process::Stdio;
 use anyhow::{Context as _, Result, bail};
 use tokio::process::Command;
 
-use crate::go::{Module, Program};
+use crate::go::{Ensure as _, Module, Program};
 
 const MODULE: Module = Module {
     name: "node",
