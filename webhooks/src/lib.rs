@@ -5,6 +5,7 @@
 //! [rotator] issues and rotates the serving certificate without a restart or an interruption.
 
 mod certificate;
+pub mod connections;
 mod hook;
 pub mod manifests;
 mod mounts;

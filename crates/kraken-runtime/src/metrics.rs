@@ -1,7 +1,7 @@
 //! The metrics of a controller, for Prometheus.
 //!
-//! Every label comes from a bounded set (kinds, outcomes, operations): never a name, a namespace or an
-//! error's text.
+//! Every label comes from a bounded set (kinds, outcomes, operations, a limited number of namespaces): never a name or an error's
+//! text.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -49,6 +49,7 @@ struct Inner {
     orphans: Family<Kind, Gauge>,
     launches_withheld: Family<Withheld, Counter>,
     watch_errors: Family<Kind, Counter>,
+    connections_closed: Family<Port, Counter>,
     leader: Gauge,
     resources: Resources,
 }
@@ -66,6 +67,11 @@ impl MetricConstructor<Histogram> for Buckets {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Kind {
     kind: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Port {
+    port: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -126,6 +132,7 @@ impl Metrics {
             orphans: Family::default(),
             launches_withheld: Family::default(),
             watch_errors: Family::default(),
+            connections_closed: Family::default(),
             leader: Gauge::default(),
             resources: Resources::default(),
         };
@@ -178,9 +185,19 @@ impl Metrics {
         self.inner.watch_errors.get_or_create(&Kind { kind }).inc();
     }
 
+    /// A connection to this port was closed, because all places were taken and it was the slowest.
+    pub fn connection_closed(&self, port: &'static str) {
+        self.inner.connections_closed.get_or_create(&Port { port }).inc();
+    }
+
     /// `count` adds the resources of this kind when metrics are scraped.
     pub fn count_resources(&self, kind: &'static str, count: impl Fn(&mut Tally) + Send + Sync + 'static) {
         self.inner.resources.watch(kind, count);
+    }
+
+    /// At most this many namespaces have a label of their own; 0 for no label.
+    pub fn limit_namespaces(&self, max: usize) {
+        self.inner.resources.limit_namespaces(max);
     }
 
     /// Whether this process leads.
@@ -227,6 +244,11 @@ impl Inner {
             self.launches_withheld.clone(),
         );
         r.register("watch_errors", "Failures of watches", self.watch_errors.clone());
+        r.register(
+            "connections_closed",
+            "Connections that were closed because all places of the port were taken",
+            self.connections_closed.clone(),
+        );
         r.register("leader", "1 while this process leads", self.leader.clone());
         r.register_collector(Box::new(self.resources.clone()));
         let build = Info::new([("name", name), ("version", VERSION), ("commit", COMMIT.unwrap_or_default())]);
@@ -255,6 +277,7 @@ mod tests {
         metrics.orphans("EC2Instance", 2);
         metrics.launch_withheld("EC2Instance", "LaunchRefused");
         metrics.watch_failed("ConfigMap");
+        metrics.connection_closed("webhooks");
         metrics.leading(true);
         metrics.requested("get", "leases".to_owned(), "2xx");
         let text = metrics.encode();
@@ -271,6 +294,7 @@ mod tests {
             r#"kraken_orphans{kind="EC2Instance"} 2"#,
             r#"kraken_launches_withheld_total{kind="EC2Instance",reason="LaunchRefused"} 1"#,
             r#"kraken_watch_errors_total{kind="ConfigMap"} 1"#,
+            r#"kraken_connections_closed_total{port="webhooks"} 1"#,
             "kraken_leader 1",
             r#"kraken_build_info{name="kraken-test""#,
             "# EOF",

@@ -111,6 +111,7 @@ async fn live<P: Program>(
 ) -> Result<(), ProcessError> {
     let config = client::config().await?;
     let metrics = Metrics::new(P::NAME);
+    metrics.limit_namespaces(args.metrics_namespaces);
     let connect = |requests| {
         client::connect(
             config.clone(),
@@ -137,7 +138,7 @@ async fn live<P: Program>(
     let lease_thread =
         if args.leader_elect { Some(LeaseThread::start().map_err(ProcessError::Thread)?) } else { None };
     let namespace = args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok());
-    let webhooks = webhooks::start::<P>(&args, &namespace, &client, &shutdown).await?;
+    let webhooks = webhooks::start::<P>(&args, &namespace, &client, &metrics, &shutdown).await?;
     let lease = if let Some(thread) = &lease_thread {
         let client = || connect(LEASE_REQUESTS);
         Some(thread.candidate(client, &namespace, P::NAME, identity.clone(), args.lease_duration)?)

@@ -8,7 +8,12 @@ use axum::{
     response::IntoResponse,
     routing::get,
 };
+use kraken_webhook::connections::Connections;
 use tokio::{net::TcpListener, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+/// The maximum number of open connections: the kubelet and a few scrapers use one each.
+const MAX_CONNECTIONS: usize = 64;
 
 pub use crate::health::Health;
 use crate::metrics::{self, Metrics};
@@ -32,11 +37,10 @@ pub async fn start(address: SocketAddr, health: Health, metrics: Metrics) -> Res
     let refuse = |source| ListenError { address, source };
     let listener = TcpListener::bind(address).await.map_err(refuse)?;
     let bound = listener.local_addr().map_err(refuse)?;
-    crate::task::spawn(async move {
-        if let Err(error) = axum::serve(listener, routes(health, metrics)).await {
-            tracing::error!(%error, "the health server has ended");
-        }
-    });
+    let closed = metrics.clone();
+    let connections =
+        Connections::new("health and metrics", MAX_CONNECTIONS, move || closed.connection_closed("health"));
+    crate::task::spawn(connections.serve(listener, routes(health, metrics), CancellationToken::new()));
     Ok(bound)
 }
 

@@ -4,7 +4,7 @@ use kraken_webhook::{CertRotator, CertificateSource, Mounts, Served, Timing, man
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
-use crate::{args::RunArgs, clock, program::Program, rbac::document, task};
+use crate::{args::RunArgs, clock, metrics::Metrics, program::Program, rbac::document, task};
 
 /// Starts the server and the rotation of its certificate, if the flags enable them. They run on leaders and standbys; a
 /// validator that is mounted later is served from then on.
@@ -12,6 +12,7 @@ pub(crate) async fn start<P: Program>(
     args: &RunArgs,
     namespace: &str,
     client: &Client,
+    metrics: &Metrics,
     shutdown: &CancellationToken,
 ) -> Result<Mounts, serve::ServeError> {
     let mounts = Mounts::default();
@@ -34,7 +35,9 @@ pub(crate) async fn start<P: Program>(
         now: clock::now,
     };
     task::spawn(rotator.run(shutdown.clone()));
-    task::spawn(server.run(router(mounts.clone()), shutdown.clone()));
+    let metrics = metrics.clone();
+    let gave_way = move || metrics.connection_closed("webhooks");
+    task::spawn(server.run(router(mounts.clone()), shutdown.clone(), gave_way));
     Ok(mounts)
 }
 

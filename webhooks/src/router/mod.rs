@@ -5,25 +5,28 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use axum::{
     Router,
     body::Bytes,
-    extract::{DefaultBodyLimit, State},
-    http::{StatusCode, Uri, header::CONTENT_TYPE},
+    extract::{DefaultBodyLimit, FromRequest, Request, State},
+    http::{StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
     routing::post,
 };
 use futures::FutureExt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, StatusDetails};
 use kraken_options::{Problem, summary};
+use tokio::time::Instant;
 use tracing::{debug, error};
 
 use crate::{
     Operation,
+    connections::Progress,
     mounts::{Mounts, ReviewResult, Subject, Validator},
     review::{API_VERSION, AdmissionRequest, AdmissionResponse, AdmissionReview},
 };
 
 /// The maximum size of a review: the API server accepts objects of 1.5 MiB (3 MiB as JSON), and an update contains two.
 const MAX_BODY: usize = 8 * 1024 * 1024;
-/// The timeout of a review. Below the `timeoutSeconds` of the configuration, so that the response arrives in time.
+/// The timeout of a request, from its head to the end of the review: a body that arrives in pieces must not hold a connection. Below
+/// the `timeoutSeconds` of the configuration, so that the response arrives in time.
 const DEADLINE: Duration = Duration::from_secs(4);
 /// The maximum number of warnings, each truncated to the length that the API server shows.
 const MAX_WARNINGS: usize = 16;
@@ -39,8 +42,21 @@ pub fn router(mounts: Mounts) -> Router {
         .with_state(mounts)
 }
 
-async fn answer(State(mounts): State<Mounts>, uri: Uri, body: Bytes) -> Response {
-    let Some(validator) = mounts.at(uri.path()) else {
+async fn answer(State(mounts): State<Mounts>, request: Request) -> Response {
+    let (path, progress) = (request.uri().path().to_owned(), request.extensions().get::<Progress>().cloned());
+    let deadline = Instant::now() + DEADLINE;
+    let body = match tokio::time::timeout_at(deadline, Bytes::from_request(request, &())).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(rejection)) => return rejection.into_response(),
+        Err(_) => {
+            let why = format!("the request was not received within {} s\n", DEADLINE.as_secs());
+            return (StatusCode::REQUEST_TIMEOUT, why).into_response();
+        }
+    };
+    if let Some(progress) = progress {
+        progress.received();
+    }
+    let Some(validator) = mounts.at(&path) else {
         // The API server handles it as a failure of the webhook.
         return (StatusCode::SERVICE_UNAVAILABLE, "no validator is mounted for this kind (yet)\n")
             .into_response();
@@ -54,10 +70,10 @@ async fn answer(State(mounts): State<Mounts>, uri: Uri, body: Bytes) -> Response
         return (StatusCode::BAD_REQUEST, "expected an AdmissionReview v1 with a request\n").into_response();
     };
     let reviewed = AssertUnwindSafe(review_request(validator, request)).catch_unwind();
-    match tokio::time::timeout(DEADLINE, reviewed).await {
+    match tokio::time::timeout_at(deadline, reviewed).await {
         Ok(Ok(response)) => json(&AdmissionReview::of(response)),
         Ok(Err(_)) => {
-            error!(path = uri.path(), "a review panicked: please report this");
+            error!(path, "a review panicked: please report this");
             (StatusCode::INTERNAL_SERVER_ERROR, "the review failed\n").into_response()
         }
         Err(_) => (StatusCode::GATEWAY_TIMEOUT, "the review timed out\n").into_response(),

@@ -86,7 +86,10 @@ impl ClusterState {
         let exports = self.exports.clone();
         self.manager.metrics.count_resources(exports::KIND, move |tally| {
             for export in exports.all() {
-                tally.add(export.status.as_ref().map_or(&[], |status| &status.conditions));
+                tally.add(
+                    export.metadata.namespace.as_deref(),
+                    export.status.as_ref().map_or(&[], |status| &status.conditions),
+                );
             }
         });
     }

@@ -22,6 +22,8 @@ const CONCURRENCY: &str = "32";
 const REQUEST_CONCURRENCY: &str = "64";
 /// Default of `--request-timeout`.
 const REQUEST_TIMEOUT: &str = "15s";
+/// Default of `--metrics-namespaces`: with 15 kinds and a few reasons, some thousand series at most.
+const METRICS_NAMESPACES: &str = "100";
 /// Default of `--listen-address`.
 const LISTEN_ADDRESS: &str = "0.0.0.0:8080";
 /// Default of `--lease-duration`, as in Kubernetes' own components.
@@ -83,6 +85,11 @@ pub struct RunArgs {
     #[arg(long, env = "KRAKEN_LISTEN_ADDRESS", value_name = "ADDRESS:PORT", default_value = LISTEN_ADDRESS)]
     pub listen_address: SocketAddr,
 
+    /// The maximum number of namespaces with a label of their own in the metrics of resources; 0 for no label [0 to 1000]
+    #[arg(long, env = "KRAKEN_METRICS_NAMESPACES", value_name = "NUMBER", default_value = METRICS_NAMESPACES,
+          value_parser = metrics_namespaces, allow_hyphen_values = true)]
+    pub metrics_namespaces: usize,
+
     /// Work only while holding the leader lease, which allows several replicas
     #[arg(long, env = "KRAKEN_LEADER_ELECT", value_name = "BOOL", default_value_t = true, action = ArgAction::Set,
           num_args = 0..=1, require_equals = true, default_missing_value = "true")]
@@ -139,6 +146,7 @@ impl Default for RunArgs {
             log_format: LogFormat::default(),
             log_level: None,
             listen_address: SocketAddr::from(([0, 0, 0, 0], 8080)),
+            metrics_namespaces: 100,
             leader_elect: true,
             lease_namespace: None,
             lease_duration: Duration::from_secs(15),
@@ -251,6 +259,13 @@ fn one_to_1024(text: &str) -> Result<usize, String> {
     match text.trim().parse() {
         Ok(number @ 1..=1024) => Ok(number),
         _ => Err(format!("\"{text}\" is not a whole number from 1 to 1024")),
+    }
+}
+
+fn metrics_namespaces(text: &str) -> Result<usize, String> {
+    match text.trim().parse() {
+        Ok(number @ 0..=1000) => Ok(number),
+        _ => Err(format!("\"{text}\" is not a whole number from 0 to 1000")),
     }
 }
 

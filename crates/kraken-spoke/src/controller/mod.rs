@@ -105,7 +105,9 @@ async fn run_watched(
     let resources = context.objects.clone();
     manager.metrics.count_resources(kind, move |tally| {
         // An object at rest is stored as text; a count decodes only its conditions.
-        resources.visit_raw(|resource| tally.add(&conditions_of(resource)));
+        resources.visit_raw(|resource| {
+            tally.add(resource.metadata.namespace.as_deref(), &conditions_of(resource))
+        });
     });
     context.hub_lease.add(dependents(&context));
     let reader = task::spawn(context.hub_lease.clone().read(manager.clone()));
