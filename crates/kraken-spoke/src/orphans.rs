@@ -61,6 +61,9 @@ pub(crate) struct Sweeper {
     pub(crate) before: BTreeMap<Arc<str>, HashSet<String>>,
 }
 
+/// The number of owners in one response of the API server: a hundred thousand at once would be more than a hundred megabytes.
+const PAGE: u32 = 1000;
+
 /// The connections to sweep, by key.
 type Connections = BTreeMap<Arc<str>, Arc<dyn DynExternal>>;
 
@@ -187,10 +190,18 @@ impl Sweeper {
     /// another process manages is not an orphan.
     async fn owners(&self) -> Result<HashMap<String, ObjectKey>, String> {
         let api: Api<RawObject> = Api::all_with(self.manager.client.clone(), &self.kind.info().resource);
-        let objects = within("list the resources", api.list_metadata(&ListParams::default())).await;
-        let objects = objects.map_err(|error| error.to_string())?;
         let of = |meta: &ObjectMeta| Some((meta.uid.clone()?, ObjectKey::of(meta)));
-        Ok(objects.items.iter().filter_map(|object| of(&object.metadata)).collect())
+        let (mut owners, mut page) = (HashMap::default(), ListParams::default().limit(PAGE));
+        loop {
+            // An expired page fails the sweep: a list that is not complete would make orphans of what it lacks.
+            let objects = within("list the resources", api.list_metadata(&page)).await;
+            let objects = objects.map_err(|error| error.to_string())?;
+            owners.extend(objects.items.iter().filter_map(|object| of(&object.metadata)));
+            match objects.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => page = page.continue_token(&token),
+                None => return Ok(owners),
+            }
+        }
     }
 
     /// Passes on the live objects whose owner exists.

@@ -28,8 +28,13 @@ struct Sweeps {
 
 /// Without an account, or with one that this connection belongs to.
 fn sweeps(other: Option<Other>, is_required: bool) -> Sweeps {
+    sweeps_of(other, is_required, vec![disk().json()])
+}
+
+/// The same with these Disks in the cluster.
+fn sweeps_of(other: Option<Other>, is_required: bool, disks: Vec<Value>) -> Sweeps {
     let stored = Stored::new(disk().json());
-    let client = server::client(&Script::default(), &stored, vec![("disks", vec![disk().json()])]);
+    let client = server::client(&Script::default(), &stored, vec![("disks", disks)]);
     let manager = Manager::detached("kraken-test", client, run_args(), "cluster".to_owned());
     let (own, script) = (Script::default(), other.as_ref().map(|other| other.script.clone()));
     let all = other.iter().map(|_| ObjectKey::new("ns", "shop")).collect();
@@ -70,6 +75,22 @@ impl Sweeps {
         let line = metrics.lines().find_map(|line| line.strip_prefix("kraken_orphans{kind=\"Disk\"} "));
         line.unwrap_or("none").to_owned()
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn owners_beyond_the_first_page_are_owners() {
+    let disk_of = |number: usize| {
+        let disk = with(disk().json(), "metadata", json!({"namespace": "ns", "name": format!("d{number}")}));
+        let mut disk = disk;
+        disk["metadata"]["uid"] = json!(format!("u-{number}"));
+        disk
+    };
+    let mut sweeps = sweeps_of(None, false, (0..2500).map(disk_of).collect());
+    let owned = [owned("disk-1", "u-0"), owned("disk-2", "u-1000"), owned("disk-3", "u-2499")];
+    for _ in 0..2 {
+        sweeps.sweep(vec![list_owned(&owned)], vec![]).await;
+    }
+    assert_eq!(sweeps.count(), "0", "none is an orphan");
 }
 
 /// An object that carries the tags of a resource with this UID.

@@ -106,9 +106,19 @@ fn listed(request: &Request<Body>, lists: &Lists) -> Option<Value> {
     }
     let is_unlabelled = request.uri().query().is_some_and(|query| query.contains("labelSelector=%21"));
     let plural = if is_unlabelled { UNLABELLED } else { path.rsplit('/').next().unwrap_or_default() };
-    let items = lists.iter().find(|(of, _)| *of == plural).map(|(_, items)| items.clone());
-    Some(json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "1"},
-        "items": items.unwrap_or_default()}))
+    let items =
+        lists.iter().find(|(of, _)| *of == plural).map(|(_, items)| items.clone()).unwrap_or_default();
+    let number = |name: &str| -> Option<usize> {
+        let query = request.uri().query()?;
+        query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?.parse().ok()
+    };
+    // The token is the number of the items before the page.
+    let (start, limit) = (number("continue").unwrap_or(0), number("limit").unwrap_or(usize::MAX));
+    let end = start.saturating_add(limit);
+    let token = if end < items.len() { end.to_string() } else { String::new() };
+    let page: Vec<Value> = items.into_iter().skip(start).take(limit).collect();
+    Some(json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "1", "continue": token},
+        "items": page}))
 }
 
 /// The kinds of dependents, as discovery lists them.
