@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kraken_simulator::http::Response;
 use kraken_testing::manifests::Document;
 use kraken_testing::packaging::{helm, kustomize};
 use kraken_testing::suite::NAMESPACE;
@@ -11,7 +12,7 @@ use kraken_testing::{SuiteOptions, manifests, paths};
 use kraken_tests::TestEnv;
 use kube::{
     Api,
-    api::{DeleteParams, Patch, PatchParams},
+    api::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
 
@@ -35,8 +36,12 @@ fn vpc(name: &str, more: &str) -> String {
     )
 }
 
-/// Changes the schema of the VPC's CRD, and waits until the API server uses it.
-async fn change_schema(test_env: &TestEnv, change: impl Fn(&mut Value)) -> Result<()> {
+/// Changes the schema of the VPC's CRD, and waits until the API server uses it: a VPC with this spec gets the wanted one.
+async fn change_schema(
+    test_env: &TestEnv,
+    change: impl Fn(&mut Value),
+    (spec, wanted): (Value, impl Fn(&Value) -> bool),
+) -> Result<()> {
     let name = format!("vpcs.{DOMAIN}");
     let mut crd = json!(crds(test_env).get(&name).await?);
     change(&mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]);
@@ -45,9 +50,19 @@ async fn change_schema(test_env: &TestEnv, change: impl Fn(&mut Value)) -> Resul
     }
     crd["metadata"]["labels"]["test"] = json!("changed");
     crds(test_env).patch(&name, &PatchParams::default(), &Patch::Merge(&replaced(&crd))).await?;
-    // The API server compiles a new schema within a second or two.
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    Ok(())
+    let probe = serde_json::from_value(json!({
+        "apiVersion": format!("{DOMAIN}/v1alpha1"), "kind": "VPC", "metadata": {"name": "probe"}, "spec": spec,
+    }))?;
+    let (started, dry_run) = (Instant::now(), PostParams { dry_run: true, ..PostParams::default() });
+    loop {
+        match test_env.api("VPC").create(&dry_run, &probe).await {
+            Ok(object) if wanted(&object.data["spec"]) => return Ok(()),
+            answer if started.elapsed() > TIMEOUT => {
+                bail!("the API server does not use the schema: {answer:?}")
+            }
+            _ => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
 }
 
 /// The list of versions is replaced as a whole by a merge patch.
@@ -79,19 +94,11 @@ async fn a_controller_waits_for_a_missing_crd_and_stays_alive() -> Result<()> {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     controller.start_without_waiting()?;
-    let started = Instant::now();
-    let unready = loop {
-        let answer = controller.get("/readyz").await;
-        match answer {
-            Ok(answer) if answer.status == 503 && answer.body.contains("is its CRD installed?") => {
-                break answer.body;
-            }
-            _ if started.elapsed() > TIMEOUT => bail!("/readyz does not name the CRD: {answer:?}"),
-            _ => tokio::time::sleep(Duration::from_millis(100)).await,
-        }
-    };
+    let names_the_crd =
+        |answer: &Response| answer.status == 503 && answer.body.contains("is its CRD installed?");
+    let unready = controller.until("/readyz", names_the_crd).await?.body;
     assert!(unready.contains("Volume"), "{unready}");
-    assert_eq!(controller.get("/healthz").await?.status, 200, "a restart would not help");
+    controller.until("/healthz", |answer| answer.status == 200).await?; // a restart would not help
     let process = controller.pid();
     let documents = manifests::read(&paths::workspace_root()?.join(format!("crds/{SPOKE}/{name}.yaml")))?;
     manifests::apply(&test_env.client(), &documents, "default").await?;
@@ -106,18 +113,19 @@ async fn a_controller_waits_for_a_missing_crd_and_stays_alive() -> Result<()> {
 async fn controllers_work_with_a_newer_and_with_an_older_crd() -> Result<()> {
     let test_env = separate().await?;
     // A newer CRD: the controller does not know the field, and does not remove it.
-    change_schema(&test_env, |properties| {
+    let newer = |properties: &mut Value| {
         properties["spec"]["properties"]["addedLater"] = json!({"type": "string"});
         properties["status"]["properties"]["addedLater"] = json!({"type": "string"});
-    })
-    .await?;
+    };
+    let spec = json!({"cidrBlock": {"value": "10.0.0.0/16"}, "addedLater": "x", "tags": {"a": "b"}});
+    change_schema(&test_env, newer, (spec.clone(), |spec: &Value| spec["addedLater"] == "x")).await?;
     test_env.apply(&vpc("newer", ", addedLater: x")).await?;
     test_env.ready("VPC", "newer").await?;
     assert_eq!(test_env.get("VPC", "newer").await?["spec"]["addedLater"], "x");
     assert!(!writes_in_steady_state(&test_env, "newer").await?);
 
     // An older CRD: the API server removes optional fields from specs and statuses.
-    change_schema(&test_env, |properties| {
+    let older = |properties: &mut Value| {
         for (part, field) in
             [("spec", "addedLater"), ("spec", "tags"), ("status", "addedLater"), ("status", "adopted")]
         {
@@ -125,8 +133,9 @@ async fn controllers_work_with_a_newer_and_with_an_older_crd() -> Result<()> {
                 properties.remove(field);
             }
         }
-    })
-    .await?;
+    };
+    let is_older = |spec: &Value| spec["addedLater"].is_null() && spec["tags"].is_null();
+    change_schema(&test_env, older, (spec, is_older)).await?;
     test_env.apply(&vpc("older", "")).await?;
     test_env.ready("VPC", "older").await?;
     assert!(!writes_in_steady_state(&test_env, "older").await?, "the status is not written repeatedly");
@@ -142,14 +151,17 @@ async fn a_controller_reports_a_chart_of_another_version_and_works() -> Result<(
     let options = SuiteOptions { only, ..SuiteOptions::default() };
     let test_env = TestEnv::with(options.with_env(SPOKE, "KRAKEN_MANIFEST_VERSION", "99.1.0")).await?;
     let controller = test_env.env.suite.controller(SPOKE)?;
-    let answer = controller.get("/readyz").await?;
-    assert_eq!(answer.status, 200, "{}", answer.body);
-    assert!(answer.body.contains("warning: ") && answer.body.contains("99.1.0"), "{}", answer.body);
+    let warns = |answer: &Response| {
+        answer.status == 200 && answer.body.contains("warning: ") && answer.body.contains("99.1.0")
+    };
+    controller.until("/readyz", warns).await?;
     test_env.apply(&vpc("main", "")).await?;
     test_env.ready("VPC", "main").await?;
-    assert_eq!(controller.log_text()?.matches("99.1.0").count(), 1, "it is logged once");
-    let hub = test_env.env.suite.controller("hub")?.get("/readyz").await?;
-    assert_eq!(hub.body, "ok\n", "its version is not known");
+    let log = controller.log_text()?;
+    let starts = log.matches("starting kraken-aws-vpc").count();
+    assert_eq!(log.matches("99.1.0").count(), starts, "it is logged once by each process");
+    // Its version is not known.
+    test_env.env.suite.controller("hub")?.until("/readyz", |answer| answer.body == "ok\n").await?;
     Ok(())
 }
 

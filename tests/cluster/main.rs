@@ -3,6 +3,7 @@
 
 mod accounts;
 mod admission;
+mod alone;
 mod attached;
 mod bad_input;
 mod balancing;

@@ -80,7 +80,7 @@ impl Program for AccountController {
     async fn run(manager: Manager, args: AwsArgs) -> Result<()> {
         manager.webhooks.mount(&Hook::of_kind::<Account>(), admission::Admission);
         let queue: Queue<ObjectKey> = Queue::new(IN_FLIGHT);
-        let aws = Aws::for_spoke(&args, &manager).await;
+        let aws = Aws::for_accounts(&args, &manager).await;
         aws.on_account_change(Arc::new({
             let queue = queue.clone();
             move |key: &ObjectKey| queue.add(key.clone(), Lane::Edit)
@@ -89,6 +89,14 @@ impl Program for AccountController {
         if !synced || !manager.leading().await {
             return Ok(());
         }
+        // Registered only now: of several replicas, only the leader reports the count.
+        let counted = aws.clone();
+        manager.metrics.count_resources(KIND, move |tally| {
+            for account in counted.accounts() {
+                let conditions = account.status.as_ref().map_or(&[][..], |status| &status.conditions);
+                tally.add(account.metadata.namespace.as_deref(), conditions);
+            }
+        });
         // The Accounts that the watch delivered before the listener was registered.
         for account in aws.accounts() {
             queue.add(ObjectKey::of(&account.metadata), Lane::Edit);

@@ -25,6 +25,7 @@ use crate::{
     errors::{ACCOUNT_HINT, CREDENTIALS_HINT, REGION_HINT, classify, no_region},
     injected,
     location::LocationCache,
+    owner::{Owner, verified},
 };
 
 /// The timeout of a connection.
@@ -90,16 +91,19 @@ impl Aws {
         metrics: Metrics,
         paces: RateLimitScope,
     ) -> Self {
-        let location_cache = location_cache(&shared, endpoint, paces.sts.clone());
+        let is_simulated = paces.ec2.is_some();
+        // Those of a simulation never change.
+        let (shared, owner) =
+            if is_simulated { (shared, Owner::default()) } else { verified(shared, endpoint) };
+        let location_cache = location_cache(&shared, endpoint, paces.sts.clone(), owner.clone());
         let region = shared.region().map(ToString::to_string);
         tracing::info!(
             region = region.as_deref().unwrap_or("none"),
             endpoint = endpoint.unwrap_or("AWS"),
             "connected to AWS"
         );
-        let is_simulated = paces.ec2.is_some();
-        let settings =
-            Settings { config: shared, endpoint: endpoint.map(str::to_owned), key: None, is_simulated };
+        let endpoint = endpoint.map(str::to_owned);
+        let settings = Settings { config: shared, endpoint, key: None, is_simulated, owner };
         let clients = Arc::new(OnceLock::from(Clients::new(&settings, paces)));
         Self { clients, settings: Arc::new(settings), location_cache, metrics, accounts: None }
     }

@@ -6,7 +6,7 @@ use aws_config::SdkConfig;
 use aws_sdk_ec2::{Client, config::retry::RetryPartition};
 use aws_smithy_types::retry::RetryConfig;
 
-use crate::{injected, location::LocationCache, unsigned::Unsigned};
+use crate::{injected, location::LocationCache, owner::Owner, unsigned::Unsigned};
 
 /// The SDK rate-limits throttled calls: after a throttling error, calls are sent at the rate that AWS accepted, which then increases again.
 /// Two hundred resources with separate backoffs would take minutes for calls that the limit allows in seconds. Create calls have a separate
@@ -58,6 +58,8 @@ pub(crate) struct Settings {
     pub(crate) key: Option<Arc<str>>,
     /// Whether the calls are simulated in this process.
     pub(crate) is_simulated: bool,
+    /// The owner of the credentials of `config`.
+    pub(crate) owner: Owner,
 }
 
 impl fmt::Debug for Settings {
@@ -96,6 +98,7 @@ pub(crate) fn location_cache(
     config: &SdkConfig,
     endpoint: Option<&str>,
     pace: Option<RetryPartition>,
+    owner: Owner,
 ) -> LocationCache {
     let mut sts = aws_sdk_sts::config::Builder::from(config);
     sts.set_retry_partition(pace);
@@ -103,5 +106,5 @@ pub(crate) fn location_cache(
         sts = sts.endpoint_url(endpoint);
     }
     let region = config.region().map(ToString::to_string);
-    LocationCache::new(aws_sdk_sts::Client::from_conf(sts.build()), region, endpoint.is_some())
+    LocationCache::new(aws_sdk_sts::Client::from_conf(sts.build()), region, endpoint.is_some(), owner)
 }

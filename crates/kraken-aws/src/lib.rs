@@ -21,6 +21,7 @@ mod location;
 pub mod lookup;
 pub mod missing;
 pub mod observed;
+mod owner;
 pub mod prelude;
 pub mod release;
 pub mod resolved;

@@ -10,7 +10,7 @@ use aws_sdk_sts::{Client, operation::get_caller_identity::GetCallerIdentityOutpu
 use kraken_spoke::{Failure, FailureClass, Location};
 use tokio::{sync::Mutex, time::Instant};
 
-use crate::{Aws, account::Caller};
+use crate::{Aws, account::Caller, owner::Owner};
 
 /// The time for which an account is cached: credentials may be replaced while the controller runs.
 const ACCOUNT_TTL: Duration = Duration::from_hours(1);
@@ -25,6 +25,8 @@ pub(crate) struct LocationCache {
     /// Whether the endpoint is not AWS's default endpoint.
     is_other: bool,
     known: Arc<Mutex<CachedAccount>>,
+    /// The owner of the credentials, if they can change.
+    owner: Owner,
     /// The account that was identified first.
     first: Arc<OnceLock<String>>,
 }
@@ -34,11 +36,16 @@ pub(crate) struct LocationCache {
 struct CachedAccount {
     account: Option<(String, Instant)>,
     failure: Option<(Failure, Instant)>,
+    /// The number of changes of the owner before the account was identified.
+    changes: u64,
 }
 
 impl CachedAccount {
     /// The cached result, if it is fresh.
-    fn fresh(&self) -> Option<Result<String, Failure>> {
+    fn fresh(&self, changes: u64) -> Option<Result<String, Failure>> {
+        if changes != self.changes {
+            return None;
+        }
         let account = self.account.as_ref().filter(|(_, since)| since.elapsed() < ACCOUNT_TTL);
         let failure = self.failure.as_ref().filter(|(_, since)| since.elapsed() < FAILURE_TTL);
         let account = account.map(|(account, _)| Ok(account.clone()));
@@ -46,8 +53,11 @@ impl CachedAccount {
     }
 
     /// The result after a call. After a failure, the outdated account is used, so that reconciles continue.
-    fn update(&mut self, answer: Result<String, Failure>) -> Result<String, Failure> {
+    fn update(&mut self, answer: Result<String, Failure>, changes: u64) -> Result<String, Failure> {
         let now = Instant::now();
+        if changes != self.changes {
+            *self = Self { changes, ..Self::default() };
+        }
         match (answer, &mut self.account) {
             (Ok(account), _) => {
                 self.account = Some((account.clone(), now));
@@ -69,8 +79,8 @@ impl CachedAccount {
 }
 
 impl LocationCache {
-    pub(crate) fn new(sts: Client, region: Option<String>, is_other: bool) -> Self {
-        Self { sts, region, is_other, known: Arc::default(), first: Arc::default() }
+    pub(crate) fn new(sts: Client, region: Option<String>, is_other: bool, owner: Owner) -> Self {
+        Self { sts, region, is_other, known: Arc::default(), owner, first: Arc::default() }
     }
 
     /// The region, if it is known.
@@ -98,9 +108,17 @@ impl Aws {
         let location_cache = self.location_cache();
         // One call at a time, shared by all waiting resources.
         let mut known = location_cache.known.lock().await;
-        let account = match known.fresh() {
+        let account = match known.fresh(location_cache.owner.changes()) {
             Some(answer) => answer?,
-            None => known.update(self.account_id(location_cache).await)?,
+            None => {
+                let answer = self.account_id(location_cache).await;
+                // Read after the call, which may be the first one with new credentials.
+                let changes = location_cache.owner.changes();
+                if let Ok(account) = &answer {
+                    location_cache.owner.identified(account);
+                }
+                known.update(answer, changes)?
+            }
         };
         location_cache.first.get_or_init(|| account.clone());
         Ok(Location { account, region: location_cache.region.clone().unwrap_or_default() })
@@ -147,23 +165,34 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_known_account_is_kept_during_an_outage_and_replaced_with_new_credentials() {
         let mut known = CachedAccount::default();
-        assert!(known.fresh().is_none());
-        assert_eq!(known.update(Ok("1".into())), Ok("1".into()));
-        assert_eq!(known.fresh(), Some(Ok("1".into())));
+        assert!(known.fresh(0).is_none());
+        assert_eq!(known.update(Ok("1".into()), 0), Ok("1".into()));
+        assert_eq!(known.fresh(0), Some(Ok("1".into())));
         tokio::time::advance(ACCOUNT_TTL).await;
-        assert!(known.fresh().is_none());
-        assert_eq!(known.update(Err(failure(FailureClass::Transient))), Ok("1".into()));
+        assert!(known.fresh(0).is_none());
+        assert_eq!(known.update(Err(failure(FailureClass::Transient)), 0), Ok("1".into()));
         tokio::time::advance(ACCOUNT_TTL).await;
-        assert!(known.update(Err(failure(FailureClass::Credentials))).is_err());
-        assert!(matches!(known.fresh(), Some(Err(_))));
+        assert!(known.update(Err(failure(FailureClass::Credentials)), 0).is_err());
+        assert!(matches!(known.fresh(0), Some(Err(_))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_known_account_is_outdated_when_the_owner_of_the_credentials_changes() {
+        let mut known = CachedAccount::default();
+        assert_eq!(known.update(Ok("1".into()), 0), Ok("1".into()));
+        assert_eq!(known.fresh(1), None);
+        let failed = known.update(Err(failure(FailureClass::Transient)), 1);
+        assert!(failed.is_err(), "the former account is not used during an outage");
+        assert_eq!(known.update(Ok("2".into()), 1), Ok("2".into()));
+        assert_eq!(known.fresh(1), Some(Ok("2".into())));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_failure_is_cached_briefly() {
         let mut known = CachedAccount::default();
-        assert!(known.update(Err(failure(FailureClass::Transient))).is_err());
-        assert!(matches!(known.fresh(), Some(Err(_))));
+        assert!(known.update(Err(failure(FailureClass::Transient)), 0).is_err());
+        assert!(matches!(known.fresh(0), Some(Err(_))));
         tokio::time::advance(FAILURE_TTL).await;
-        assert!(known.fresh().is_none());
+        assert!(known.fresh(0).is_none());
     }
 }

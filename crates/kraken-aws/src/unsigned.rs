@@ -76,6 +76,7 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
+    use crate::owner::Owner;
     use crate::{
         clients::{Clients, RateLimitScope, Settings},
         injected,
@@ -108,7 +109,7 @@ mod tests {
         let keys = Credentials::new("AKIA-1", "secret", Some("token".to_owned()), None, "test");
         let config = config.into_builder().credentials_provider(SharedCredentialsProvider::new(keys)).build();
         let clients = Clients::new(
-            &Settings { config, endpoint: None, key: None, is_simulated },
+            &Settings { config, endpoint: None, key: None, is_simulated, owner: Owner::default() },
             RateLimitScope::own(),
         );
         for ec2 in [&clients.ec2, &clients.ec2_once] {

@@ -86,14 +86,19 @@ pub(crate) async fn credentials(kubeconfig: &Path, aws_endpoint: &str) -> Result
 /// Waits until every controller's Deployment is rolled out.
 pub(crate) async fn rolled_out(kubeconfig: &Path) -> Result<()> {
     for controller in paths::controllers()? {
-        let deployment = format!("deployment/kraken-{controller}");
-        let arguments = ["-n", suite::NAMESPACE, "rollout", "status", &deployment, ROLLED_OUT_WITHIN];
-        let what = format!("waiting for {deployment}");
-        if let Err(error) = ui::step(&what, kubectl(kubeconfig, &arguments)).await {
-            return Err(error.context(state(kubeconfig).await));
-        }
+        rolled_out_one(kubeconfig, &controller).await?;
     }
     Ok(())
+}
+
+/// Waits until the Deployment of one controller is rolled out.
+pub(crate) async fn rolled_out_one(kubeconfig: &Path, controller: &str) -> Result<()> {
+    let deployment = format!("deployment/kraken-{controller}");
+    let arguments = ["-n", suite::NAMESPACE, "rollout", "status", &deployment, ROLLED_OUT_WITHIN];
+    match ui::step(&format!("waiting for {deployment}"), kubectl(kubeconfig, &arguments)).await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.context(state(kubeconfig).await)),
+    }
 }
 
 /// The pods and events of the controllers' namespace, for an error message.

@@ -21,6 +21,7 @@ pub const GROUP: &str = "aws.kraken-iac.eoinfennessy.com";
     version = "v1alpha1",
     kind = "Account",
     plural = "accounts",
+    category = "kraken",
     category = "kraken-admin",
     namespaced,
     status = "AccountStatus",

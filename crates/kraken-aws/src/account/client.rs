@@ -15,15 +15,22 @@ use crate::{
     Aws, AwsArgs,
     clients::{Settings, location_cache},
     injected,
+    owner::Owner,
 };
 
 /// The name of the sessions of assumed roles, as it is in CloudTrail.
 const SESSION: &str = "kraken";
 
 impl Aws {
-    /// The client of a spoke whose resources can use Accounts.
+    /// The client of a spoke whose resources can use Accounts. It works without their CRD.
     pub async fn for_spoke(args: &AwsArgs, manager: &Manager) -> Self {
-        let accounts = Some(Accounts::watch(manager, args.require_account));
+        let accounts = Some(Accounts::watch(manager, args.require_account, true));
+        Self { accounts, ..Self::connect(args, manager.metrics.clone()).await }
+    }
+
+    /// The client of the controller of Accounts.
+    pub async fn for_accounts(args: &AwsArgs, manager: &Manager) -> Self {
+        let accounts = Some(Accounts::watch(manager, args.require_account, false));
         Self { accounts, ..Self::connect(args, manager.metrics.clone()).await }
     }
 
@@ -35,7 +42,9 @@ impl Aws {
         region: Option<&str>,
         key: &Arc<str>,
     ) -> Self {
-        let Settings { config, endpoint, is_simulated, .. } = &*self.settings;
+        let Settings { config, endpoint, is_simulated, owner, .. } = &*self.settings;
+        // Another key or role belongs to its own account, whoever owns the controller's credentials.
+        let owner = if keys.is_none() && role.is_none() { owner.clone() } else { Owner::default() };
         let mut config =
             config.clone().into_builder().region(region.map(|region| Region::new(region.to_owned())));
         if let Some(keys) = keys {
@@ -67,12 +76,13 @@ impl Aws {
         }
         let pace =
             if *is_simulated { injected::pace("sts") } else { RetryPartition::new(format!("sts/{key}")) };
-        let location_cache = location_cache(&config, endpoint.as_deref(), Some(pace));
+        let location_cache = location_cache(&config, endpoint.as_deref(), Some(pace), owner.clone());
         let settings = Settings {
             config,
             endpoint: endpoint.clone(),
             key: Some(key.clone()),
             is_simulated: *is_simulated,
+            owner,
         };
         let (clients, metrics) = (Arc::default(), self.metrics.clone());
         Self { clients, settings: Arc::new(settings), location_cache, metrics, accounts: None }

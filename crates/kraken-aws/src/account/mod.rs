@@ -21,8 +21,8 @@ use kraken_spoke::{
     },
     runtime::{
         hash::HashMap,
-        patch::within,
-        watch::{Change, ObjectKey, Store},
+        patch::{ApiError, within},
+        watch::{Change, ObjectKey, Presence, Served, Store},
     },
 };
 use kube::{Api, Client, Resource, runtime::watcher};
@@ -62,6 +62,8 @@ type Connections = Arc<Recent<Aws>>;
 pub(crate) struct Accounts {
     client: Client,
     known: Store<Account>,
+    /// Whether the CRD is installed; none if the controller does not work without it.
+    served: Option<Served>,
     invalid: Invalid,
     listeners: Listeners,
     secrets: Secrets,
@@ -84,14 +86,22 @@ enum Found {
     Known(Arc<Account>),
 }
 
-/// The Account that a resource uses. Pure.
+/// The Account that a resource uses. Pure. Without the CRD, no Account exists.
 fn choose(
     named: Option<&str>,
     find: impl Fn(&str) -> Found,
     is_required: bool,
+    has_crd: bool,
 ) -> Result<Option<Arc<Account>>, Refusal> {
+    const NO_CRD: &str = "the CRD of Account is not installed: install the component aws-account";
     let name = named.unwrap_or(DEFAULT_ACCOUNT);
     match (find(name), named) {
+        (Found::Absent, Some(name)) if !has_crd => {
+            Err(Refusal::NotFound(format!("Account {name} does not exist, because {NO_CRD}, or remove spec.account")))
+        }
+        (Found::Absent, None) if is_required && !has_crd => {
+            Err(Refusal::NotFound(format!("the controller requires an Account (--require-account), and {NO_CRD}")))
+        }
         (Found::Known(account), _) => Ok(Some(account)),
         (Found::Invalid(error), _) => {
             Err(Refusal::NotReady(format!(
@@ -111,8 +121,8 @@ fn choose(
 }
 
 impl Accounts {
-    /// Watches the Accounts of the namespaces that the controller watches.
-    pub(crate) fn watch(manager: &Manager, is_required: bool) -> Self {
+    /// Watches the Accounts of the namespaces that the controller watches. If `works_without`, another component brings their CRD.
+    pub(crate) fn watch(manager: &Manager, is_required: bool, works_without: bool) -> Self {
         let (invalid, listeners) = (Invalid::default(), Listeners::default());
         let seen = {
             let (invalid, listeners) = (invalid.clone(), listeners.clone());
@@ -151,9 +161,29 @@ impl Accounts {
                 }
             }
         };
-        let known = manager.watches().objects::<Account>("Account", &watcher::Config::default(), seen);
-        let (secrets, connections) = (Secrets::default(), Arc::default());
-        Self { client: manager.client.clone(), known, invalid, listeners, secrets, connections, is_required }
+        let watches = manager.watches();
+        let (known, served) = if works_without {
+            let (known, served) = watches.optional_objects::<Account>("Account", is_required, seen);
+            (known, Some(served))
+        } else {
+            (watches.objects::<Account>("Account", &watcher::Config::default(), seen), None)
+        };
+        let (client, secrets, connections) = (manager.client.clone(), Secrets::default(), Arc::default());
+        Self { client, known, served, invalid, listeners, secrets, connections, is_required }
+    }
+
+    /// Whether the CRD is installed, in which case all Accounts are known. A resource must not be created with the controller's own
+    /// credentials because its Account is not known yet.
+    async fn has_crd(&self) -> Result<bool, Refusal> {
+        let Some(served) = &self.served else { return Ok(true) };
+        match served.presence().await {
+            Presence::Served => Ok(true),
+            Presence::NotServed => Ok(false),
+            Presence::Unknown(cause) => {
+                let source = Box::new(kube::Error::Service(cause.into()));
+                Err(Refusal::Unreadable(ApiError { verb: "list the Accounts", source }))
+            }
+        }
     }
 
     /// Calls this whenever an Account changes.
@@ -176,7 +206,8 @@ impl Accounts {
         if !self.invalid.lock().is_empty() {
             self.drop_deleted(&ObjectKey::new(namespace, named.unwrap_or(DEFAULT_ACCOUNT))).await?;
         }
-        match choose(named, |name| self.find(&ObjectKey::new(namespace, name)), self.is_required)? {
+        let has_crd = self.has_crd().await?;
+        match choose(named, |name| self.find(&ObjectKey::new(namespace, name)), self.is_required, has_crd)? {
             Some(account) => self.connect_to(own, namespace, &account).await.map(Some),
             None => Ok(None),
         }
@@ -274,12 +305,21 @@ mod tests {
     }
 
     fn chosen(named: Option<&str>, known: &[&str], is_required: bool) -> Result<Option<String>, String> {
+        chosen_with(named, known, is_required, true)
+    }
+
+    fn chosen_with(
+        named: Option<&str>,
+        known: &[&str],
+        is_required: bool,
+        has_crd: bool,
+    ) -> Result<Option<String>, String> {
         let find = |name: &str| match name {
             "broken" => Found::Invalid("missing field".into()),
             name if known.contains(&name) => Found::Known(account(name)),
             _ => Found::Absent,
         };
-        match choose(named, find, is_required) {
+        match choose(named, find, is_required, has_crd) {
             Ok(account) => Ok(account.and_then(|account| account.metadata.name.clone())),
             Err(Refusal::NotFound(why)) => Err(format!("not found: {why}")),
             Err(Refusal::NotReady(why)) => Err(format!("not ready: {why}")),
@@ -306,6 +346,15 @@ mod tests {
         assert_eq!(chosen(None, &["default"], true), Ok(Some("default".into())));
         let why = chosen(None, &[], true).unwrap_err();
         assert!(why.contains("--require-account"), "{why}");
+    }
+
+    #[test]
+    fn without_the_crd_only_what_needs_an_account_waits_for_it() {
+        assert_eq!(chosen_with(None, &[], false, false), Ok(None));
+        for (named, is_required) in [(Some("shop"), false), (Some("shop"), true), (None, true)] {
+            let why = chosen_with(named, &[], is_required, false).unwrap_err();
+            assert!(why.starts_with("not found: ") && why.contains("aws-account"), "{why}");
+        }
     }
 
     #[test]

@@ -165,6 +165,7 @@ fn accounts() -> Accounts {
     Accounts {
         client: Client::new(service, "ns"),
         known: Store::default(),
+        served: None,
         invalid: Invalid::default(),
         listeners: Listeners::default(),
         secrets: Secrets::default(),
@@ -209,4 +210,46 @@ async fn clients_of_rotated_credentials_are_dropped_an_hour_after_their_last_use
     assert!(accounts.connect(&own, "ns", None).await.unwrap().is_none());
     assert!(old.upgrade().is_none());
     assert!(new.upgrade().is_some());
+}
+
+/// Credentials that a test changes, as a mounted file is.
+#[derive(Clone, Debug)]
+struct Mounted(Arc<Mutex<String>>);
+
+impl aws_credential_types::provider::ProvideCredentials for Mounted {
+    fn provide_credentials<'a>(&'a self) -> aws_credential_types::provider::future::ProvideCredentials<'a>
+    where
+        Self: 'a,
+    {
+        let key = self.0.lock().clone();
+        let keys = aws_credential_types::Credentials::new(key, "secret", None, None, "test");
+        aws_credential_types::provider::future::ProvideCredentials::ready(Ok(keys))
+    }
+}
+
+#[tokio::test]
+async fn credentials_that_change_to_another_account_are_noticed_before_the_next_call() {
+    let cloud = Cloud::default();
+    let mounted = Mounted(Arc::new(Mutex::new("AKIA777777777777".to_owned())));
+    let client = SharedHttpClient::new(cloud.clone());
+    let retries = RetryConfig::adaptive().with_max_attempts(2);
+    let config = injected::config(Some(WEST), client, TimeoutConfig::builder().build(), retries);
+    let provider = aws_credential_types::provider::SharedCredentialsProvider::new(mounted.clone());
+    let config = config.into_builder().credentials_provider(provider).build();
+    let aws = Aws::with(config, None, Metrics::new("testing"), RateLimitScope::shared());
+    assert_eq!(aws.location().await.unwrap().account, "777777777777");
+    describe(&aws).await.unwrap();
+
+    // Another key of the same account, as roles have it every hour: no call fails.
+    *mounted.0.lock() = "ASIA777777777777".to_owned();
+    describe(&aws).await.unwrap();
+    assert_eq!(aws.location().await.unwrap().account, "777777777777");
+
+    // A key of another account: the reconcile that has identified the former one makes no call with it.
+    *mounted.0.lock() = "AKIA888888888888".to_owned();
+    let failure = describe(&aws).await.unwrap_err();
+    assert_eq!(failure.class, FailureClass::Credentials, "{failure}");
+    assert!(failure.message.contains("another account"), "{failure}");
+    assert_eq!(aws.location().await.unwrap().account, "888888888888");
+    describe(&aws).await.unwrap();
 }

@@ -14,6 +14,9 @@
 //!
 //! A watch that fails for longer than [`NOTICE`] makes the process unready, with its cause: a user who adds a missing CRD or
 //! permission finds it there.
+//!
+//! A watch of a kind that another component brings is **optional**: while the API server does not serve the kind, there are no
+//! such objects, and the process is ready without it, unless its flags need the kind.
 
 use std::{
     sync::{
@@ -30,8 +33,8 @@ use tokio::{sync::Notify, time::Instant};
 pub const SYNC_LIMIT: Duration = Duration::from_mins(10);
 /// A watch that fails for this long without one event is stuck.
 pub const FAILURE_LIMIT: Duration = Duration::from_mins(10);
-/// A watch that fails for this long is reported by `/readyz`.
-pub const NOTICE: Duration = Duration::from_mins(1);
+/// A watch that fails for this long makes the process unready: longer than an API server needs to restart behind a load balancer.
+pub const NOTICE: Duration = Duration::from_secs(10);
 /// After this time without a failure, a watch has recovered: the backoff is at most 30 s, and a request takes at most
 /// 60 s.
 const FAILURE_GAP: Duration = Duration::from_mins(2);
@@ -63,20 +66,35 @@ struct Watch {
     cause: String,
     /// Whether the API server rejected the last attempt.
     rejected: bool,
+    /// Whether the API server does not serve the kind, and the process works without it.
+    absent: bool,
+    /// Whether `/readyz` reports an absent kind.
+    needed: bool,
 }
 
 impl Health {
     /// Registers a watch with a display name: `ConfigMap`, or `ConfigMap in team-a`. Its loop keeps the handle while it
     /// runs.
     pub fn register_watch(&self, name: impl Into<String>) -> WatchBeat {
+        self.register(name.into(), true)
+    }
+
+    /// Registers the watch of an optional kind. `/readyz` reports that the kind is absent only if it is `needed`.
+    pub fn register_optional_watch(&self, name: impl Into<String>, needed: bool) -> WatchBeat {
+        self.register(name.into(), needed)
+    }
+
+    fn register(&self, name: String, needed: bool) -> WatchBeat {
         let watch = Watch {
-            name: name.into(),
+            name,
             registered: Instant::now(),
             synced: false,
             ended: false,
             failing: None,
             cause: String::new(),
             rejected: false,
+            absent: false,
+            needed,
         };
         let watch = Arc::new(Mutex::new(watch));
         self.state.lock().watches.push(watch.clone());
@@ -105,17 +123,18 @@ impl Health {
         let state = self.state.lock();
         let closed = state.gates.iter().filter(|(_, open)| !open.load(Ordering::Acquire));
         let closed = closed.map(|(name, _)| name.clone());
-        let unsynced = state.watches.iter().map(|watch| watch.lock()).filter(|watch| !watch.synced);
-        let unsynced = unsynced.map(|watch| match watch.failing {
-            Some(_) => format!("{} has not synced: {}", watch.name, watch.cause),
-            None => format!("{} has not synced", watch.name),
-        });
+        let watches = state.watches.iter().map(|watch| watch.lock());
+        let unsynced = watches.filter(|watch| !watch.synced && !watch.absent).map(|watch| watch.unsynced());
         closed.chain(unsynced).collect()
     }
 
-    /// Why the process is not ready: missing prerequisites, and watches that synced and have failed since.
+    /// Why the process is not ready: missing prerequisites, absent kinds that are needed, and watches that synced and have failed
+    /// since.
     pub fn not_ready(&self, now: Instant) -> Vec<String> {
-        let failing = |watch: &Arc<Mutex<Watch>>| watch.lock().failing_since(now);
+        let failing = |watch: &Arc<Mutex<Watch>>| {
+            let watch = watch.lock();
+            if watch.absent { watch.needed.then(|| watch.unsynced()) } else { watch.failing_since(now) }
+        };
         let failing: Vec<String> = self.state.lock().watches.iter().filter_map(failing).collect();
         self.missing().into_iter().chain(failing).collect()
     }
@@ -143,6 +162,14 @@ impl Watch {
     /// Whether the API server rejected the last attempt, recently enough that the loop still runs.
     fn is_rejected(&self, now: Instant) -> bool {
         self.rejected && self.failing.is_some_and(|(_, last)| now.duration_since(last) <= FAILURE_GAP)
+    }
+
+    /// The message of `/readyz` about a watch that has not synced.
+    fn unsynced(&self) -> String {
+        match self.failing {
+            Some(_) => format!("{} has not synced: {}", self.name, self.cause),
+            None => format!("{} has not synced", self.name),
+        }
     }
 
     fn fault(&self, now: Instant) -> Option<String> {
@@ -192,6 +219,7 @@ impl WatchBeat {
     pub fn synced(&self) {
         let mut watch = self.watch.lock();
         watch.synced = true;
+        watch.absent = false;
         watch.failing = None;
         drop(watch);
         self.progress.notify_waiters();
@@ -210,6 +238,13 @@ impl WatchBeat {
     /// The API server rejected the watch: the CRD or a permission is missing. It will be retried.
     pub fn rejected(&self, cause: &str) {
         self.record(cause, true);
+    }
+
+    /// The API server does not serve this optional kind. It will be retried.
+    pub fn absent(&self, cause: &str) {
+        self.record(cause, true);
+        self.watch.lock().absent = true;
+        self.progress.notify_waiters();
     }
 
     fn record(&self, cause: &str, rejected: bool) {

@@ -95,3 +95,15 @@ async fn a_watch_is_unhealthy_only_after_continuous_failures_without_an_event() 
     assert!(health.faults(Instant::now()).is_empty(), "an event arrived");
     assert!(health.not_ready(Instant::now()).is_empty(), "an event arrived");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_fails_is_reported_within_seconds() {
+    let health = Health::default();
+    let watch = health.register_watch("Secret");
+    watch.synced();
+    for (seconds, complaints) in [(0, 0), (5, 0), (6, 1)] {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        watch.failed("forbidden");
+        assert_eq!(health.not_ready(Instant::now()).len(), complaints, "after {seconds} s more");
+    }
+}

@@ -6,12 +6,13 @@
 mod follower;
 mod guarded;
 mod outage;
+mod presence;
 mod raw;
 mod routes;
 mod store;
 mod stored;
 
-use std::{fmt::Debug, sync::Arc};
+use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use futures::StreamExt;
 use kube::{
@@ -31,7 +32,9 @@ use crate::{
 };
 use follower::{Follower, Opened};
 use guarded::Guarded;
-use outage::Outage;
+use outage::{Failure, Outage};
+use presence::Probe;
+pub use presence::{Presence, Served};
 pub use raw::RawObject;
 use routes::Router;
 pub use routes::Routes;
@@ -86,6 +89,28 @@ impl Watches {
         let store = Store::default();
         self.spawn(kind, apis, config, || following(store.clone(), seen.clone(), whole::<K>));
         store
+    }
+
+    /// As [`Self::objects`], for a kind that another component brings: the process is ready without it as long as the API server
+    /// does not serve the kind. If the kind is `needed`, `/readyz` still reports that it is absent.
+    pub fn optional_objects<K: NamespacedKind + DeserializeOwned>(
+        &self,
+        kind: &'static str,
+        needed: bool,
+        seen: impl Fn(Change<K>) + Send + Sync + Clone + 'static,
+    ) -> (Store<K>, Served) {
+        let store = Store::default();
+        let apis: Vec<Api<Guarded<K>>> = self.apis(Api::all, Api::namespaced);
+        let probes: Vec<Arc<Probe>> = apis.iter().map(|_| Arc::default()).collect();
+        let served = Served::of(&probes);
+        let mut probes = probes.into_iter();
+        let optional = || {
+            let (store, probe) = (store.clone(), probes.next()?);
+            Some(Optional { probe, needed, is_empty: Box::new(move || store.is_empty()) })
+        };
+        let follow = || following(store.clone(), seen.clone(), whole::<K>);
+        self.spawn_optional(kind, apis, &watcher::Config::default(), follow, optional);
+        (store, served)
     }
 
     /// Watches whole objects of one kind, for the stores of these routes.
@@ -180,8 +205,27 @@ impl Watches {
         W: Resource + DeserializeOwned + Clone + Debug + Send + 'static,
         F: FnMut(watcher::Event<W>) + Send + 'static,
     {
+        self.spawn_optional(kind, apis, config, follow, || None);
+    }
+
+    /// The same, with what is optional about each watch.
+    fn spawn_optional<W, F>(
+        &self,
+        kind: &'static str,
+        apis: Vec<Api<W>>,
+        config: &watcher::Config,
+        follow: impl Fn() -> F,
+        mut optional: impl FnMut() -> Option<Optional>,
+    ) where
+        W: Resource + DeserializeOwned + Clone + Debug + Send + 'static,
+        F: FnMut(watcher::Event<W>) + Send + 'static,
+    {
         for api in apis {
-            let beat = self.health.register_watch(kind);
+            let optional = optional();
+            let beat = match &optional {
+                Some(optional) => self.health.register_optional_watch(kind, optional.needed),
+                None => self.health.register_watch(kind),
+            };
             let (metrics, shutdown, mut follow) = (self.metrics.clone(), self.shutdown.clone(), follow());
             let mut events = Box::pin(watcher(api, config.clone()));
             crate::task::spawn(async move {
@@ -198,17 +242,25 @@ impl Watches {
                             follow(event);
                             if done {
                                 beat.synced();
+                                optional.iter().for_each(|optional| optional.probe.synced());
                             }
                         }
                         Err(error) => {
-                            metrics.watch_failed(kind);
                             let is_gone =
                                 matches!(&error, watcher::Error::WatchError(status) if status.code == 410);
                             if is_gone && mutants::active(Mutant::GoneIgnored) {
                                 break;
                             }
-                            let delay = outage.failed(kind, &error, &beat);
-                            if shutdown.run_until_cancelled(tokio::time::sleep(delay)).await.is_none() {
+                            let is_optional = optional.as_ref().is_some_and(|optional| (optional.is_empty)());
+                            let (failure, delay) = outage.failed(kind, &error, &beat, is_optional);
+                            if failure != Failure::Absent {
+                                metrics.watch_failed(kind);
+                            }
+                            if shutdown
+                                .run_until_cancelled(pause(delay, optional.as_ref(), failure))
+                                .await
+                                .is_none()
+                            {
                                 break;
                             }
                         }
@@ -217,6 +269,26 @@ impl Watches {
             });
         }
     }
+}
+
+/// The parts of a watch whose kind another component brings.
+struct Optional {
+    probe: Arc<Probe>,
+    needed: bool,
+    /// Whether the store has no objects: a kind that is not served any more has none.
+    is_empty: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// Waits until the next attempt, which a reader of an optional kind hastens.
+async fn pause(delay: Duration, optional: Option<&Optional>, failure: Failure) {
+    let Some(Optional { probe, .. }) = optional else { return tokio::time::sleep(delay).await };
+    match failure {
+        Failure::Absent => probe.absent(),
+        Failure::Rejected => probe.failed("the API server rejects the list".to_owned()),
+        Failure::Passing => probe.failed("the API server did not list the kind".to_owned()),
+    }
+    let _ = tokio::time::timeout(delay, probe.hastened()).await;
+    probe.begins();
 }
 
 /// Applies the events of a watch to one store.

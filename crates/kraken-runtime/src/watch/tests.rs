@@ -116,11 +116,103 @@ fn refusal(code: u16) -> (u16, serde_json::Value) {
 #[tokio::test(start_paused = true)]
 async fn a_missing_crd_is_retried_with_backoff_and_reported_by_readiness() {
     let (requests, health) = watched(|_, _| refusal(404), Duration::from_mins(10)).await;
-    // 0.8, 1.6, ... 25.6 s, then each 30 s.
-    assert!((20..=28).contains(&requests), "{requests}");
+    // 0.8, 1.6, 3.2, then each 5 s.
+    assert!((115..=125).contains(&requests), "{requests}");
     let missing = health.not_ready(Instant::now());
     assert!(missing[0].starts_with("ConfigMap has not synced: "), "{missing:?}");
     assert!(missing[0].contains("is its CRD installed?"), "{missing:?}");
+}
+
+/// The watch of a kind that is not served at first, whether it is then, and when the requests were made.
+#[derive(Clone)]
+struct OptionalKind {
+    is_served: Arc<std::sync::atomic::AtomicBool>,
+    health: Health,
+    served: Served,
+    store: Store<ConfigMap>,
+    requests: Arc<Mutex<Vec<Instant>>>,
+}
+
+impl OptionalKind {
+    fn watched(needed: bool) -> Self {
+        let (is_served, requests) =
+            (Arc::<std::sync::atomic::AtomicBool>::default(), Arc::<Mutex<Vec<_>>>::default());
+        let (answers, counted) = (is_served.clone(), requests.clone());
+        let server = tower::service_fn(move |_: http::Request<kube::client::Body>| {
+            counted.lock().push(Instant::now());
+            let item =
+                serde_json::json!({"metadata": {"namespace": "ns", "name": "a", "resourceVersion": "1"}});
+            let (code, body) = match answers.load(std::sync::atomic::Ordering::SeqCst) {
+                true => (200, serde_json::json!({"metadata": {"resourceVersion": "1"}, "items": [item]})),
+                false => refusal(404),
+            };
+            let body = kube::client::Body::from(body.to_string().into_bytes());
+            std::future::ready(http::Response::builder().status(code).body(body))
+        });
+        let health = Health::default();
+        let watches = Watches {
+            client: KubeClient(Client::new(server, "default")),
+            namespaces: vec![],
+            shutdown: CancellationToken::new(),
+            health: health.clone(),
+            metrics: Metrics::new("test"),
+        };
+        let (store, served) = watches.optional_objects::<ConfigMap>("ConfigMap", needed, drop);
+        Self { is_served, health, served, store, requests }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_is_ready_without_an_optional_kind_unless_it_is_needed() {
+    for needed in [false, true] {
+        let kind = OptionalKind::watched(needed);
+        kind.health.ready().await;
+        assert_eq!(kind.served.presence().await, Presence::NotServed);
+        let complaints = kind.health.not_ready(Instant::now());
+        assert_eq!(complaints.len(), usize::from(needed), "{complaints:?}");
+        assert!(
+            complaints.iter().all(|complaint| complaint.contains("is its CRD installed?")),
+            "{complaints:?}"
+        );
+        tokio::time::sleep(Duration::from_mins(30)).await;
+        assert!(kind.health.faults(Instant::now()).is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_optional_kind_is_listed_before_it_is_called_absent() {
+    let kind = OptionalKind::watched(false);
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    // In the middle of a pause: what was created before the question is not missed.
+    kind.is_served.store(true, std::sync::atomic::Ordering::SeqCst);
+    let asked = Instant::now();
+    assert_eq!(kind.served.presence().await, Presence::Served);
+    assert!(asked.elapsed() < Duration::from_millis(50), "{:?}", asked.elapsed());
+    assert_eq!(kind.store.len(), 1);
+    assert!(kind.health.not_ready(Instant::now()).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn concurrent_readers_of_an_absent_kind_share_attempts() {
+    let kind = OptionalKind::watched(false);
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    let before = kind.requests.lock().len();
+    let readers = futures::future::join_all((0..200).map(|_| kind.served.presence())).await;
+    assert!(readers.iter().all(|presence| *presence == Presence::NotServed));
+    assert!(kind.requests.lock().len() - before <= 2, "{}", kind.requests.lock().len() - before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_initialized_is_listed_when_the_api_server_asks_for_it() {
+    // 404 for a minute, then 429 with the seconds in its details.
+    let answer = |number, _: &str| {
+        let body = serde_json::json!({"kind": "Status", "status": "Failure", "code": 429, "reason": "TooManyRequests",
+            "message": "storage is (re)initializing", "details": {"retryAfterSeconds": 1}});
+        if number < 15 { refusal(404) } else { (429, body) }
+    };
+    let (requests, _) = watched(answer, Duration::from_mins(2)).await;
+    // 15 in the first minute, then one per second.
+    assert!((65..=80).contains(&requests), "{requests}");
 }
 
 #[tokio::test(start_paused = true)]

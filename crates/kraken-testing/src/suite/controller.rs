@@ -170,6 +170,28 @@ impl Controller {
         http::get(&url).await
     }
 
+    /// Its first response to `GET <path>` that is as `wanted`. A controller that was just started, also by the suite after it lost its
+    /// lease on a busy machine, does not respond at once, and is not ready at once.
+    ///
+    /// # Errors
+    /// The last response, after a minute.
+    pub async fn until(
+        &self,
+        path: &str,
+        wanted: impl Fn(&http::Response) -> bool,
+    ) -> Result<http::Response> {
+        let deadline = Instant::now() + READY_WITHIN;
+        loop {
+            match self.get(path).await {
+                Ok(answer) if wanted(&answer) => return Ok(answer),
+                answer if Instant::now() > deadline => {
+                    bail!("{} does not respond as expected to {path}: {answer:?}", self.launch.name)
+                }
+                _ => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        }
+    }
+
     /// Its metrics as text.
     ///
     /// # Errors

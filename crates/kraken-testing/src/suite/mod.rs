@@ -40,6 +40,8 @@ pub struct SuiteOptions {
     /// The namespaces to watch, with Roles in each and no cluster-wide permissions (`config/overlays/namespaced`); all
     /// if `None`.
     pub namespaces: Option<Vec<String>>,
+    /// Whether only the chosen controllers are installed, with their CRDs, as by `kubectl apply -k config/<component>` for each.
+    pub installed_alone: bool,
     /// The folder of the binaries; that of the running executable if `None`.
     pub bin_dir: Option<PathBuf>,
 }
@@ -75,13 +77,19 @@ pub struct Suite {
 /// # Errors
 /// When they are not generated, or the API server rejects one.
 pub async fn install(control_plane: &ControlPlane) -> Result<()> {
+    install_components(control_plane, &paths::controllers()?).await
+}
+
+/// As [`install`], with these components only.
+async fn install_components(control_plane: &ControlPlane, components: &[String]) -> Result<()> {
     let client = control_plane.client().await?;
     let root = paths::workspace_root()?;
-    let components = paths::controllers()?.into_iter();
-    let rights =
-        components.flat_map(|name| ["rbac", "policies"].map(|file| format!("config/{name}/{file}.yaml")));
-    let folders = ["config/namespace", "crds", "config/users"].map(str::to_owned).into_iter();
-    for path in folders.chain(rights) {
+    let of_component = |name: &String| {
+        let files = ["rbac", "policies"].map(|file| format!("config/{name}/{file}.yaml"));
+        [format!("crds/{name}")].into_iter().chain(files)
+    };
+    let of_all = ["config/namespace", "config/users"].map(str::to_owned).into_iter();
+    for path in of_all.chain(components.iter().flat_map(of_component)) {
         let documents = manifests::read(&root.join(&path))
             .with_context(|| format!("no manifests in {path}; run `cargo xtask gen`"))?;
         manifests::apply(&client, &documents, NAMESPACE).await?;
@@ -121,6 +129,9 @@ impl Suite {
     pub async fn start(control_plane: &ControlPlane, moto: &Moto, options: SuiteOptions) -> Result<Self> {
         match &options.namespaces {
             Some(namespaces) => install_in(control_plane, namespaces).await?,
+            None if options.installed_alone => {
+                install_components(control_plane, options.only.as_deref().unwrap_or_default()).await?;
+            }
             None => install(control_plane).await?,
         }
         Self::start_installed(control_plane, moto, options).await

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use kraken_testing::node::kubectl;
 use kraken_testing::{packaging, paths, suite};
 
@@ -21,6 +21,30 @@ pub(super) async fn install(kubeconfig: &Path, aws_endpoint: &str) -> Result<()>
         ui::step(&format!("helm install {release}"), helm(kubeconfig, &arguments)).await?;
     }
     node::rolled_out(kubeconfig).await
+}
+
+/// Installs one component, after the CRDs of the components `so_far`, which include it.
+pub(super) async fn install_component(kubeconfig: &Path, component: &str, so_far: &[&str]) -> Result<()> {
+    let charts = paths::workspace_root()?.join("charts");
+    let crds = charts.join("kraken-crds");
+    let mut arguments: Vec<&OsStr> =
+        vec!["upgrade".as_ref(), "--install".as_ref(), "kraken-crds".as_ref(), crds.as_os_str()];
+    let values: Vec<String> = paths::controllers()?
+        .into_iter()
+        .map(|name| format!("components.{name}={}", so_far.contains(&name.as_str())))
+        .collect();
+    for value in &values {
+        arguments.extend(["--set", value.as_str()].map(AsRef::<OsStr>::as_ref));
+    }
+    helm(kubeconfig, &arguments).await?;
+    let name = if component == "hub" { "kraken".to_owned() } else { format!("kraken-{component}") };
+    let releases = releases()?;
+    let release = releases.iter().find(|(release, ..)| *release == name);
+    let (release, chart, values) = release.with_context(|| format!("no release for {component}"))?;
+    let chart = charts.join(chart);
+    let mut arguments: Vec<&OsStr> = vec!["install".as_ref(), release.as_ref(), chart.as_os_str()];
+    arguments.extend(values.iter().map(AsRef::<OsStr>::as_ref));
+    helm(kubeconfig, &arguments).await.map(drop)
 }
 
 /// Uninstalls in reverse order. `helm uninstall` keeps the CustomResourceDefinitions, because deleting them deletes all resources.

@@ -3,6 +3,7 @@
 //! Each installation method is a separate run: install, test, uninstall, and compare the objects of the cluster with those before the
 //! installation.
 
+mod components;
 mod helm;
 mod objects;
 mod upgrade;
@@ -48,6 +49,8 @@ enum Method {
     Kustomize,
     /// `helm install` of each chart, with the tests whose names contain `installed`.
     Helm,
+    /// One component after the other, with a resource of each: with Kustomize in the usual order, with Helm in the reverse order.
+    Components,
     /// An upgrade, with its tests; only with --upgrade-from.
     Upgrade,
 }
@@ -118,7 +121,7 @@ pub(crate) async fn run(args: E2eArgs) -> Result<ExitCode> {
 
 /// The methods to run, in their order.
 fn chosen(only: Option<Method>, can_upgrade: bool) -> Vec<Method> {
-    let mut methods = vec![Method::Kustomize, Method::Helm, Method::Upgrade];
+    let mut methods = vec![Method::Kustomize, Method::Helm, Method::Components, Method::Upgrade];
     methods.retain(|method| {
         only.is_none_or(|only| only == *method) && (*method != Method::Upgrade || can_upgrade)
     });
@@ -156,6 +159,11 @@ async fn run_method(
     let removed = ui::step("uninstalling", async {
         match method {
             Method::Kustomize | Method::Upgrade => uninstall(&site.kubeconfig).await,
+            // The last one of the components is by Helm. Kustomize's objects are there if a test of them failed.
+            Method::Components => {
+                helm::uninstall(&site.kubeconfig).await?;
+                uninstall(&site.kubeconfig).await
+            }
             Method::Helm => helm::uninstall(&site.kubeconfig).await,
         }
     })
@@ -186,6 +194,10 @@ async fn install(site: &Site, method: Method, previous: Option<&Previous>) -> Re
         }
         Method::Kustomize => node::install(&site.kubeconfig, &site.aws_endpoint).await,
         Method::Helm => helm::install(&site.kubeconfig, &site.aws_endpoint).await,
+        Method::Components => {
+            let remove = async || uninstall(&site.kubeconfig).await;
+            components::install(&site.kubeconfig, &site.aws_endpoint, remove).await
+        }
     }
 }
 
@@ -200,6 +212,9 @@ async fn build() -> Result<()> {
 }
 
 async fn tests(site: &Site, method: Method, test: Option<&str>) -> Result<()> {
+    if method == Method::Components {
+        return Ok(()); // its installation is the test
+    }
     // Sequentially: they stop controllers that all of them need.
     let mut arguments = vec![
         "test",
@@ -217,6 +232,7 @@ async fn tests(site: &Site, method: Method, test: Option<&str>) -> Result<()> {
         (None, Method::Kustomize) => arguments.extend(["--skip", "upgrade"]),
         (None, Method::Upgrade) => arguments.push("upgrade"),
         (None, Method::Helm) => arguments.push("installed"),
+        (None, Method::Components) => {}
     }
     let kubeconfig = site.kubeconfig.to_str().context("the path of the kubeconfig is not valid UTF-8")?;
     let kubectl = kraken_testing::node::kubectl_program().await?;
@@ -241,8 +257,9 @@ mod run_tests {
 
     #[test]
     fn an_upgrade_requires_a_commit_to_upgrade_from() {
-        assert_eq!(chosen(None, false), [Method::Kustomize, Method::Helm]);
-        assert_eq!(chosen(None, true), [Method::Kustomize, Method::Helm, Method::Upgrade]);
+        let always = [Method::Kustomize, Method::Helm, Method::Components];
+        assert_eq!(chosen(None, false), always);
+        assert_eq!(chosen(None, true), [&always[..], &[Method::Upgrade]].concat());
         assert_eq!(chosen(Some(Method::Helm), true), [Method::Helm]);
         assert!(chosen(Some(Method::Upgrade), false).is_empty());
     }

@@ -1,0 +1,140 @@
+//! Installation of one component after the other, in two orders: a resource of each gets Ready with what is installed so far.
+//!
+//! A spoke needs the CRDs of the hub, and nothing of another spoke. Before the hub is there, no controller is ready.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use kraken_testing::node::kubectl;
+use kraken_testing::{paths, suite};
+
+use super::helm;
+use crate::{node, ui};
+
+/// The namespace of the resources.
+const NAMESPACE: &str = "e2e-components";
+const HUB: &str = "hub";
+/// The order in which the README installs them: the hub, then spokes. Their Accounts come last, which they can use but do not need.
+const ORDER: [&str; 5] = [HUB, "aws-vpc", "aws-ec2-instance", "aws-elb", "aws-account"];
+
+/// The tool of the installation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tool {
+    Kustomize,
+    Helm,
+}
+
+/// Installs all components with Kustomize in the usual order, removes them by `uninstall`, and installs them with Helm in the
+/// reverse order.
+pub(super) async fn install(
+    kubeconfig: &Path,
+    aws_endpoint: &str,
+    uninstall: impl AsyncFn() -> Result<()>,
+) -> Result<()> {
+    install_with(kubeconfig, aws_endpoint, Tool::Kustomize, &ORDER).await?;
+    ui::step("uninstalling", uninstall()).await?;
+    let reverse: Vec<&str> = ORDER.into_iter().rev().collect();
+    install_with(kubeconfig, aws_endpoint, Tool::Helm, &reverse).await
+}
+
+async fn install_with(kubeconfig: &Path, aws_endpoint: &str, tool: Tool, order: &[&str]) -> Result<()> {
+    let listed = paths::controllers()?;
+    let missing: Vec<_> = listed.iter().filter(|name| !order.contains(&name.as_str())).collect();
+    anyhow::ensure!(missing.is_empty(), "no order for the components {missing:?}");
+    let namespace = paths::workspace_root()?.join("config/namespace").display().to_string();
+    kubectl(kubeconfig, &["apply", "--server-side", "-k", &namespace]).await?;
+    node::credentials(kubeconfig, aws_endpoint).await?;
+    kubectl(kubeconfig, &["create", "namespace", NAMESPACE]).await?;
+    let mut untried = Vec::new();
+    for (number, component) in order.iter().enumerate() {
+        let so_far = order.get(..=number).unwrap_or_default();
+        ui::step(&format!("{tool:?}: installing {component}"), apply(kubeconfig, tool, component, so_far))
+            .await?;
+        untried.push(*component);
+        if !so_far.contains(&HUB) {
+            continue;
+        }
+        // In the usual order: the hub first, and the VPC before what is in it.
+        let now = std::mem::take(&mut untried);
+        for component in ORDER.into_iter().filter(|component| now.contains(component)) {
+            node::rolled_out_one(kubeconfig, component).await?;
+            if let Some(sample) = sample(component) {
+                ui::step(&format!("a resource of {component}"), ready(kubeconfig, component, sample)).await?;
+            }
+        }
+    }
+    let arguments = ["delete", "namespace", NAMESPACE, "--timeout=120s"];
+    ui::step("deleting the resources", async {
+        // Before the namespace, while the controllers delete the remote objects in order.
+        kubectl(kubeconfig, &["-n", NAMESPACE, "delete", "kraken", "--all", "--timeout=120s"]).await?;
+        kubectl(kubeconfig, &arguments).await
+    })
+    .await
+    .map(drop)
+}
+
+/// Installs one component; `so_far` includes it.
+async fn apply(kubeconfig: &Path, tool: Tool, component: &str, so_far: &[&str]) -> Result<()> {
+    match tool {
+        Tool::Kustomize => {
+            let folder = paths::workspace_root()?.join("config").join(component).display().to_string();
+            kubectl(kubeconfig, &["apply", "--server-side", "-k", &folder]).await.map(drop)
+        }
+        Tool::Helm => helm::install_component(kubeconfig, component, so_far).await,
+    }
+}
+
+/// Creates a resource, and waits until it is Ready. It stays until the end.
+async fn ready(kubeconfig: &Path, component: &str, (resource, yaml): (&str, &str)) -> Result<()> {
+    let file = tempfile::NamedTempFile::new().context("cannot create a temporary file")?;
+    std::fs::write(file.path(), yaml).context("cannot write a temporary file")?;
+    let path = file.path().display().to_string();
+    kubectl(kubeconfig, &["-n", NAMESPACE, "apply", "--server-side", "-f", &path]).await?;
+    let wait = ["-n", NAMESPACE, "wait", "--for=condition=Ready", "--timeout=120s", resource];
+    let Err(error) = kubectl(kubeconfig, &wait).await else { return Ok(()) };
+    let all = kubectl(kubeconfig, &["-n", NAMESPACE, "get", "kraken", "-o", "wide"]).await;
+    let deployment = format!("deployment/kraken-{component}");
+    let log = kubectl(kubeconfig, &["-n", suite::NAMESPACE, "logs", &deployment, "--tail=30"]).await;
+    let text = |output: Result<String>| output.unwrap_or_else(|error| format!("{error:#}"));
+    Err(error.context(format!("{resource} of {component} is not Ready\n{}\n{}", text(all), text(log))))
+}
+
+/// A resource of a component, and its YAML. Those of the load balancers need a VPC, which is there in both orders.
+fn sample(component: &str) -> Option<(&'static str, &'static str)> {
+    let sample = match component {
+        "aws-vpc" => (
+            "vpc/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: VPC\nmetadata: {name: components}\n\
+             spec: {cidrBlock: {value: 10.5.0.0/16}}\n",
+        ),
+        "aws-ec2-instance" => (
+            "ec2instance/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: EC2Instance\nmetadata: {name: components}\n\
+             spec: {imageID: {value: ami-12c6146b}, instanceType: {value: t3.micro}, minCount: {value: 1}, maxCount: {value: 1}}\n",
+        ),
+        "aws-elb" => (
+            "targetgroup/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: TargetGroup\nmetadata: {name: components}\n\
+             spec: {vpcID: {valueFrom: {ref: VPC/components}}, port: {value: 80}, protocol: {value: HTTP}}\n",
+        ),
+        "aws-account" => (
+            "account/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Account\nmetadata: {name: components}\nspec: {}\n",
+        ),
+        _ => return None,
+    };
+    Some(sample)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spoke_has_a_place_in_the_order_and_a_resource() {
+        for controller in paths::controllers().unwrap() {
+            assert!(ORDER.contains(&controller.as_str()), "{controller}");
+            assert_eq!(sample(&controller).is_some(), controller != HUB, "{controller}");
+        }
+    }
+}
