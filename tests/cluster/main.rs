@@ -9,6 +9,7 @@ mod bad_input;
 mod balancing;
 mod cert_manager;
 mod compatibility;
+mod components;
 mod crash;
 mod docs;
 mod exports;

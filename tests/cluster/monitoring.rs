@@ -10,7 +10,8 @@ use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 
 /// Metrics that have a value only after a failure.
-const FAILURES: [&str; 5] = [
+const FAILURES: [&str; 6] = [
+    "kraken_connections_closed_total",
     "kraken_launches_withheld_total",
     "kraken_orphans",
     "kraken_reconcile_errors_total",
@@ -41,6 +42,7 @@ fn failed() -> Target {
     metrics.orphans("VPC", 1);
     metrics.launch_withheld("VPC", "LaunchRefused");
     metrics.watch_failed("VPC");
+    metrics.connection_closed("webhooks");
     target("kraken-test", metrics.encode())
 }
 
@@ -59,8 +61,8 @@ struct Monitoring {
 }
 
 async fn monitoring() -> Result<Monitoring> {
-    let overlay = paths::workspace_root()?.join("config/overlays/monitoring");
-    let documents = kustomize(&overlay).await?;
+    let config = paths::workspace_root()?.join("config");
+    let documents = kustomize(&config.join("overlays/monitoring")).await?;
     let of = |kind: &str| {
         let found = documents.iter().find(|document| document.gvk.kind == kind);
         found.map(|document| document.value["spec"].clone()).with_context(|| format!("no {kind}"))
@@ -69,6 +71,8 @@ async fn monitoring() -> Result<Monitoring> {
         "sourceLabels": ["__meta_kubernetes_pod_label_app_kubernetes_io_name"], "targetLabel": "controller",
     }]);
     assert_eq!(of("ServiceMonitor")?["endpoints"][0]["relabelings"], labels, "as in the function target");
+    // Otherwise Prometheus would rename the label namespace of the metrics.
+    assert_eq!(of("ServiceMonitor")?["endpoints"][0]["honorLabels"], true);
     let spec = of("PrometheusRule")?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let alerts = spec["groups"].as_array().into_iter().flatten().flat_map(|group| {
@@ -79,7 +83,8 @@ async fn monitoring() -> Result<Monitoring> {
             annotations: rule["annotations"].to_string(),
         })
     });
-    let dashboard: Value = serde_json::from_str(&std::fs::read_to_string(overlay.join("kraken.json"))?)?;
+    let dashboard: Value =
+        serde_json::from_str(&std::fs::read_to_string(config.join("components/monitoring/kraken.json"))?)?;
     let panels = dashboard["panels"].as_array().into_iter().flatten();
     let targets = panels.flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
     Ok(Monitoring {
@@ -194,6 +199,8 @@ async fn alerts_fire_when_they_should_and_not_in_steady_state() -> Result<()> {
                   kraken_cloud_calls_total{operation=\"A\",result=\"throttled\"} 0\n\
                   # TYPE kraken_reconcile_panics counter\nkraken_reconcile_panics_total{kind=\"VPC\"} 0\n\
                   # TYPE kraken_watch_errors counter\nkraken_watch_errors_total{kind=\"VPC\"} 0\n\
+                  # TYPE kraken_resources_drifted gauge\nkraken_resources_drifted{kind=\"VPC\"} 0\n\
+                  # TYPE kraken_connections_closed counter\nkraken_connections_closed_total{port=\"health\"} 0\n\
                   # TYPE kraken_orphans gauge\nkraken_orphans{kind=\"VPC\"} 0\n# EOF\n";
     let unready = |reason: &str| {
         format!(
@@ -203,7 +210,12 @@ async fn alerts_fire_when_they_should_and_not_in_steady_state() -> Result<()> {
     let failures = |name: &str| -> (&'static str, String) {
         match name {
             "KrakenControllerWithoutLeader" => ("kraken_leader 1", "kraken_leader 0".to_owned()),
+            // The other of two controllers is not scraped any more.
             "KrakenControllerDown" => ("kraken_leader 1\n", String::new()),
+            "KrakenDrift" => ("drifted{kind=\"VPC\"} 0", "drifted{kind=\"VPC\"} 1".to_owned()),
+            "KrakenConnectionsClosed" => {
+                ("closed_total{port=\"health\"} 0", "closed_total{port=\"health\"} 1".to_owned())
+            }
             "KrakenLaunchesWithheld" => ("# TYPE kraken_longest", unready("LaunchRefused")),
             "KrakenCredentials" => ("# TYPE kraken_longest", unready("CredentialsMissing")),
             "KrakenResourceStalled" => ("# TYPE kraken_longest", unready("InvalidSpec")),
@@ -223,18 +235,25 @@ async fn alerts_fire_when_they_should_and_not_in_steady_state() -> Result<()> {
     for alert in &alerts {
         let (from, to) = failures(&alert.name);
         assert_eq!(steady.matches(from).count(), 1, "{from}");
-        let fired = async |second: String| -> Result<usize> {
-            let scrapes =
-                vec![vec![target("kraken-hub", steady.to_owned())], vec![target("kraken-hub", second)]];
-            // A stale value counts for five minutes.
-            let scrapes = if to.is_empty() { scrapes[1..].to_vec() } else { scrapes };
+        let both = || ["kraken-hub", "kraken-aws-vpc"].map(|name| target(name, steady.to_owned())).to_vec();
+        let fired = async |fails: bool| -> Result<usize> {
+            let of_hub = |text: String| vec![target("kraken-hub", text)];
+            let scrapes = match alert.name.as_str() {
+                // A value counts for five minutes after its last scrape.
+                "KrakenControllerDown" if fails => {
+                    [vec![both()], vec![of_hub(steady.to_owned()); 7]].concat()
+                }
+                "KrakenControllerDown" => vec![both(); 8],
+                _ if fails => vec![of_hub(steady.to_owned()), of_hub(steady.replace(from, &to))],
+                _ => vec![of_hub(steady.to_owned()); 2],
+            };
             let request = Request { scrapes, queries: vec![alert.expression.clone()], ..Request::default() };
             let answer = execute(&request).await?.answers.remove(0);
             assert_eq!(answer.error, "", "{}", alert.name);
             Ok(answer.series)
         };
-        assert_eq!(fired(steady.to_owned()).await?, 0, "{} fires in steady state", alert.name);
-        assert_eq!(fired(steady.replace(from, &to)).await?, 1, "{} does not fire", alert.name);
+        assert_eq!(fired(false).await?, 0, "{} fires in steady state", alert.name);
+        assert_eq!(fired(true).await?, 1, "{} does not fire", alert.name);
     }
     Ok(())
 }

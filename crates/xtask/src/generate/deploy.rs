@@ -102,10 +102,9 @@ spec:
 ";
 
 /// Two replicas of each controller on different nodes: one leads, the other takes over within the lease's duration.
-pub(super) const HIGH_AVAILABILITY: &str = "apiVersion: kustomize.config.k8s.io/v1beta1
-kind: Kustomization
+pub(super) const HIGH_AVAILABILITY: &str = "apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
 resources:
-- ../../default
 - poddisruptionbudgets.yaml
 patches:
 - target:
@@ -246,10 +245,19 @@ pub(super) fn cert_manager(controllers: &[String]) -> (String, String) {
     };
     let certificates = format!("{MARK}\n{ISSUERS}---\n{}", each(CERTIFICATE).join("---\n"));
     let folder = format!(
-        "{MARK}\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- ../../default\n- certificates.yaml\npatches:\n{}",
+        "{MARK}\napiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources:\n- certificates.yaml\npatches:\n{}",
         each(CERTIFIED).concat()
     );
     (certificates, folder)
+}
+
+/// The folder that installs everything with one component.
+pub(super) fn overlay(component: &str) -> String {
+    format!(
+        "{MARK}\n# To combine components, list several of them in a kustomization.yaml like this.\n\
+         apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- ../../default\n\
+         components:\n- ../../components/{component}\n"
+    )
 }
 
 /// The PodDisruptionBudgets of these controllers.

@@ -123,16 +123,23 @@ fn generate() -> Result<Files> {
     let of_argocd = Path::new(CONFIG).join("argocd/argocd-cm.yaml");
     files.insert(of_argocd, argocd::config_map(&crds));
     folder(&mut files, "namespace", "namespace.yaml", format!("{MARK}\n{NAMESPACE}"));
-    let available = Path::new(CONFIG).join("overlays/high-availability");
+    let part = |name: &str| Path::new(CONFIG).join("components").join(name);
+    let overlay = |name: &str| Path::new(CONFIG).join("overlays").join(name);
+    let available = part("high-availability");
     files.insert(available.join("poddisruptionbudgets.yaml"), deploy::budgets(&controllers));
     files.insert(available.join(KUSTOMIZATION), format!("{MARK}\n{}", deploy::HIGH_AVAILABILITY));
-    let certified = Path::new(CONFIG).join("overlays/cert-manager");
-    let (certificates, certified_folder) = deploy::cert_manager(&controllers);
-    files.insert(certified.join("certificates.yaml"), certificates);
-    files.insert(certified.join(KUSTOMIZATION), certified_folder);
-    let namespaced = Path::new(CONFIG).join("overlays/namespaced");
-    for (name, text) in namespaced::overlay(&rights)? {
-        files.insert(namespaced.join(name), text);
+    let (certificates, certified) = deploy::cert_manager(&controllers);
+    files.insert(part("cert-manager").join("certificates.yaml"), certificates);
+    files.insert(part("cert-manager").join(KUSTOMIZATION), certified);
+    for name in ["high-availability", "cert-manager"] {
+        files.insert(overlay(name).join(KUSTOMIZATION), deploy::overlay(name));
+    }
+    let (of_all, of_installation) = namespaced::files(&rights)?;
+    for (name, text) in of_all {
+        files.insert(part("namespaced").join(name), text);
+    }
+    for (name, text) in of_installation {
+        files.insert(overlay("namespaced").join(name), text);
     }
     let parts = ["namespace".to_owned(), "users".to_owned()].into_iter().chain(controllers);
     let all: Vec<String> = parts.map(|part| format!("../{part}")).collect();

@@ -1,4 +1,4 @@
-//! `config/overlays/namespaced`: an installation whose controllers watch selected namespaces only and have no cluster-wide
+//! `config/components/namespaced` and `config/overlays/namespaced`: an installation whose controllers watch selected namespaces only and have no cluster-wide
 //! permissions. ClusterRoles become Roles in each of these namespaces, with the same rules.
 
 use anyhow::{Context as _, Result};
@@ -14,14 +14,11 @@ const IDENTIFYING_NAMESPACE: &str = "kube-system";
 
 /// Everything except the ClusterRoles of controllers. The ClusterRoles for users stay: Kubernetes aggregates them, and
 /// no binding refers to them.
-const OVERLAY: &str = "apiVersion: kustomize.config.k8s.io/v1beta1
-kind: Kustomization
-# Copy this folder; write your namespaces into settings.yaml, separated by commas, and have a copy of the folder team for each.
+const COMPONENT: &str = "apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+# Use it as config/overlays/namespaced does, which has what differs between installations.
 resources:
-- ../../default
 - cluster-id.yaml
-- settings.yaml
-- team
 patches:
 - target:
     kind: ClusterRoleBinding
@@ -68,14 +65,30 @@ patches:
               value: \"\"
 ";
 
+/// The installation with the component, and what its owner changes.
+const OVERLAY: &str = "apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+# Copy this folder; write your namespaces into settings.yaml, separated by commas, and have a copy of the folder team for each.
+# Further components can be added to the list.
+resources:
+- ../../default
+- settings.yaml
+- team
+components:
+- ../../components/namespaced
+";
+
 /// A controller by its folder, and its RBAC documents.
 pub(super) type Rights = (String, Vec<Value>);
 
-/// The files of the overlay, by their names below it.
+/// Files by their names below a folder.
+type Named = Vec<(&'static str, String)>;
+
+/// The files of the component, and those of the overlay.
 ///
 /// # Errors
 /// When an object cannot be written as YAML.
-pub(super) fn overlay(components: &[Rights]) -> Result<Vec<(&'static str, String)>> {
+pub(super) fn files(components: &[Rights]) -> Result<(Named, Named)> {
     let for_hub: Vec<Value> = components
         .iter()
         .flat_map(|(component, documents)| {
@@ -114,13 +127,15 @@ pub(super) fn overlay(components: &[Rights]) -> Result<Vec<(&'static str, String
     let settings: Vec<Value> =
         names.iter().map(|name| object("ConfigMap", name, Some(NAMESPACE), &data)).collect();
     let team = format!("{}namespace: {TEAM}\n", super::kustomization(&["roles.yaml".to_owned()]));
-    Ok(vec![
+    let component =
+        vec![(super::KUSTOMIZATION, format!("{MARK}\n{COMPONENT}")), ("cluster-id.yaml", yaml(&cluster_id)?)];
+    let overlay = vec![
         (super::KUSTOMIZATION, format!("{MARK}\n{OVERLAY}")),
-        ("cluster-id.yaml", yaml(&cluster_id)?),
         ("settings.yaml", yaml(&settings)?),
         ("team/roles.yaml", yaml(&roles)?),
         ("team/kustomization.yaml", team),
-    ])
+    ];
+    Ok((component, overlay))
 }
 
 fn rules(role: &Value) -> Vec<Value> {
@@ -181,15 +196,18 @@ mod tests {
             role("kraken-x-hub", &json!([read])),
         ];
         let hub = vec![role("kraken-hub", &json!([cluster[0]]))];
-        let files = overlay(&[("hub".to_owned(), hub), ("x".to_owned(), spoke)]).unwrap();
-        let (_, roles) = files.iter().find(|(name, _)| *name == "team/roles.yaml").unwrap();
+        let (component, overlay) = files(&[("hub".to_owned(), hub), ("x".to_owned(), spoke)]).unwrap();
+        let (_, roles) = overlay.iter().find(|(name, _)| *name == "team/roles.yaml").unwrap();
         let roles: Vec<Value> = serde_saphyr::from_multiple(roles).unwrap();
         assert_eq!(roles.iter().filter(|role| role["kind"] == "Role").count(), 2);
         for role in roles.iter().filter(|role| role["kind"] == "Role") {
             assert_eq!(role["rules"], json!([read]), "{role}");
         }
         assert!(
-            files.iter().all(|(name, text)| *name == "kustomization.yaml" || !text.contains("ClusterRole"))
+            component
+                .iter()
+                .chain(&overlay)
+                .all(|(name, text)| *name == "kustomization.yaml" || !text.contains("ClusterRole"))
         );
     }
 }
