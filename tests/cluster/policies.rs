@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use kraken_tests::{TestEnv, TestUser};
-use kube::api::DeleteParams;
+use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 const APPROVED: &str = "kraken-iac.eoinfennessy.com/approved-plan";
@@ -275,6 +275,24 @@ async fn users_with_the_standard_roles_can_work_under_the_policies() -> Result<(
         }
     }
     editor.apply(&instance("a", &secret("any", "k"))).await?; // `edit` may get all Secrets
+    for (user, replicas) in [(&editor, 2), (&administrator, 1)] {
+        let scale = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+        user.api("aws", "EC2Instance").patch_scale("a", &PatchParams::default(), &scale).await?;
+        let spec = &test_env.get("EC2Instance", "a").await?["spec"];
+        assert_eq!(spec["maxCount"]["value"], replicas, "as by kubectl scale");
+    }
+    // Users write and delete the states that are theirs, and no others.
+    for (user, name) in [(&editor, "static-a"), (&administrator, "static-b")] {
+        user.apply(&state(name)).await?;
+        user.api("core", "StateDeclaration").delete(name, &DeleteParams::default()).await?;
+        let message = user.refused(&state("vpc-a")).await?;
+        assert!(message.contains("users can write StateDeclarations named static-<name>"), "{message}");
+    }
+    test_env.apply(&state("vpc-of-a-controller")).await?; // by an administrator of the cluster
+    let (states, params) = (administrator.api("core", "StateDeclaration"), DeleteParams::default());
+    let deletion = states.delete("vpc-of-a-controller", &params);
+    let message = deletion.await.unwrap_err().to_string();
+    assert!(message.contains("users can delete those named static-<name>"), "{message}");
     let hash = |vpc: &Value| vpc["status"]["plan"]["hash"].as_str().map(str::to_owned);
     let waiting = test_env.until("VPC", "a", |vpc| hash(vpc).is_some()).await?;
     let approve = json!({"metadata": {"annotations": {APPROVED: hash(&waiting)}}});

@@ -9,10 +9,13 @@ use kraken_testing::manifests::Document;
 
 use super::MARK;
 
-/// The category of kinds that users write.
+/// The category of all kinds that users see, for `kubectl get kraken`; they write those that are not also [`OF_ADMINS`].
 const OF_USERS: &str = "kraken";
 /// The category of kinds that controllers write: users can only read them.
 pub(super) const INTERNAL: &str = "kraken-internal";
+
+/// The internal kind of which users write those objects that are named `static-<name>`.
+pub(super) const STATES: &str = "statedeclarations";
 
 /// The category of kinds that administrators write: what they allow cannot be widened by those who use it.
 const OF_ADMINS: &str = "kraken-admin";
@@ -21,6 +24,10 @@ const READ: [&str; 3] = ["get", "list", "watch"];
 /// The verb for approving plans, which the policy `approve` requires.
 const APPROVE: [&str; 1] = ["approve"];
 const WRITE: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
+/// The verbs of `kubectl scale` and of autoscalers.
+const SCALE: [&str; 3] = ["get", "update", "patch"];
+/// The verbs for an internal kind whose static objects users write; the policies `records` and `states` reject others.
+const WRITE_STATIC: [&str; 4] = ["create", "update", "patch", "delete"];
 
 /// Plural names by API group.
 type Kinds = BTreeMap<String, Vec<String>>;
@@ -32,6 +39,7 @@ type Kinds = BTreeMap<String, Vec<String>>;
 pub(super) fn roles(crds: &[Document]) -> Result<String> {
     let (mut of_users, mut of_admins) = (Kinds::new(), Kinds::new());
     let (mut planned, mut all) = (Kinds::new(), Kinds::new());
+    let (mut scaled, mut of_states) = (Kinds::new(), Kinds::new());
     for crd in crds {
         let spec = &crd.value["spec"];
         let text = |pointer: &str| {
@@ -48,25 +56,32 @@ pub(super) fn roles(crds: &[Document]) -> Result<String> {
         {
             planned.entry(group.clone()).or_default().push(plural.clone());
         }
-        if is_in(OF_USERS) {
-            of_users.entry(group.clone()).or_default().push(plural.clone());
-        } else if is_in(OF_ADMINS) {
+        if spec["versions"][0]["subresources"]["scale"].is_object() {
+            scaled.entry(group.clone()).or_default().push(format!("{plural}/scale"));
+        }
+        if plural == STATES {
+            of_states.entry(group.clone()).or_default().push(plural.clone());
+        }
+        if is_in(OF_ADMINS) {
             of_admins.entry(group.clone()).or_default().push(plural.clone());
+        } else if is_in(OF_USERS) {
+            of_users.entry(group.clone()).or_default().push(plural.clone());
         } else if !is_in(INTERNAL) {
             bail!("{} is in none of the categories {OF_USERS}, {OF_ADMINS} and {INTERNAL}", crd.name);
         }
         all.entry(group).or_default().push(plural);
     }
-    let view = role("kraken-view", &["admin", "edit", "view"], &all, &READ);
-    let edit = role("kraken-edit", &["admin", "edit"], &of_users, &WRITE);
-    let approve = role("kraken-approve", &["admin"], &planned, &APPROVE);
+    let view = role("kraken-view", &["admin", "edit", "view"], &[(&all, &READ)]);
+    let edits: [(&Kinds, &[&str]); 3] = [(&of_users, &WRITE), (&scaled, &SCALE), (&of_states, &WRITE_STATIC)];
+    let edit = role("kraken-edit", &["admin", "edit"], &edits);
+    let approve = role("kraken-approve", &["admin"], &[(&planned, &APPROVE)]);
     // Not aggregated, so an administrator binds it: these kinds restrict the editors and administrators of namespaces.
-    let admin = role("kraken-admin", &[], &of_admins, &[READ.as_slice(), &WRITE].concat());
+    let admin = role("kraken-admin", &[], &[(&of_admins, &[READ.as_slice(), &WRITE].concat())]);
     Ok(format!("{MARK}\n{view}---\n{edit}---\n{approve}---\n{admin}"))
 }
 
 /// A ClusterRole that Kubernetes aggregates to these roles.
-fn role(name: &str, to: &[&str], kinds: &Kinds, verbs: &[&str]) -> String {
+fn role(name: &str, to: &[&str], rules: &[(&Kinds, &[&str])]) -> String {
     let mut text = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  labels:\n    \
                     app.kubernetes.io/part-of: kraken\n"
         .to_owned();
@@ -75,7 +90,10 @@ fn role(name: &str, to: &[&str], kinds: &Kinds, verbs: &[&str]) -> String {
         let _ = writeln!(text, "    rbac.authorization.k8s.io/aggregate-to-{to}: \"true\"");
     }
     let _ = writeln!(text, "  name: {name}\nrules:");
-    for (group, plurals) in kinds {
+    for (group, plurals, verbs) in rules
+        .iter()
+        .flat_map(|(kinds, verbs)| kinds.iter().map(move |(group, plurals)| (group, plurals, verbs)))
+    {
         let _ = writeln!(text, "- apiGroups:\n  - {group}\n  resources:");
         let mut plurals = plurals.clone();
         plurals.sort();
@@ -83,7 +101,7 @@ fn role(name: &str, to: &[&str], kinds: &Kinds, verbs: &[&str]) -> String {
             let _ = writeln!(text, "  - {plural}");
         }
         let _ = writeln!(text, "  verbs:");
-        for verb in verbs {
+        for verb in *verbs {
             let _ = writeln!(text, "  - {verb}");
         }
     }
@@ -102,9 +120,10 @@ mod tests {
     }
 
     fn crd(plural: &str, category: &str) -> String {
+        let scale = if plural == "vpcs" { "subresources: {scale: {}}, " } else { "" };
         format!(
             "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: {plural}.a.b}}\n\
-             spec:\n  group: a.b\n  names: {{plural: {plural}, categories: [{category}]}}\n  versions: [{{schema: {{openAPIV3Schema: \
+             spec:\n  group: a.b\n  names: {{plural: {plural}, categories: [{category}]}}\n  versions: [{{{scale}schema: {{openAPIV3Schema: \
              {{properties: {{spec: {{properties: {{lifecycle: {{}}}}}}}}}}}}}}]\n"
         )
     }
@@ -114,7 +133,7 @@ mod tests {
         let crds = crds(&[
             ("vpcs", "kraken"),
             ("statedeclarations", "kraken-internal"),
-            ("accounts", "kraken-admin"),
+            ("accounts", "kraken, kraken-admin"),
         ]);
         let text = roles(&crds).unwrap();
         let documents = manifests::parse("the roles", &text).unwrap();
@@ -126,6 +145,10 @@ mod tests {
         assert!(labels.keys().all(|label| !label.contains("aggregate-to")), "{labels:?}");
         assert_eq!(view.value["rules"][0]["verbs"], serde_json::json!(READ));
         assert_eq!(edit.value["rules"][0]["resources"], serde_json::json!(["vpcs"]));
+        assert_eq!(edit.value["rules"][1]["resources"], serde_json::json!(["vpcs/scale"]));
+        assert_eq!(edit.value["rules"][1]["verbs"], serde_json::json!(SCALE));
+        assert_eq!(edit.value["rules"][2]["resources"], serde_json::json!(["statedeclarations"]));
+        assert_eq!(edit.value["rules"][2]["verbs"], serde_json::json!(WRITE_STATIC));
         assert_eq!(approve.value["rules"][0]["verbs"], serde_json::json!(["approve"]));
         assert!(
             approve.value["metadata"]["labels"].get("rbac.authorization.k8s.io/aggregate-to-edit").is_none()

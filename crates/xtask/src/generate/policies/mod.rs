@@ -84,6 +84,7 @@ pub(super) fn policies(component: &str, crds: &[Value]) -> Result<String> {
     let mut policies = vec![
         ("installation".to_owned(), installation(component)),
         ("records".to_owned(), records(rules(&["CREATE", "UPDATE"], "", &|kind| kind.is_internal))),
+        ("states".to_owned(), states(rules(&["DELETE"], "", &|kind| kind.plural == super::users::STATES))),
         ("status".to_owned(), status(rules(&["UPDATE"], "/status", &|kind| kind.has_status))),
         ("protect".to_owned(), protect(rules(&["DELETE"], "", &Kind::has_lifecycle))),
         ("approve".to_owned(), approve(rules(&["CREATE", "UPDATE"], "", &Kind::has_lifecycle))),
@@ -182,6 +183,22 @@ fn records(rules: Vec<Value>) -> Policy {
     let message = "only Kraken's controllers write DependencyRequests and StateDeclarations; users can write \
                    StateDeclarations named static-<name>";
     let expression = format!("({BY_CONTROLLER}) || ({IS_STATIC}) || ({BY_KUBERNETES})");
+    Policy {
+        rules,
+        conditions: vec![],
+        variables: vec![],
+        validations: vec![forbidden(&expression, message)],
+    }
+}
+
+/// Users delete only the states that they write.
+fn states(rules: Vec<Value>) -> Policy {
+    const BY_KUBERNETES: &str = "request.userInfo.username == 'system:kube-controller-manager' || \
+        request.userInfo.username.startsWith('system:serviceaccount:kube-system:')";
+    let message =
+        "only Kraken's controllers delete StateDeclarations; users can delete those named static-<name>";
+    let is_static = "oldObject.metadata.name.startsWith('static-')";
+    let expression = format!("({BY_CONTROLLER}) || {is_static} || ({BY_KUBERNETES})");
     Policy {
         rules,
         conditions: vec![],
