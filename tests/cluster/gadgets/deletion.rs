@@ -8,6 +8,7 @@ use kraken_tests::{
     InProcess, TestEnv,
     toy::{Cloud, Fault},
 };
+use kube::api::{DeleteParams, PropagationPolicy};
 use serde_json::{Value, json};
 
 use super::{Setting, gadget, setting, small, uid};
@@ -51,6 +52,20 @@ async fn a_deletion_does_not_leak_an_invisible_launch() -> Result<()> {
     s.test_env.delete("Gadget", "a").await?;
     s = s.crash_and_restart().await?;
     s.test_env.gone("Gadget", "a").await?;
+    assert!(s.cloud.alive(&owner).is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_deletion_that_orphans_dependents_leaves_no_state_behind() -> Result<()> {
+    let s = setting().await?;
+    let owner = s.ready("a", &small()).await?;
+    s.test_env.until("StateDeclaration", "gadget.testing.a", |state| !state.is_null()).await?;
+    let orphan =
+        DeleteParams { propagation_policy: Some(PropagationPolicy::Orphan), ..DeleteParams::default() };
+    s.test_env.api("Gadget").delete("a", &orphan).await?;
+    s.test_env.gone("Gadget", "a").await?;
+    s.test_env.gone("StateDeclaration", "gadget.testing.a").await?;
     assert!(s.cloud.alive(&owner).is_empty());
     Ok(())
 }

@@ -9,7 +9,10 @@ use kraken_runtime::{
     patch::{ApiError, apply, within},
     watch::version,
 };
-use kube::Api;
+use kube::{
+    Api, Resource,
+    api::{DeleteParams, Preconditions},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -27,6 +30,8 @@ use crate::{
     shared::published::{Written, is_current},
 };
 
+/// The finalizer by which Kubernetes removes the owner from the dependents of an object, and leaves them.
+const ORPHAN: &str = "orphan";
 /// The store of Kubernetes accepts objects of up to 1.5 MiB, including their metadata.
 const TOO_LARGE: usize = 1_400_000;
 
@@ -98,6 +103,27 @@ pub(crate) fn published(
 fn state(reconcile: &Reconcile<'_>, observation: &Observation<'_>, of: &Observed) -> Value {
     let target = observation.target;
     target.secrecy.published(reconcile.context.kind.state(&target.desired, of))
+}
+
+/// Deletes the state of a resource that is deleted with `--cascade=orphan`: without an owner, Kubernetes would never delete it, and
+/// no controller would find it. In every other case, Kubernetes deletes it with the resource.
+pub(crate) async fn undeclare(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
+    let Reconcile { context, object, .. } = reconcile;
+    let key = context.owned_key(&reconcile.key());
+    let Some(state) = context.states.get(&key) else { return Ok(()) };
+    let meta = &state.metadata;
+    let is_orphaned = object.meta().finalizers.iter().flatten().any(|finalizer| finalizer == ORPHAN)
+        || meta.owner_references.as_ref().is_none_or(Vec::is_empty);
+    if !is_orphaned {
+        return Ok(());
+    }
+    let api: Api<StateDeclaration> = Api::namespaced(context.manager.client.clone(), &key.namespace);
+    let preconditions = Preconditions { uid: meta.uid.clone(), resource_version: None };
+    let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+    match within("delete the state", api.delete(&key.name, &params)).await {
+        Err(error) if !error.is_not_found() && !error.is_conflict() => Err(Outcome::Kubernetes(error)),
+        _ => Ok(()),
+    }
 }
 
 /// The content of the StateDeclaration: a state that contains no secret.

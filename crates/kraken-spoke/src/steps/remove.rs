@@ -31,7 +31,7 @@ use crate::{
         recorded::{RecordedState, Shown, has_finalizer, is_outstanding},
         release_policy::{ReleasePolicy, adopted},
     },
-    steps::restore,
+    steps::{declare, restore},
 };
 
 /// One step of the deletion of a resource.
@@ -282,6 +282,7 @@ async fn release(
 
 async fn finish(reconcile: &Reconcile<'_>, reason: Reason, note: &str) -> Result<Outcome, Outcome> {
     let Reconcile { context, object, .. } = reconcile;
+    declare::undeclare(reconcile).await?;
     let api = context.api(&place(&**object).0);
     let is_removed = match remove_finalizer(&api, context.manager.name, &**object).await {
         Ok(()) => true,
