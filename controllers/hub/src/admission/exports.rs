@@ -1,4 +1,4 @@
-//! Reviews of ConfigExports: their own rules, another export with the same target, and their references.
+//! Reviews of ConfigExports: their own rules, another export with the same target (a warning), and their references.
 
 use std::{fmt, sync::Arc};
 
@@ -89,9 +89,11 @@ impl Exports {
         });
         if let Some((shared, rival)) = rival {
             let kind = export.spec.config_type;
-            let message =
-                format!("{kind:?} {shared} is already the target of ConfigExport {rival}; use another name");
-            verdict.problems.push(Problem::invalid("configMetadata.name", message));
+            // The other one may be deleted next: after a renaming in Git, the new name is applied first.
+            let message = format!(
+                "{kind:?} {shared} is the target of ConfigExport {rival}; it is taken over when {rival} is deleted, and not changed before"
+            );
+            verdict.warnings.push(Problem::invalid("configMetadata.name", message).to_string());
         } else if operation == Operation::Create
             && self.cluster.meta(&wanted, |meta| controlling_export(meta).is_none()).unwrap_or_default()
         {

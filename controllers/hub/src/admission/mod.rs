@@ -1,6 +1,8 @@
-//! The hub's admission webhooks, for rules that depend on other objects. A reference cycle, a reference to a published value
-//! of the wrong type, and a second export with the same target are rejected; a reference that requires an edit, such as one to a
-//! key that a ConfigMap does not have, is a warning.
+//! The hub's admission webhooks, for rules that depend on other objects. What can never be right is rejected: a reference of an object
+//! to itself, and one to a published value of the wrong type. What an edit of another object may resolve is a warning: a cycle with
+//! stored objects, a second export with the same target; so is a reference that requires an edit, such as one to a key that a
+//! ConfigMap does not have. A tool that applies a commit applies what is new or changed before it deletes what is gone, so that the
+//! stored objects are of the former commit.
 //!
 //! The hub reviews the references of every provider's kinds, because it has the graph; the rules of each kind are reviewed
 //! by its own controller.

@@ -7,6 +7,7 @@ use kraken_api::{
     DependencyRequestSpec,
     names::{owned_name, owner_kind},
     reasons::DependencyReason as Reason,
+    state_declaration::STATIC_KIND,
 };
 use kraken_options::{Dependencies, Dependency, Problem};
 use kraken_runtime::{
@@ -102,7 +103,7 @@ pub(super) async fn evaluate(
     for reference in &secrets {
         let secret = named(namespace, &reference.dependency);
         if let Some(cycle) = lookups.cycles.get(&secret) {
-            verdict.problems.push(Problem::invalid(&reference.field, cycle.as_str()));
+            add_cycle(&mut verdict, &reference.field, cycle, is_itself(&secret, all.provides.as_ref()));
         }
     }
     let paths = others.iter().filter_map(|reference| match &reference.dependency {
@@ -111,19 +112,40 @@ pub(super) async fn evaluate(
     });
     let of_others = if find::are_costly(paths) {
         let namespace = namespace.to_owned();
-        work::compute(move || answered(&namespace, &others, &lookups)).await
+        work::compute(move || answered(&namespace, &others, all.provides.as_ref(), &lookups)).await
     } else {
-        answered(namespace, &others, &lookups)
+        answered(namespace, &others, all.provides.as_ref(), &lookups)
     };
     verdict.problems.extend(of_others.problems);
     verdict.warnings.extend(of_others.warnings);
     verdict
 }
 
-/// A cycle and a wrong type can only be solved by an edit of this object or of an existing one, so they are rejected.
+/// A reference to the object itself is never right. Other cycles are with stored objects, which may be changed next.
+fn add_cycle(verdict: &mut ReviewResult, field: &str, cycle: &str, is_itself: bool) {
+    if is_itself {
+        verdict.problems.push(Problem::invalid(field, cycle));
+    } else {
+        verdict.warnings.push(warning(
+            field,
+            &format!("{cycle}: none of them gets a value until one reference is removed"),
+        ));
+    }
+}
+
+fn is_itself(named: &ObjectRef, provides: Option<&ObjectRef>) -> bool {
+    provides.is_some_and(|provided| named.refers_to(provided))
+}
+
+/// A wrong type is solved by an edit of this object, so it is rejected, except if it is that of a static state, which a user writes.
 /// Any other problem that requires an edit is a warning. What does not exist or has no value yet is neither: resources that are
 /// applied together have no order.
-fn answered(namespace: &str, references: &[Reference], lookups: &Lookups) -> ReviewResult {
+fn answered(
+    namespace: &str,
+    references: &[Reference],
+    provides: Option<&ObjectRef>,
+    lookups: &Lookups,
+) -> ReviewResult {
     let mut verdict = ReviewResult::default();
     for Reference { field, dependency, json_type } in references {
         let mut one = Dependencies::default();
@@ -133,17 +155,22 @@ fn answered(namespace: &str, references: &[Reference], lookups: &Lookups) -> Rev
             continue;
         }
         for unmet in unmet {
-            let is_refused = [Reason::ReferenceCycle, Reason::TypeMismatch]
-                .iter()
-                .any(|reason| unmet.reason == reason.as_str());
-            if is_refused {
+            let is = |reason: Reason| unmet.reason == reason.as_str();
+            if is(Reason::ReferenceCycle) {
+                let is_itself = is_itself(&named(namespace, dependency), provides);
+                add_cycle(&mut verdict, field, &unmet.message, is_itself);
+            } else if is(Reason::TypeMismatch) && !is_static(dependency) {
                 verdict.problems.push(Problem::invalid(field, unmet.message));
-            } else if unmet.reason != Reason::ReadFailed.as_str() {
+            } else if !is(Reason::ReadFailed) {
                 verdict.warnings.push(warning(field, &unmet.message));
             }
         }
     }
     verdict
+}
+
+fn is_static(dependency: &Dependency) -> bool {
+    matches!(dependency, Dependency::Resource(wanted) if wanted.kind == STATIC_KIND)
 }
 
 fn warning(field: &str, message: &str) -> String {
@@ -169,12 +196,16 @@ mod tests {
         let state = Lookup::State(Arc::new(StateData { data, ..StateData::default() }));
         let lookup = HashMap::from_iter([(ObjectRef::state("ns", "vpc", "main"), state)]);
         let cycle = "reference cycle: subnet a -> vpc loop -> subnet a".to_owned();
-        let cycles = HashMap::from_iter([(ObjectRef::state("ns", "vpc", "loop"), cycle)]);
+        let own = "reference cycle: vpc own -> vpc own".to_owned();
+        let cycles = HashMap::from_iter([
+            (ObjectRef::state("ns", "vpc", "loop"), cycle),
+            (ObjectRef::state("ns", "vpc", "own"), own),
+        ]);
         Lookups { lookup, cycles }
     }
 
     #[test]
-    fn wrong_type_and_cycle_are_rejected_and_missing_path_is_a_warning() {
+    fn wrong_type_and_own_value_are_rejected_and_other_cycle_and_missing_path_are_warnings() {
         let mut typo = reference("main", JsonType::String);
         typo.field = "typoField".to_owned();
         if let Dependency::Resource(wanted) = &mut typo.dependency {
@@ -184,19 +215,25 @@ mod tests {
             reference("main", JsonType::String),
             reference("main", JsonType::Integer),
             reference("loop", JsonType::String),
+            reference("own", JsonType::String),
             typo,
         ];
-        let ReviewResult { problems, warnings } = answered("ns", &references, &lookups());
+        let own = ObjectRef::state("ns", "vpc", "own");
+        let ReviewResult { problems, warnings } = answered("ns", &references, Some(&own), &lookups());
         let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(
             problems,
             [
                 "spec.mainField: vpc main: path vpc.CidrBlock is of type string, and integer is expected",
-                "spec.loopField: reference cycle: subnet a -> vpc loop -> subnet a",
+                "spec.ownField: reference cycle: vpc own -> vpc own",
             ]
         );
-        assert_eq!(warnings.len(), 1, "{warnings:?}");
-        assert!(warnings[0].starts_with("spec.typoField: vpc main: "), "{warnings:?}");
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert!(
+            warnings[0].starts_with("spec.loopField: reference cycle: subnet a -> vpc loop"),
+            "{warnings:?}"
+        );
+        assert!(warnings[1].starts_with("spec.typoField: vpc main: "), "{warnings:?}");
     }
 
     #[test]
@@ -204,7 +241,7 @@ mod tests {
         let mut lookups = lookups();
         lookups.lookup.insert(ObjectRef::state("ns", "vpc", "waits"), Lookup::Expected);
         let references = [reference("later", JsonType::String), reference("waits", JsonType::String)];
-        let ReviewResult { problems, warnings } = answered("ns", &references, &lookups);
+        let ReviewResult { problems, warnings } = answered("ns", &references, None, &lookups);
         assert!(problems.is_empty() && warnings.is_empty(), "{warnings:?}");
     }
 }
