@@ -13,7 +13,7 @@ use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration, crd::hub_kin
 use kraken_runtime::{Manager, Program, rbac::rule, webhook::Hook, work};
 use kube::{CustomResourceExt, Resource};
 
-use crate::{admission, exports, kept, requests, watch::cluster_state::ClusterState};
+use crate::{admission, exports, kept, requests, store::digest_key, watch::cluster_state::ClusterState};
 
 /// The hub.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,10 @@ impl Program for Hub {
             // For `restart` of a ConfigExport: one annotation of the pod template, or with `rotate` the sources of a volume.
             rule(&["apps"], &["daemonsets", "deployments", "statefulsets"], &["get", "patch"]),
         ]
+    }
+
+    fn secrets() -> &'static [&'static str] {
+        &[digest_key::SECRET]
     }
 
     fn webhooks() -> Vec<Hook> {

@@ -156,6 +156,11 @@ pub struct SecretVersion {
     pub uid: String,
     /// The Secret's resourceVersion.
     pub resource_version: String,
+    /// A digest of the value with a random key that only the hub has, and before a dot, a digest of that key. It says whether the
+    /// value changed, also when the Secret was relabeled or recreated. Empty if the hub has no such key. Example:
+    /// `5f2a91c0.8d3e4b7a90c1f2e35d6a7b8c9d0e1f2a`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
 }
 
 /// A dependency without a value.

@@ -121,6 +121,10 @@ pub struct InPlace {
     /// with `CreateFirst` deletes its former object, it reads here whether its successor is in use. Empty if there are none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub references: String,
+    /// The same with the hub's keyed digest of each Secret's value instead of its version, 32 hexadecimal digits. A difference is an
+    /// edit only if both digests changed. Empty if no value comes from a Secret, or the hub gave no digest.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub values: String,
 }
 
 /// Digests of the values of fields that are applied at creation only.

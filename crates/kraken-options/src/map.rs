@@ -145,6 +145,7 @@ mod tests {
             secrets: [("db".to_owned(), db)].into(),
             resources: [("vpc".to_owned(), [("main".to_owned(), ids)].into())].into(),
             causes: BTreeMap::new(),
+            digests: BTreeMap::new(),
         }
     }
 

@@ -15,6 +15,8 @@ pub struct Values {
     pub config_maps: BTreeMap<String, BTreeMap<String, String>>,
     /// Secrets by name.
     pub secrets: BTreeMap<String, SecretData>,
+    /// The hub's digests of the values of Secrets, by the name of the Secret, as far as it gave them.
+    pub digests: BTreeMap<String, String>,
     /// Fields of other resources: by kind (normalized by [`kind_key`](crate::kind_key)), name and path; the empty path is the main id.
     pub resources: BTreeMap<String, BTreeMap<String, BTreeMap<String, Value>>>,
     /// The hub's reasons why dependencies have no value, for example `ConfigMap sizes does not exist`. Kinds are

@@ -38,6 +38,12 @@ pub trait Program: Send + 'static {
         Vec::new()
     }
 
+    /// The Secrets in the namespace of the controllers in which it keeps data of its own. The manifests contain them empty, so that
+    /// no permission to create Secrets is needed.
+    fn secrets() -> &'static [&'static str] {
+        &[]
+    }
+
     /// The hub's permissions on its kinds.
     fn hub_rules() -> Vec<PolicyRule> {
         Vec::new()

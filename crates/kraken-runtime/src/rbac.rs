@@ -2,7 +2,7 @@
 
 use k8s_openapi::{
     api::{
-        core::v1::ServiceAccount,
+        core::v1::{Secret, ServiceAccount},
         rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject},
     },
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
@@ -29,6 +29,7 @@ pub fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> PolicyRule {
 ///
 /// - ServiceAccount `NAME`, and for its lease and [`Program::namespace_rules`] Role and RoleBinding `NAME`, all in
 ///   `kraken-system`;
+/// - the Secrets of [`Program::secrets`], empty;
 /// - ClusterRole and ClusterRoleBinding `NAME`: [`Program::rules`] and the rules of the runtime;
 /// - ClusterRole and ClusterRoleBinding `NAME-hub`, if [`Program::hub_rules`] has rules: the hub's rights to the kinds.
 ///
@@ -49,8 +50,13 @@ pub fn yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
         document(&Role {
             metadata: own_metadata::<P>(P::NAME, true),
             rules: Some(
-                [lease_rules(P::NAME), P::namespace_rules(), of_webhooks::<P>(manifests::namespace_rules)]
-                    .concat(),
+                [
+                    lease_rules(P::NAME),
+                    P::namespace_rules(),
+                    secret_rules(P::secrets()),
+                    of_webhooks::<P>(manifests::namespace_rules),
+                ]
+                .concat(),
             ),
         })?,
         document(&RoleBinding {
@@ -59,6 +65,13 @@ pub fn yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
             subjects: Some(vec![account(P::NAME)]),
         })?,
     ];
+    for name in P::secrets() {
+        out.push(document(&Secret {
+            metadata: own_metadata::<P>(name, true),
+            type_: Some("Opaque".to_owned()),
+            ..Secret::default()
+        })?);
+    }
     let for_hub = P::hub_rules();
     if !for_hub.is_empty() {
         // Bound here and not aggregated into a role of the hub's: Kubernetes creates such a role again when it is deleted together
@@ -90,6 +103,14 @@ fn lease_rules(name: &str) -> Vec<PolicyRule> {
         rule(GROUP, &["leases"], &["create"]),
         PolicyRule { resource_names: Some(owned(&[name])), ..rule(GROUP, &["leases"], &["get", "update"]) },
     ]
+}
+
+/// The permissions for the Secrets with data of a controller.
+fn secret_rules(names: &[&str]) -> Vec<PolicyRule> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    vec![PolicyRule { resource_names: Some(owned(names)), ..rule(&[""], &["secrets"], &["get", "update"]) }]
 }
 
 /// The permissions for the webhooks' certificate, if there are webhooks.

@@ -54,3 +54,66 @@ async fn a_stopped_hub_is_reported_once_on_resources_with_references() -> Result
     assert_eq!(s.cloud.alive(&owner)[0].size, 5);
     Ok(())
 }
+
+/// The names of a Secret's version, for the waits of a test: only what a changed label changes.
+fn resource_version(object: &serde_json::Value) -> u64 {
+    let version = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+    version.parse().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_relabeled_or_recreated_secret_does_not_turn_drift_into_an_edit() -> Result<()> {
+    let hub = SuiteOptions { only: Some(vec!["hub".to_owned()]), ..SuiteOptions::default() };
+    let test_env = TestEnv::with(hub).await?;
+    let cloud = Cloud::default();
+    let spoke = InProcess::with(&test_env, &cloud, &[]).await?;
+    let mut s = Setting { test_env, cloud, spoke };
+    let (first, second) = (s.test_env.secret_value("first"), s.test_env.secret_value("second"));
+    let secret = |value: &str| {
+        format!("{{apiVersion: v1, kind: Secret, metadata: {{name: words}}, stringData: {{k: {value}}}}}")
+    };
+    s.test_env.apply(&secret(&first)).await?;
+    let lifecycle = json!({"drift": "Report", "resyncInterval": "1s"});
+    let password = json!({"valueFrom": {"secret": {"name": "words", "key": "k"}}});
+    let spec = json!({"size": {"value": 3}, "password": password, "lifecycle": lifecycle});
+    let owner = s.ready("a", &spec).await?;
+    let id = s.cloud.alive(&owner)[0].id.clone();
+    s.cloud.tamper(&id, |object| object.size = 9);
+    let is_drifted = |object: &serde_json::Value| condition(object, "Drifted")["status"] == "True";
+    s.test_env.until("Gadget", "a", is_drifted).await?;
+
+    // What Kraken does after each of these must not be an edit.
+    for step in ["label", "recreate", "label and restart of both"] {
+        if step == "recreate" {
+            s.test_env.delete("Secret", "words").await?;
+            s.test_env.apply(&secret(&first)).await?;
+        } else {
+            let before = resource_version(&s.test_env.get("Secret", "words").await?);
+            let labels = json!({"metadata": {"labels": {"touched": step.len().to_string()}}});
+            s.test_env.patch("Secret", "words", labels).await?;
+            assert!(resource_version(&s.test_env.get("Secret", "words").await?) > before);
+        }
+        s.test_env.env.suite.controller("hub")?.restart().await?;
+        if step == "label and restart of both" {
+            s = s.crash_and_restart().await?;
+        }
+        // A value that the hub passes on proves that it has answered again.
+        let map = format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: at}}, data: {{k: \"{}\"}}}}",
+            step.len() % 9 + 1
+        );
+        s.test_env.apply(&map).await?;
+        let size = json!({"size": {"valueFrom": {"configMap": {"name": "at", "key": "k"}}}});
+        let other = s.ready(&format!("b{}", step.len()), &size).await?;
+        assert_eq!(s.cloud.alive(&other).len(), 1);
+        s.called("describe", s.calls("describe") + 3).await;
+        assert_eq!((s.cloud.alive(&owner)[0].size, s.calls("resize")), (9, 0), "{step}");
+    }
+    s.test_env.until("Gadget", "a", is_drifted).await?;
+
+    // Another value is an edit.
+    s.test_env.patch("Secret", "words", json!({"stringData": {"k": second}})).await?;
+    s.called("resize", 1).await;
+    assert_eq!(s.cloud.alive(&owner)[0].size, 3);
+    Ok(())
+}

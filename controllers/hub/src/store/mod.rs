@@ -1,6 +1,7 @@
 //! The referenced objects: the index of who depends on whom, and their bodies, which are read once per version.
 
 pub(crate) mod cycle;
+pub(crate) mod digest_key;
 pub(crate) mod index;
 pub(crate) mod kinds;
 pub(crate) mod lookup;

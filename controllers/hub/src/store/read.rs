@@ -17,6 +17,7 @@ use kube::{
 use serde_json::Value;
 
 use crate::{
+    store::digest_key::DigestKey,
     store::index::{Class, ObjectRef},
     store::lookup::{ConfigMapData, Lookup, Read, ReadError, StateData},
     store::secrets::SecretDigests,
@@ -29,12 +30,15 @@ pub(crate) struct Reader {
     client: kraken_runtime::watch::KubeClient,
     /// The digests that detect changed values of Secrets.
     digests: Arc<SecretDigests>,
+    /// The key of the digests that are public.
+    key: Arc<DigestKey>,
 }
 
 impl Reader {
-    /// Uses this client.
-    pub(crate) fn new(client: Client, digests: Arc<SecretDigests>) -> Self {
-        Self { client: kraken_runtime::watch::KubeClient(client), digests }
+    /// Uses this client; `namespace` is the one of the hub.
+    pub(crate) fn new(client: Client, digests: Arc<SecretDigests>, namespace: &str) -> Self {
+        let key = Arc::new(DigestKey::new(Api::namespaced(client.clone(), namespace)));
+        Self { client: kraken_runtime::watch::KubeClient(client), digests, key }
     }
 
     /// The body of a ConfigMap or a state, or the versions of a Secret's values.
@@ -51,11 +55,13 @@ impl Reader {
 
     /// Only digests of the values are kept.
     async fn secret_versions(&self, named: &ObjectRef) -> Result<Read, ReadError> {
+        let key = self.key.get().await;
+        let key = key.map_err(|source| ReadError::Object { named: named.to_string(), source })?;
         let found = self.secret_body(named).await?;
         Ok(found.map_or(Read { version: None, lookup: Lookup::Missing }, |secret| {
             let version = secret.resource_version();
             let (uid, data) = (secret.uid().unwrap_or_default(), secret.data.unwrap_or_default());
-            let versions = self.digests.note(named, uid, version.as_deref().unwrap_or_default(), &data);
+            let versions = self.digests.note(named, uid, version.as_deref().unwrap_or_default(), &data, key);
             Read { version, lookup: Lookup::Secret(versions) }
         }))
     }

@@ -1,8 +1,9 @@
 //! Versions of a Secret's values, by a digest in memory: if only the labels of a Secret change, its dependents see no new
 //! version.
 //!
-//! The digest is keyed with a random number of this process and is never stored or written. A version is a resourceVersion
-//! of the Secret, so after a restart an unchanged Secret still has the version in the statuses.
+//! This digest is keyed with a random number of this process and is never stored or written. A version is a resourceVersion
+//! of the Secret. With each version goes a digest of the value with the [key of the hub](crate::store::digest_key), by which a
+//! restarted hub recognizes a value whose version is in a status.
 
 use std::{collections::BTreeMap, hash::BuildHasher, sync::Arc};
 
@@ -12,7 +13,7 @@ use k8s_openapi::ByteString;
 use kraken_api::dependency_request::SecretVersion;
 use parking_lot::Mutex;
 
-use crate::store::index::ObjectRef;
+use crate::store::{digest_key::Key, index::ObjectRef};
 
 /// The versions of the keys of one Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,18 +23,25 @@ pub(crate) struct SecretVersions {
     keys: BTreeMap<String, String>,
     /// The resourceVersion in which the set of keys last changed, for missing keys.
     rest: String,
+    /// The digest of each value with the key of the hub.
+    digests: BTreeMap<String, String>,
+    /// The digest of a missing value depends on its key.
+    missing: Option<(ObjectRef, Key)>,
 }
 
 impl SecretVersions {
-    /// One version for all keys, if the values could not be read.
+    /// One version for all keys, without digests.
+    #[cfg(test)]
     pub(crate) fn of_all(uid: String, resource_version: String) -> Self {
-        Self { uid, keys: BTreeMap::new(), rest: resource_version }
+        Self { uid, rest: resource_version, ..Self::default() }
     }
 
     /// The version of a key.
     pub(crate) fn of(&self, key: &str) -> SecretVersion {
         let resource_version = self.keys.get(key).unwrap_or(&self.rest).clone();
-        SecretVersion { uid: self.uid.clone(), resource_version }
+        let missing = || self.missing.as_ref().map(|(named, of_hub)| of_hub.digest(named, key, None));
+        let digest = self.digests.get(key).cloned().or_else(missing).unwrap_or_default();
+        SecretVersion { uid: self.uid.clone(), resource_version, digest }
     }
 }
 
@@ -63,6 +71,7 @@ impl SecretDigests {
         uid: String,
         resource_version: &str,
         data: &BTreeMap<String, ByteString>,
+        of_hub: &Key,
     ) -> Arc<SecretVersions> {
         let digests: BTreeMap<String, u64> =
             data.iter().map(|(key, bytes)| (key.clone(), self.key.hash_one((key, &bytes.0)))).collect();
@@ -76,7 +85,16 @@ impl SecretDigests {
         let keys = digests.iter().map(|(key, digest)| version(key, digest)).collect();
         let rest = before.filter(|before| before.digests.keys().eq(digests.keys()));
         let rest = rest.map_or(resource_version, |before| before.versions.rest.as_str()).to_owned();
-        let versions = Arc::new(SecretVersions { uid, keys, rest });
+        let public = |(key, bytes): (&String, &ByteString)| {
+            (key.clone(), of_hub.digest(named, key, Some(bytes.0.as_slice())))
+        };
+        let versions = Arc::new(SecretVersions {
+            uid,
+            keys,
+            rest,
+            digests: data.iter().map(public).collect(),
+            missing: Some((named.clone(), of_hub.clone())),
+        });
         lookups.insert(named.clone(), KnownSecret { versions: versions.clone(), digests });
         versions
     }
@@ -107,7 +125,7 @@ mod tests {
         }
 
         fn note(&self, uid: &str, version: &str, entries: &[(&str, &str)]) -> Arc<SecretVersions> {
-            self.digests.note(&self.named, uid.to_owned(), version, &data(entries))
+            self.digests.note(&self.named, uid.to_owned(), version, &data(entries), &Key::default())
         }
     }
 

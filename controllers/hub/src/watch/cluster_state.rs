@@ -17,7 +17,7 @@ use crate::{
     store::kinds::{Kinds, Presence},
     store::lookup::{Lookup, Lookups},
     store::read::Reader,
-    store::secrets::{SecretDigests, SecretVersions},
+    store::secrets::SecretDigests,
     watch::event_router::EventRouter,
     watch::owned::controlling_export,
 };
@@ -52,7 +52,8 @@ impl ClusterState {
     /// Starts the watches.
     pub(crate) fn watch(manager: Manager) -> Self {
         let digests = Arc::new(SecretDigests::default());
-        let reader = Reader::new(manager.client.clone(), digests.clone());
+        let namespace = manager.args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok());
+        let reader = Reader::new(manager.client.clone(), digests.clone(), &namespace);
         let kinds = Kinds::new(manager.client.clone());
         let router = Arc::new(EventRouter::new(digests, manager.args.concurrency));
         let watches = manager.watches();
@@ -150,7 +151,7 @@ impl ClusterState {
     }
 
     async fn lookup_uncached(&self, dependent: &Dependent, named: &ObjectRef) -> Lookup {
-        let Some(Version { uid, resource_version }) = self.version(named) else {
+        let Some(Version { resource_version, .. }) = self.version(named) else {
             return self.missing(dependent, named).await;
         };
         let read = || self.reader.clone().body(named.clone());
@@ -160,10 +161,6 @@ impl ClusterState {
         }
         match reading {
             Ok(read) => read.lookup.clone(),
-            // Its version is known, but not whether its values changed.
-            Err(_) if named.class == Class::Secret => {
-                Lookup::Secret(Arc::new(SecretVersions::of_all(uid, resource_version)))
-            }
             Err(error) => Lookup::Failed(error),
         }
     }

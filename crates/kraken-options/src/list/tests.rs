@@ -38,6 +38,7 @@ fn values() -> Values {
         secrets: ["a", "b"].map(|name| (name.to_owned(), data(name))).into(),
         resources: [("securitygroup".to_owned(), [("web".to_owned(), state)].into())].into(),
         causes: BTreeMap::new(),
+        digests: BTreeMap::new(),
     }
 }
 

@@ -42,17 +42,17 @@ impl Checks {
                 && request.versions.iter().any(|version| is_owned(&version.value, uid))
         });
         let requests: Vec<&Record> = requests.collect();
-        if has_other_values(record, requests.iter().flat_map(|request| &request.versions)) {
+        if self.has_other_values(record, requests.iter().flat_map(|request| &request.versions)) {
             return false;
         }
         // A process that was suspended may have recorded that values are in place which had changed in the meantime.
         if requests.iter().any(|request| self.may_lag(request, by, since)) {
             return false;
         }
-        let changed = requests.iter().flat_map(|request| request.versions.windows(2)).filter(|pair| {
-            let values = |version: &Version| version.value["status"]["dependentValues"].clone();
-            values(&pair[0]) != values(&pair[1])
-        });
+        let changed = requests
+            .iter()
+            .flat_map(|request| request.versions.windows(2))
+            .filter(|pair| self.values(&pair[0]) != self.values(&pair[1]));
         // So is one of its Account, which adds tags.
         let accounts = self
             .history
@@ -68,8 +68,8 @@ impl Checks {
     /// Whether this process may have known other values of a request at this time than the last ones.
     fn may_lag(&self, request: &Record, by: &CallingProcess, at: Duration) -> bool {
         let known = self.history.candidates(request, by, at, self.calm).iter().filter(|known| known.at <= at);
-        let values = known.map(|known| &known.value["status"]["dependentValues"]);
-        let values: Vec<_> = values.filter(|values| values.is_object()).collect();
+        let values: Vec<_> =
+            known.map(|known| self.values(known)).filter(|values| values.is_object()).collect();
         values.windows(2).any(|pair| pair[0] != pair[1])
     }
 
@@ -101,21 +101,42 @@ impl Checks {
         };
         !candidates.iter().any(is_granted)
     }
-}
+    /// The values in the hub's answer, with those that the named versions of Secrets had instead of the versions, which change
+    /// without the values.
+    fn values(&self, request: &Version) -> Value {
+        let mut values = request.value["status"]["dependentValues"].clone();
+        let secrets = values.get_mut("fromSecrets").and_then(Value::as_object_mut);
+        for keys in secrets.into_iter().flatten().filter_map(|(_, keys)| keys.as_object_mut()) {
+            for (key, version) in keys.iter_mut() {
+                if let Some(value) = self.secret_value(version, key) {
+                    *version = value;
+                }
+            }
+        }
+        values
+    }
 
-/// Whether the values of a resource, in these versions of its requests, differ from those at the time when the inputs that are
-/// in place were recorded first. A reconcile that began before an edit of a value can record the former inputs again long after
-/// it, because its calls wait while AWS throttles.
-fn has_other_values<'a>(record: &Record, requests: impl Iterator<Item = &'a Version>) -> bool {
-    let inputs = |version: &Version| version.value["status"]["inPlace"]["inputs"].clone();
-    let recorded = inputs(record.latest());
-    let first = record.versions.iter().rev().take_while(|version| inputs(version) == recorded).last();
-    let Some(first) = first.filter(|_| recorded.is_string()) else { return false };
-    let with_values: Vec<_> =
-        requests.filter(|request| request.value["status"]["dependentValues"].is_object()).collect();
-    let newest = |until: Duration| {
-        let known = with_values.iter().filter(|request| request.at <= until);
-        known.max_by_key(|request| request.at).map(|request| &request.value["status"]["dependentValues"])
-    };
-    newest(first.at).is_some_and(|values| newest(Duration::MAX) != Some(values))
+    /// The value of a key in a version of a Secret; null if it had no such key.
+    fn secret_value(&self, version: &Value, key: &str) -> Option<Value> {
+        let secret = self.history.records.get(version["uid"].as_str()?)?;
+        let is_named = |of: &&Version| of.value["metadata"]["resourceVersion"] == version["resourceVersion"];
+        secret.versions.iter().find(is_named).map(|named| named.value["data"][key].clone())
+    }
+
+    /// Whether the values of a resource, in these versions of its requests, differ from those at the time when the inputs that are
+    /// in place were recorded first. A reconcile that began before an edit of a value can record the former inputs again long after
+    /// it, because its calls wait while AWS throttles.
+    fn has_other_values<'a>(&self, record: &Record, requests: impl Iterator<Item = &'a Version>) -> bool {
+        let inputs = |version: &Version| version.value["status"]["inPlace"]["inputs"].clone();
+        let recorded = inputs(record.latest());
+        let first = record.versions.iter().rev().take_while(|version| inputs(version) == recorded).last();
+        let Some(first) = first.filter(|_| recorded.is_string()) else { return false };
+        let with_values: Vec<_> =
+            requests.filter(|request| request.value["status"]["dependentValues"].is_object()).collect();
+        let newest = |until: Duration| {
+            let known = with_values.iter().filter(|request| request.at <= until);
+            known.max_by_key(|request| request.at).map(|request| self.values(request))
+        };
+        newest(first.at).is_some_and(|values| newest(Duration::MAX) != Some(values))
+    }
 }

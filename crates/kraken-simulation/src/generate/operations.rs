@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::CANARY;
 use super::edits;
@@ -101,6 +101,19 @@ impl Users {
         let object = ObjectName::new(&namespace, kind, &name);
         if rng.chance(15) {
             return Operation::Delete { object, propagation: Propagation::Background };
+        }
+        // Only its version changes.
+        if rng.chance(10) {
+            let touched = json!(format!("at-{}", rng.below(1000)));
+            return edit(object, Some(("/metadata/labels/touched".to_owned(), Some(touched))));
+        }
+        if rng.chance(5) {
+            let manifests = self.stack.sources.manifests(&namespace);
+            let is_it =
+                |manifest: &Value| manifest["kind"] == kind && manifest["metadata"]["name"] == name.as_str();
+            if let Some(object) = manifests.into_iter().find(is_it) {
+                return Operation::Recreate { object };
+            }
         }
         let value = match rng.below(6) {
             0 => None,

@@ -147,6 +147,13 @@ impl Context {
         in_place::governed_digest(uid, in_place::inputs_digest(uid, values), added)
     }
 
+    /// The same by the values of Secrets, as far as the hub tells whether they changed.
+    pub(crate) fn inputs_by_value(&self, uid: &str, values: &Values) -> String {
+        let added = self.rules.as_ref().map_or("", |rules| rules.digest());
+        let by_value = in_place::values_digest(uid, values);
+        if by_value.is_empty() { by_value } else { in_place::governed_digest(uid, by_value, added) }
+    }
+
     /// Observes remote objects through the batched reader. Without a request, which means that the resource cannot have remote
     /// objects, no call is made.
     ///

@@ -36,9 +36,28 @@ pub(crate) fn references_digest(uid: &str, references: &References) -> String {
     if references.is_empty() { String::new() } else { digest(uid, &json!(references).to_string(), 8) }
 }
 
+/// The same with the digests of Secrets in place of their versions, which change without their values; empty if not all are known,
+/// or if there are none.
+pub(crate) fn values_digest(uid: &str, values: &Values) -> String {
+    let Values { config_maps, resources, secrets, digests, .. } = values;
+    if secrets.is_empty() || !secrets.keys().all(|name| digests.contains_key(name)) {
+        return String::new();
+    }
+    digest(uid, &json!([config_maps, resources, digests]).to_string(), 16)
+}
+
 /// A digest of the inputs and of what an account adds to the spec; that of the inputs if it adds nothing.
 pub(crate) fn governed_digest(uid: &str, inputs: String, added: &str) -> String {
     if added.is_empty() { inputs } else { digest(uid, &format!("{inputs}+{added}"), 16) }
+}
+
+/// The digests of what references and the account contribute to the desired state.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inputs {
+    /// With the versions of Secrets.
+    pub inputs: String,
+    /// With digests of their values.
+    pub values: String,
 }
 
 /// The record of what is in place if this reconcile finds it so. The spec is digested only if the generation has
@@ -47,7 +66,7 @@ pub(crate) fn current(
     uid: &str,
     spec: impl FnOnce() -> Value,
     generation: Option<i64>,
-    inputs: String,
+    Inputs { inputs, values }: Inputs,
     references: &References,
     before: Option<&InPlace>,
 ) -> InPlace {
@@ -61,7 +80,7 @@ pub(crate) fn current(
         Some(before) if before.inputs == inputs => before.references.clone(),
         _ => references_digest(uid, references),
     };
-    InPlace { generation, spec, inputs, references }
+    InPlace { generation, spec, inputs, references, values }
 }
 
 fn spec_digest(uid: &str, mut spec: Value) -> String {
@@ -76,7 +95,9 @@ fn spec_digest(uid: &str, mut spec: Value) -> String {
 pub(crate) fn is_edited(before: Option<&InPlace>, current: &InPlace) -> bool {
     let Some(before) = before else { return true };
     let is_same_spec = before.generation == current.generation || before.spec == current.spec;
-    !is_same_spec || before.inputs != current.inputs
+    // A Secret has a new version when it is restored or created again, and another digest when the hub has another key.
+    let is_same_values = !current.values.is_empty() && before.values == current.values;
+    !is_same_spec || (before.inputs != current.inputs && !is_same_values)
 }
 
 /// The values that are applied only at creation, as they are recorded.
@@ -142,7 +163,8 @@ mod tests {
     use super::*;
 
     fn in_place(generation: i64, spec: &Value, inputs: &str) -> InPlace {
-        current("u", || spec.clone(), Some(generation), inputs.to_owned(), &References::new(), None)
+        let inputs = Inputs { inputs: inputs.to_owned(), values: String::new() };
+        current("u", || spec.clone(), Some(generation), inputs, &References::new(), None)
     }
 
     fn size(size: i64, lifecycle: &Value) -> Value {
@@ -185,7 +207,7 @@ mod tests {
     fn newer_controller_with_more_defaults_detects_no_edit() {
         let before = in_place(1, &size(1, &json!({})), "");
         let upgraded = || json!({"size": 1, "new": "default", "lifecycle": {}});
-        let after = current("u", upgraded, Some(1), String::new(), &References::new(), Some(&before));
+        let after = current("u", upgraded, Some(1), Inputs::default(), &References::new(), Some(&before));
         assert!(!is_edited(Some(&before), &after));
     }
 
@@ -204,6 +226,37 @@ mod tests {
         assert_ne!(digest(&values("1", "v")), digest(&values("1", "w")));
         assert_ne!(inputs_digest("v", &values("1", "v")), digest(&values("1", "v")));
         assert_eq!(digest(&Values::default()), "");
+    }
+
+    #[test]
+    fn version_of_a_secret_whose_value_is_the_same_is_not_an_edit() {
+        let values = |version: &str, digest: &str| {
+            let mut values = Values::default();
+            values.secrets.insert("s".into(), SecretData { version: version.into(), keys: BTreeMap::new() });
+            if !digest.is_empty() {
+                values.digests.insert("s".into(), digest.into());
+            }
+            values
+        };
+        let in_place = |version: &str, digest: &str| {
+            let values = values(version, digest);
+            let inputs = Inputs { inputs: inputs_digest("u", &values), values: values_digest("u", &values) };
+            current("u", || json!({}), Some(1), inputs, &References::new(), None)
+        };
+        let before = in_place("v/1", "k.a");
+        for (version, digest, is_edit) in [
+            ("v/1", "k.a", false),
+            ("w/2", "k.a", false),
+            ("w/2", "k.b", true),
+            ("v/1", "l.c", false), // another key of the hub, which keeps the version
+            ("w/2", "", true),
+        ] {
+            assert_eq!(is_edited(Some(&before), &in_place(version, digest)), is_edit, "{version} {digest}");
+        }
+        let unknown = in_place("v/1", "");
+        assert_eq!(unknown.values, "");
+        assert!(!is_edited(Some(&unknown), &in_place("v/1", "k.a")), "the first digest of an upgraded hub");
+        assert!(is_edited(Some(&unknown), &in_place("w/2", "")), "two unknown values are not equal ones");
     }
 
     fn fields(volume: &str) -> Vec<(&'static str, String)> {

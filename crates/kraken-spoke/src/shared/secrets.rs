@@ -77,6 +77,9 @@ impl Secrets {
                     !content.keys.contains_key(key) && content.version != version_of(version)
                 })
             });
+            if let Some(digests) = found.and_then(digests) {
+                values.digests.insert(name.to_owned(), digests);
+            }
             let Some(content) = content else { continue };
             let wanted = dependencies.secrets.iter().filter(|key| key.name == name);
             let mut data = chosen(&content, wanted, &mut values.causes);
@@ -153,6 +156,12 @@ pub(crate) fn version(keys: &BTreeMap<String, SecretVersion>) -> Option<String> 
     newest(keys.values()).map(version_of)
 }
 
+/// The digests of the values of a Secret's keys; `None` if the hub did not give one of them.
+fn digests(keys: &BTreeMap<String, SecretVersion>) -> Option<String> {
+    let parts: Vec<&str> = keys.values().map(|version| version.digest.as_str()).collect();
+    (!parts.iter().any(|part| part.is_empty())).then(|| parts.join(","))
+}
+
 fn version_of(version: &SecretVersion) -> String {
     format!("{}/{}", version.uid, version.resource_version)
 }
@@ -191,7 +200,8 @@ mod tests {
     }
 
     fn answered(version: &str) -> Answered {
-        let version = SecretVersion { uid: "u".into(), resource_version: version.into() };
+        let version =
+            SecretVersion { uid: "u".into(), resource_version: version.into(), digest: String::new() };
         [("db".to_owned(), [("password".to_owned(), version)].into())].into()
     }
 
@@ -232,7 +242,8 @@ mod tests {
         let ((client, requests), secrets) = (server("11"), Secrets::default());
         let answered = |bin: &str| {
             let mut answered = answered("9");
-            let version = SecretVersion { uid: "u".into(), resource_version: bin.into() };
+            let version =
+                SecretVersion { uid: "u".into(), resource_version: bin.into(), digest: String::new() };
             answered.entry("db".into()).or_default().insert("zip".into(), version);
             answered
         };

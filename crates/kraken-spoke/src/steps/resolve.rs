@@ -15,7 +15,7 @@ use crate::{
     dynamic::{Desired, DynKind, Spec},
     model::{
         fields::Fields,
-        in_place,
+        in_place::{self, Inputs},
         intent::Intent,
         observation::Target,
         outcome::Outcome,
@@ -50,8 +50,9 @@ pub(crate) fn resolve(
     let before = object.status().and_then(|status| status.in_place.as_ref());
     let inputs = context.inputs(&identity.uid, values);
     let spec = || object.spec().json();
+    let digests = Inputs { inputs: inputs.clone(), values: context.inputs_by_value(&identity.uid, values) };
     let (generation, references) = (object.meta().generation, &values.resources);
-    let in_place = in_place::current(&identity.uid, spec, generation, inputs.clone(), references, before);
+    let in_place = in_place::current(&identity.uid, spec, generation, digests, references, before);
     let is_edited = memory.edit_under_way
         || in_place::is_edited(before, &in_place)
         || (mutants::active(Mutant::DriftFromCondition) && !is_ready(object.status()));

@@ -6,13 +6,13 @@ use jiff::Timestamp;
 use kraken_api::{
     DependencyRequest, DependencyRequestStatus,
     conditions::{self, READY, State},
-    dependency_request::{DependentValues, Unmet},
+    dependency_request::{DependentValues, SecretVersion, Unmet},
     reasons::DependencyReason as Reason,
 };
 use kraken_options::Dependency;
 use serde_json::Value;
 
-use crate::{requests::answer::Answer, resolve::names::bounded};
+use crate::{requests::answer::Answer, resolve::names::bounded, store::digest_key::are_comparable};
 
 /// The maximum number of unmet dependencies in the message; `status.unmet` lists all.
 const NAMED: usize = 6;
@@ -43,11 +43,30 @@ pub(crate) fn next(request: &DependencyRequest, answer: Answer, incomplete: bool
     if incomplete && is_answered {
         return Next::Keep;
     }
-    let status = status(before, answer, generation, now);
+    let mut status = status(before, answer, generation, now);
+    if let Some(before) = before {
+        keep_versions(&before.dependent_values, &mut status.dependent_values);
+    }
     if before.is_some_and(|before| is_equal(before, &status)) {
         Next::Nothing
     } else {
         Next::Write(Box::new(status))
+    }
+}
+
+/// Keeps the version of a Secret whose value is the same: a restarted hub only knows that the Secret is another version, which a
+/// label causes too. If the digests are not comparable, because the status is of an earlier hub or of another key, the value counts
+/// as unchanged: otherwise an upgrade would turn drift into an edit.
+fn keep_versions(before: &DependentValues, now: &mut DependentValues) {
+    for (name, keys) in &mut now.from_secrets {
+        let Some(former) = before.from_secrets.get(name) else { continue };
+        for (key, version) in keys.iter_mut().filter(|(_, version)| !version.digest.is_empty()) {
+            let Some(former) = former.get(key) else { continue };
+            if former.digest == version.digest || !are_comparable(&former.digest, &version.digest) {
+                let digest = std::mem::take(&mut version.digest);
+                *version = SecretVersion { digest, ..former.clone() };
+            }
+        }
     }
 }
 

@@ -118,3 +118,40 @@ fn a_rejected_status_is_reduced_and_names_the_large_values() {
     let kept = serde_json::to_value(&status.dependent_values).unwrap();
     assert_eq!(kept, json!({"fromKrakenResources": {"widget": {"a": {"small": 1}}}}));
 }
+
+/// The answer with one version of a Secret.
+fn secret(uid: &str, resource_version: &str, digest: &str) -> Answer {
+    let version =
+        SecretVersion { uid: uid.into(), resource_version: resource_version.into(), digest: digest.into() };
+    let mut answer = Answer::default();
+    answer.values.from_secrets.entry("db".into()).or_default().insert("password".into(), version);
+    answer
+}
+
+#[test]
+fn a_version_of_a_secret_is_kept_while_the_value_is_the_same() {
+    let first = written(next(&request(1, None), secret("u", "5", "k.a"), false, at(1)));
+    let answered = request(1, Some(first));
+    assert_eq!(next(&answered, secret("u", "5", "k.a"), false, at(2)), Next::Nothing);
+    assert_eq!(
+        next(&answered, secret("u", "7", "k.a"), false, at(2)),
+        Next::Nothing,
+        "a label, and a restart"
+    );
+    assert_eq!(next(&answered, secret("v", "8", "k.a"), false, at(2)), Next::Nothing, "created again");
+    let second = written(next(&answered, secret("u", "9", "k.b"), false, at(2)));
+    assert_eq!(second.dependent_values, secret("u", "9", "k.b").values, "another value");
+}
+
+#[test]
+fn a_version_without_a_comparable_digest_is_kept_and_gets_one() {
+    for former in ["", "old.a"] {
+        let first = written(next(&request(1, None), secret("u", "5", former), false, at(1)));
+        let second = written(next(&request(1, Some(first)), secret("u", "7", "k.a"), false, at(2)));
+        assert_eq!(second.dependent_values, secret("u", "5", "k.a").values, "{former}");
+    }
+    // A hub without a key knows versions only.
+    let first = written(next(&request(1, None), secret("u", "5", ""), false, at(1)));
+    let second = written(next(&request(1, Some(first)), secret("u", "7", ""), false, at(2)));
+    assert_eq!(second.dependent_values, secret("u", "7", "").values);
+}

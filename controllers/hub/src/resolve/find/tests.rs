@@ -72,7 +72,7 @@ fn the_list_of_keys_is_bounded() {
 #[test]
 fn a_secret_is_answered_with_its_version_only() {
     let lookup = Lookup::Secret(Arc::new(SecretVersions::of_all("u".into(), "7".into())));
-    let version = SecretVersion { uid: "u".into(), resource_version: "7".into() };
+    let version = SecretVersion { uid: "u".into(), resource_version: "7".into(), digest: String::new() };
     assert_eq!(secret(&lookup, &key("any")), Ok(version));
     assert_eq!(
         secret(&Lookup::Missing, &key("any")),

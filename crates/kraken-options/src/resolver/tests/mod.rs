@@ -26,6 +26,7 @@ fn values() -> Values {
         secrets: [("db".to_owned(), db)].into(),
         resources: [("loadbalancer".to_owned(), [("web".to_owned(), paths)].into())].into(),
         causes: BTreeMap::new(),
+        digests: BTreeMap::new(),
     }
 }
 

@@ -170,3 +170,37 @@ fn the_mark_of_a_disruption_is_removed_again_if_the_reads_lag() {
         scene.has_violation_unless(is_fine, Class::Reported);
     }
 }
+
+#[test]
+fn another_version_of_a_secret_with_the_same_value_is_not_an_edit() {
+    let secret = |value: &str| {
+        json!({
+            "kind": "Secret", "metadata": {"namespace": NS, "name": "db", "uid": "s-1"}, "data": {"k": value},
+        })
+    };
+    let request = |version: u64| {
+        let version = json!({"uid": "s-1", "resourceVersion": version.to_string()});
+        json!({
+            "kind": "DependencyRequest",
+            "metadata": {"namespace": NS, "name": "vpc.aws.a", "uid": "r-1", "ownerReferences": [{"uid": "u-1"}]},
+            "status": {"dependentValues": {"fromSecrets": {"db": {"k": version}}}},
+        })
+    };
+    for (value, is_fine) in [("first", false), ("second", true)] {
+        let mut placed = vpc(json!({"drift": "Report"}));
+        placed["status"]["inPlace"] = json!({"generation": 1, "spec": "x", "inputs": "of the first version"});
+        let mut scene = Scene::of(placed);
+        scene.set(secret("first"));
+        scene.set(request(scene.version));
+        scene.created_object("vpc-1");
+        scene.checks.violations.clear(); // only the last call is judged
+        scene.advance(60);
+        scene.set(secret(value));
+        scene.after_out_of_band();
+        scene.set(request(scene.version));
+        scene.write(&hub_caller(), &json!({}));
+        scene.advance(60);
+        scene.modify();
+        scene.has_violation_unless(is_fine, Class::Reported);
+    }
+}

@@ -23,7 +23,7 @@ type Opening = Vec<(Duration, Action)>;
 type Open = fn(&mut Random, &mut Users) -> Opening;
 
 /// Every opening, with its frequency. Objects that it needs and that the stack does not have are added to the stack.
-const ALL: [(Open, usize); 27] = [
+const ALL: [(Open, usize); 28] = [
     (launches::adoption, 3),
     (launches::replacement, 2),
     (launches::loss_of_a_kind, 2),
@@ -50,6 +50,7 @@ const ALL: [(Open, usize); 27] = [
     (references::refused_secret, 1),
     (references::unfinished_edit, 2),
     (records::account_of_a_namespace, 2),
+    (references::relabeled_secret, 2),
     (exports::removed_entry, 1),
 ];
 

@@ -6,7 +6,7 @@ use super::{Opening, added, adoptable_spec, delete, edit, millis, seconds};
 use crate::generate::CANARY;
 use crate::generate::users::Users;
 use crate::random::Random;
-use crate::schedule::{Action, Controller, Fault, ObjectName, Operation};
+use crate::schedule::{Action, Controller, Fault, ObjectName, Operation, Remote, Tamper};
 
 /// A reference is added to a resource while the hub is down: its last answer is one to other references.
 pub(super) fn late_answer(rng: &mut Random, users: &mut Users) -> Opening {
@@ -86,4 +86,49 @@ pub(super) fn refused_secret(rng: &mut Random, users: &mut Users) -> Opening {
     spec[field] = json!({"valueFrom": {"secret": {"name": "refused", "key": "value"}}});
     let (_, apply) = added(users, kind, "refused", &spec);
     vec![(millis(rng, 100), Action::from(set)), (millis(rng, 500), apply)]
+}
+
+/// A property of a resource that refers to a Secret drifts, and then only the version of the Secret changes: it gets a label, or is
+/// created again with the same data. After that, the hub is restarted, and sometimes the spoke too.
+pub(super) fn relabeled_secret(rng: &mut Random, users: &mut Users) -> Opening {
+    let namespace = users.stack.namespace.clone();
+    let value = "us-east-1a".to_owned();
+    let keys = users.stack.sources.secrets.entry("place".to_owned()).or_default();
+    keys.insert("zone".to_owned(), value.clone());
+    let secret = ObjectName::new(&namespace, "Secret", "place");
+    let set =
+        Operation::SetData { object: secret.clone(), key: "zone".to_owned(), value: Some(value.clone()) };
+    let mut spec = adoptable_spec(rng, "Volume");
+    spec["availabilityZone"] = json!({"valueFrom": {"secret": {"name": "place", "key": "zone"}}});
+    spec["tags"] = json!({"Team": "web"});
+    let drift = rng.one(["Report", "Report", "Revert"]);
+    spec["lifecycle"] = json!({"drift": drift, "replace": rng.one(["Never", "DeleteFirst", "CreateFirst"])});
+    let (object, apply) = added(users, "Volume", "placed", &spec);
+    // The first change of a volume makes it larger, which cannot be reverted.
+    let tamper = match rng.below(3) {
+        0 => Tamper::Change { number: 0 },
+        _ => Tamper::Tag { key: "Team".to_owned(), value: Some("elsewhere".to_owned()) },
+    };
+    let tampered = Operation::TamperRemote { remote: Remote::Of(object, 0), tamper };
+    let touched = if rng.chance(60) {
+        edit(&secret, "/metadata/labels/touched", json!("yes"))
+    } else {
+        let object = json!({
+            "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+            "metadata": {"name": "place", "namespace": namespace}, "stringData": {"zone": value},
+        });
+        Operation::Recreate { object }.into()
+    };
+    let restarted = |controller, down| Action::from(Fault::Kill { controller, down });
+    let mut steps: Opening = vec![
+        (millis(rng, 100), set.into()),
+        (millis(rng, 500), apply),
+        (seconds(rng, 20, 60), tampered.into()),
+        (seconds(rng, 5, 40), touched),
+        (seconds(rng, 1, 40), restarted(Controller::Hub, seconds(rng, 1, 10))),
+    ];
+    if rng.chance(30) {
+        steps.push((millis(rng, 3000), restarted(Controller::Vpc, seconds(rng, 1, 10))));
+    }
+    steps
 }

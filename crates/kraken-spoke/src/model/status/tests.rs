@@ -8,7 +8,7 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn facts() -> ReconcileFacts {
-    let in_place = InPlace { generation: 3, spec: "s".into(), inputs: "7".into(), references: String::new() };
+    let in_place = InPlace { generation: 3, spec: "s".into(), inputs: "7".into(), ..InPlace::default() };
     ReconcileFacts {
         ids: Some(vec!["i-1".into()]),
         replicas: Some(1),
