@@ -12,6 +12,7 @@ mod compatibility;
 mod components;
 mod crash;
 mod docs;
+mod export_targets;
 mod exports;
 mod gadgets;
 mod generated_inputs;

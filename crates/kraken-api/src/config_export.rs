@@ -33,6 +33,10 @@ use serde_json::Value;
         "message": "secretType requires configType: Secret",
     },
     {
+        "rule": "!has(self.secretType) || !(self.secretType in ['kubernetes.io/service-account-token', 'bootstrap.kubernetes.io/token'])",
+        "message": "secretType must not be kubernetes.io/service-account-token or bootstrap.kubernetes.io/token: Kubernetes issues or accepts credentials for such Secrets",
+    },
+    {
         "rule": "!self.rotate || self.configMetadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",
         "message": "rotate: true requires a configMetadata.name of at most 63 lower case letters, digits and -, because a volume has the same name",
     },
@@ -43,7 +47,9 @@ pub struct ConfigExportSpec {
     pub config_type: ConfigType,
 
     /// The type of the Secret, 1 to 253 characters; only with `configType: Secret`. Kubernetes requires certain keys for
-    /// some types. The type of a Secret is immutable: on a change, the Secret is deleted and recreated. Default: `Opaque`.
+    /// some types. The type of a Secret is immutable: on a change, the Secret is deleted and recreated, unless the API server refuses
+    /// the new one. `kubernetes.io/service-account-token` and `bootstrap.kubernetes.io/token` are rejected, because Kubernetes issues
+    /// or accepts credentials for such Secrets. Default: `Opaque`.
     /// Example: `kubernetes.io/tls`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-zA-Z0-9]([-a-zA-Z0-9_./]*[a-zA-Z0-9])?$"))]
@@ -113,6 +119,11 @@ pub enum WorkloadKind {
     DaemonSet,
 }
 
+/// The types of Secrets for which Kubernetes issues or accepts credentials: whoever may create one can act as a ServiceAccount, or let
+/// nodes join.
+pub const CREDENTIAL_TYPES: [&str; 2] =
+    ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
+
 /// What happens to the target when an entry loses its value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum WhileWaiting {
@@ -145,7 +156,8 @@ pub struct ConfigMetadata {
     #[schemars(length(max = 63))]
     pub namespace: Option<String>,
 
-    /// Labels of the target, at most 32, each value 0 to 63 characters. Labels that are set by others are preserved.
+    /// Labels of the target, at most 32, each value 0 to 63 characters. Labels that are set by others are preserved. Of the names
+    /// of Kubernetes (`kubernetes.io/` and its subdomains) only `app.kubernetes.io/` is allowed.
     /// Default: only `app.kubernetes.io/managed-by`, which Kraken sets. Example: `{team: web}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 32))]
@@ -153,8 +165,8 @@ pub struct ConfigMetadata {
     pub labels: BTreeMap<String, String>,
 
     /// Annotations of the target, at most 32, at most 64 KiB in total. Annotations that are set by others are preserved; the
-    /// domain `kraken-iac.eoinfennessy.com` is reserved for Kraken. Default: none. Example, for a tool that restarts pods when
-    /// the target changes: `{reloader.stakater.com/match: "true"}`.
+    /// domain `kraken-iac.eoinfennessy.com` is reserved for Kraken, and `kubernetes.io` for Kubernetes, which acts on it. Default:
+    /// none. Example, for a tool that restarts pods when the target changes: `{reloader.stakater.com/match: "true"}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 32))]
     pub annotations: BTreeMap<String, String>,

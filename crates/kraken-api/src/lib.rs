@@ -47,6 +47,9 @@ pub const CONTENT_HASH_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/content-h
 
 /// Annotation of the target of a ConfigExport: the UID of the ConfigExport.
 pub const EXPORTED_BY_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/exported-by";
+/// The annotation of a target of a ConfigExport with the name of the ConfigExport: a target that was restored from a backup, or that an
+/// earlier ConfigExport of this name left behind, is recognized by it.
+pub const EXPORTED_BY_NAME_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/exported-by-name";
 
 /// Annotation of the target of a ConfigExport: the names of the labels and annotations that it set, as JSON. They are removed
 /// when they are removed from its spec; others are preserved.

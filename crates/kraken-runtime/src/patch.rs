@@ -31,7 +31,8 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    fn status(&self) -> Option<u16> {
+    /// The HTTP status of the response; `None` without a response.
+    pub fn status(&self) -> Option<u16> {
         match self.source.as_ref() {
             kube::Error::Api(status) => Some(status.code),
             _ => None,

@@ -4,7 +4,7 @@ use k8s_openapi::{
     ByteString,
     api::core::v1::{ConfigMap, Secret},
 };
-use kraken_api::EXPORTED_BY_ANNOTATION;
+use kraken_api::{EXPORTED_BY_ANNOTATION, EXPORTED_BY_NAME_ANNOTATION};
 use kraken_runtime::mutants::{self, Mutant};
 use kube::api::ObjectMeta;
 
@@ -85,26 +85,40 @@ pub(crate) fn decide(desired: bool, observed: Observed) -> Action {
     }
 }
 
-/// Classifies an object with the target's name for the ConfigExport with this UID. `is_recorded`: the status of the export
-/// names this object as its target.
+/// What identifies an export to its targets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exporter<'a> {
+    /// Its UID.
+    pub(crate) uid: &'a str,
+    /// Its name.
+    pub(crate) name: &'a str,
+}
+
+/// The phrase for an object that nobody controls.
+pub(crate) const NOT_CREATED: &str = "was not created by this ConfigExport";
+
+/// Classifies an object with the target's name for a ConfigExport. `is_recorded`: the status of the export names this object as its
+/// target.
 pub(crate) fn observed(
     meta: &ObjectMeta,
-    uid: &str,
+    exporter: Exporter<'_>,
     is_recorded: bool,
     matches: bool,
     immutable: Option<bool>,
 ) -> Observed {
+    let is_marked = is_marked(meta, exporter.uid);
     match controlling_export(meta) {
+        _ if is_left_behind(meta, exporter) => {}
         // Others may add the export as an owner, so that their object is garbage-collected with it.
         Some(controlling_export)
-            if controlling_export.uid == uid
+            if controlling_export.uid == exporter.uid
                 && !is_recorded
-                && !is_marked(meta, uid)
+                && !is_marked
                 && !mutants::active(Mutant::StrayByOwner) =>
         {
             return Observed::Foreign("was not written by this ConfigExport, which is its owner".to_owned());
         }
-        Some(controlling_export) if controlling_export.uid == uid => {}
+        Some(controlling_export) if controlling_export.uid == exporter.uid => {}
         Some(controlling_export) => {
             return Observed::Foreign(format!("belongs to ConfigExport {}", controlling_export.name));
         }
@@ -122,14 +136,34 @@ pub(crate) fn observed(
 
 /// Whether the export with this UID wrote the object.
 pub(crate) fn is_marked(meta: &ObjectMeta, uid: &str) -> bool {
-    let marks = meta.annotations.as_ref();
-    marks.and_then(|marks| marks.get(EXPORTED_BY_ANNOTATION)).is_some_and(|mark| mark == uid)
+    mark(meta, EXPORTED_BY_ANNOTATION) == Some(uid)
+}
+
+/// Whether the object has no owner that exists, and is a target of this export, or of an earlier one of the same namespace and name:
+/// it was restored from a backup, or the earlier export was deleted with `--cascade=orphan`. Two exports of one name cannot exist at
+/// the same time.
+pub(crate) fn is_left_behind(meta: &ObjectMeta, exporter: Exporter<'_>) -> bool {
+    let Some(marked_by) = mark(meta, EXPORTED_BY_ANNOTATION) else { return false };
+    let is_of_this_name = mark(meta, EXPORTED_BY_NAME_ANNOTATION) == Some(exporter.name);
+    match meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true)) {
+        None => marked_by == exporter.uid || is_of_this_name,
+        Some(_) => controlling_export(meta).is_some_and(|former| {
+            former.uid != exporter.uid
+                && former.uid == marked_by
+                && former.name == exporter.name
+                && is_of_this_name
+        }),
+    }
+}
+
+fn mark<'a>(meta: &'a ObjectMeta, name: &str) -> Option<&'a str> {
+    meta.annotations.as_ref()?.get(name).map(String::as_str)
 }
 
 fn foreign_owner(meta: &ObjectMeta) -> String {
     match meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true)) {
         Some(owner) => format!("belongs to {} {}", owner.kind, owner.name),
-        None => "was not created by this ConfigExport".to_owned(),
+        None => NOT_CREATED.to_owned(),
     }
 }
 
@@ -160,6 +194,8 @@ mod tests {
     use kraken_options::{Resolved, Text};
 
     use super::*;
+
+    const ME: Exporter<'_> = Exporter { uid: "me", name: "mine" };
 
     fn version() -> Version {
         Version { uid: "t-1".into(), resource_version: "7".into() }
@@ -221,7 +257,7 @@ mod tests {
     #[test]
     fn a_foreign_object_is_never_changed() {
         assert_eq!(decide(true, Observed::Foreign("x".into())), Action::Refuse("x".into()));
-        let state_of = |meta: &ObjectMeta| observed(meta, "me", true, true, None);
+        let state_of = |meta: &ObjectMeta| observed(meta, ME, true, true, None);
         assert_eq!(
             state_of(&ObjectMeta::default()),
             Observed::Foreign("was not created by this ConfigExport".into())
@@ -239,22 +275,59 @@ mod tests {
     #[test]
     fn an_owned_target_is_identified_by_the_uid_of_its_owner() {
         let mut meta = controlled_by("ConfigExport", "me");
-        assert_eq!(observed(&meta, "me", false, true, None), owned(true, false));
-        assert_eq!(observed(&meta, "me", false, false, Some(true)), owned(false, true));
+        assert_eq!(observed(&meta, ME, false, true, None), owned(true, false));
+        assert_eq!(observed(&meta, ME, false, false, Some(true)), owned(false, true));
         meta.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
-        assert_eq!(observed(&meta, "me", false, true, None), Observed::Terminating);
+        assert_eq!(observed(&meta, ME, false, true, None), Observed::Terminating);
+    }
+
+    #[test]
+    fn a_target_that_an_export_of_this_name_left_behind_is_taken_over() {
+        let state_of = |meta: &ObjectMeta| observed(meta, ME, false, false, None);
+        let marked = |uid: &str, name: Option<&str>| {
+            let uid = (EXPORTED_BY_ANNOTATION.to_owned(), uid.to_owned());
+            let name = name.map(|name| (EXPORTED_BY_NAME_ANNOTATION.to_owned(), name.to_owned()));
+            let version = ("t-1".to_owned(), "7".to_owned());
+            ObjectMeta {
+                annotations: Some([uid].into_iter().chain(name).collect()),
+                uid: Some(version.0),
+                resource_version: Some(version.1),
+                ..ObjectMeta::default()
+            }
+        };
+        assert_eq!(state_of(&marked("former", Some("mine"))), owned(false, false));
+        assert_eq!(state_of(&marked("me", None)), owned(false, false), "restored, or marked by a person");
+        for (uid, name) in [("former", None), ("former", Some("other"))] {
+            assert_eq!(state_of(&marked(uid, name)), Observed::Foreign(NOT_CREATED.into()), "{uid} {name:?}");
+        }
+        // Kubernetes has not deleted it yet.
+        let mut meta = marked("former", Some("mine"));
+        let of = |name: &str, uid: &str| {
+            let mut owners = controlled_by("ConfigExport", uid).owner_references;
+            owners.as_mut().unwrap()[0].name = name.to_owned();
+            owners
+        };
+        meta.owner_references = of("mine", "former");
+        assert_eq!(state_of(&meta), owned(false, false));
+        meta.owner_references = of("other", "former");
+        assert_eq!(state_of(&meta), Observed::Foreign("belongs to ConfigExport other".into()));
+        meta.owner_references = controlled_by("Deployment", "former").owner_references;
+        assert!(matches!(state_of(&meta), Observed::Foreign(_)));
+        let mut meta = marked("former", Some("mine"));
+        meta.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
+        assert_eq!(state_of(&meta), Observed::Terminating);
     }
 
     #[test]
     fn an_owner_reference_without_the_mark_is_not_ownership() {
         let mut meta = controlled_by("ConfigExport", "me");
         meta.annotations = None;
-        let Observed::Foreign(why) = observed(&meta, "me", false, true, None) else { panic!() };
+        let Observed::Foreign(why) = observed(&meta, ME, false, true, None) else { panic!() };
         assert_eq!(why, "was not written by this ConfigExport, which is its owner");
         assert_eq!(decide(false, Observed::Foreign(why)), Action::None, "it is not deleted");
-        assert_eq!(observed(&meta, "me", true, true, None), owned(true, false), "its status names it");
+        assert_eq!(observed(&meta, ME, true, true, None), owned(true, false), "its status names it");
         meta.annotations = Some([(EXPORTED_BY_ANNOTATION.to_owned(), "other".to_owned())].into());
-        assert!(matches!(observed(&meta, "me", false, true, None), Observed::Foreign(_)));
+        assert!(matches!(observed(&meta, ME, false, true, None), Observed::Foreign(_)));
     }
 
     #[test]

@@ -5,7 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kraken_api::{DIGEST_KEY_ANNOTATION, EXPORTED_METADATA_ANNOTATION, config_export::ConfigMetadata};
+use kraken_api::{
+    DIGEST_KEY_ANNOTATION, EXPORTED_BY_ANNOTATION, EXPORTED_BY_NAME_ANNOTATION, EXPORTED_METADATA_ANNOTATION,
+    config_export::ConfigMetadata,
+};
 use kube::api::ObjectMeta;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,6 +17,8 @@ use crate::resolve::names::bounded;
 
 /// The label with the manager of the target; always set.
 pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// The prefix of the recommended labels.
+const RECOMMENDED: &str = "app.kubernetes.io";
 /// The domain of Kraken's annotations.
 const DOMAIN: &str = "kraken-iac.eoinfennessy.com";
 /// The maximum size of all annotations, in bytes.
@@ -32,6 +37,8 @@ pub(crate) struct Labelling<'a> {
     annotations: &'a Pairs,
     /// The key of the digest for a target that has none; `None` if no digest is needed.
     digest_key: Option<&'a str>,
+    /// The UID and the name of the export, which mark the target.
+    marks: Option<(&'a str, &'a str)>,
 }
 
 /// The names that an export set.
@@ -45,8 +52,8 @@ struct Recorded {
 
 impl<'a> Labelling<'a> {
     /// The labels and annotations in a spec.
-    pub(crate) fn of(metadata: &'a ConfigMetadata) -> Self {
-        Self { labels: &metadata.labels, annotations: &metadata.annotations, digest_key: None }
+    pub(crate) fn new(metadata: &'a ConfigMetadata) -> Self {
+        Self { labels: &metadata.labels, annotations: &metadata.annotations, digest_key: None, marks: None }
     }
 
     /// The same with a key for the digest, which is set on a target that has none.
@@ -54,16 +61,26 @@ impl<'a> Labelling<'a> {
         Self { digest_key, ..self }
     }
 
-    /// The labels and annotations of a new target, with their record.
-    pub(crate) fn of_new(self) -> (Pairs, Pairs) {
-        let mut annotations = self.annotations.clone();
-        annotations.extend(self.record().map(|record| (EXPORTED_METADATA_ANNOTATION.to_owned(), record)));
-        annotations.extend(self.digest_key.map(|key| (DIGEST_KEY_ANNOTATION.to_owned(), key.to_owned())));
-        (self.labels.clone(), annotations)
+    /// The same with the marks by which an export recognizes its target.
+    pub(crate) fn marked(self, uid: &'a str, name: &'a str) -> Self {
+        Self { marks: Some((uid, name)), ..self }
     }
 
     /// The JSON patch operations for an existing target; none if it matches the spec.
     pub(crate) fn changes(self, meta: &ObjectMeta) -> Vec<Value> {
+        let (new_labels, new_annotations) = self.of(meta);
+        let change = |path: &str, old: &Option<Pairs>, new: &Pairs| {
+            let is_same = old.as_ref().map_or(new.is_empty(), |old| old == new);
+            (!is_same).then(|| json!({"op": "add", "path": path, "value": new}))
+        };
+        change("/metadata/labels", &meta.labels, &new_labels)
+            .into_iter()
+            .chain(change("/metadata/annotations", &meta.annotations, &new_annotations))
+            .collect()
+    }
+
+    /// The labels and annotations of a target with this metadata: those of others, and those of the export with their record.
+    pub(crate) fn of(self, meta: &ObjectMeta) -> (Pairs, Pairs) {
         let (labels, annotations) = (meta.labels.clone(), meta.annotations.clone());
         let (labels, annotations) = (labels.unwrap_or_default(), annotations.unwrap_or_default());
         let before: Recorded = annotations
@@ -82,14 +99,11 @@ impl<'a> Labelling<'a> {
                 key.clone_into(current);
             }
         }
-        let new_labels = merged(&labels, &before.labels, self.labels);
-        let change = |path: &str, old: &Pairs, new: &Pairs| {
-            (old != new).then(|| json!({"op": "add", "path": path, "value": new}))
-        };
-        change("/metadata/labels", &labels, &new_labels)
-            .into_iter()
-            .chain(change("/metadata/annotations", &annotations, &new_annotations))
-            .collect()
+        if let Some((uid, name)) = self.marks {
+            new_annotations.insert(EXPORTED_BY_ANNOTATION.to_owned(), uid.to_owned());
+            new_annotations.insert(EXPORTED_BY_NAME_ANNOTATION.to_owned(), name.to_owned());
+        }
+        (merged(&labels, &before.labels, self.labels), new_annotations)
     }
 
     fn record(self) -> Option<String> {
@@ -116,6 +130,11 @@ pub(crate) fn problems(metadata: &ConfigMetadata) -> Vec<(String, String)> {
             let field = format!("configMetadata.{field}[{}]", bounded(name, 80));
             if is_reserved(name) {
                 problems.push((field, "is reserved for Kraken; choose another name".to_owned()));
+            } else if is_of_kubernetes(name) {
+                problems.push((
+                    field,
+                    "is reserved for Kubernetes, which acts on it; choose another name".to_owned(),
+                ));
             } else if !is_name(name) {
                 let message = "is not a valid name: expected at most 63 letters, digits, \"-\", \"_\" and \".\", which start and end \
                                with a letter or digit, after an optional DNS name and \"/\"";
@@ -133,6 +152,13 @@ pub(crate) fn problems(metadata: &ConfigMetadata) -> Vec<(String, String)> {
         problems.push(("configMetadata.annotations".to_owned(), message));
     }
     problems
+}
+
+/// Kubernetes gives an object a meaning by such names: an annotation of a Secret names the ServiceAccount whose token it gets. The
+/// recommended labels have none.
+fn is_of_kubernetes(name: &str) -> bool {
+    let prefix = name.split_once('/').map_or("", |(prefix, _)| prefix);
+    (prefix == "kubernetes.io" || prefix.ends_with(".kubernetes.io")) && prefix != RECOMMENDED
 }
 
 fn is_reserved(name: &str) -> bool {
@@ -184,17 +210,17 @@ mod tests {
     }
 
     fn target(spec: &ConfigMetadata) -> ObjectMeta {
-        let (labels, annotations) = Labelling::of(spec).of_new();
+        let (labels, annotations) = Labelling::new(spec).of(&ObjectMeta::default());
         ObjectMeta { labels: Some(labels), annotations: Some(annotations), ..ObjectMeta::default() }
     }
 
     #[test]
     fn a_matching_target_is_not_changed() {
         let spec = spec(&[("team", "web")], &[("a/b", "c")]);
-        assert!(Labelling::of(&spec).changes(&target(&spec)).is_empty());
+        assert!(Labelling::new(&spec).changes(&target(&spec)).is_empty());
         let plain = self::spec(&[], &[]);
         assert!(
-            Labelling::of(&plain).changes(&ObjectMeta::default()).is_empty(),
+            Labelling::new(&plain).changes(&ObjectMeta::default()).is_empty(),
             "existing targets are not rewritten"
         );
     }
@@ -205,14 +231,29 @@ mod tests {
         let mut meta = target(&before);
         meta.labels.as_mut().unwrap().insert("theirs".into(), "1".into());
         let after = spec(&[("team", "db")], &[]);
-        let changes = Labelling::of(&after).changes(&meta);
+        let changes = Labelling::new(&after).changes(&meta);
         assert_eq!(changes[0]["path"], "/metadata/labels");
         assert_eq!(changes[0]["value"], json!({"team": "db", "theirs": "1"}));
         assert_eq!(changes[1]["path"], "/metadata/annotations");
         assert_eq!(changes[1]["value"], json!({EXPORTED_METADATA_ANNOTATION: r#"{"labels":["team"]}"#}));
-        let none = Labelling::of(&spec(&[], &[])).changes(&meta);
+        let none = Labelling::new(&spec(&[], &[])).changes(&meta);
         assert_eq!(none[0]["value"], json!({"theirs": "1"}));
         assert_eq!(none[1]["value"], json!({}));
+    }
+
+    #[test]
+    fn labels_and_annotations_of_others_are_those_of_a_successor_too() {
+        let spec = spec(&[("team", "web")], &[]);
+        let mut meta = target(&spec);
+        meta.labels.as_mut().unwrap().insert("theirs".into(), "1".into());
+        meta.annotations.as_mut().unwrap().insert("example.com/owner".into(), "ops".into());
+        let (labels, annotations) = Labelling::new(&spec).marked("u", "e").of(&meta);
+        assert_eq!(labels, pairs(&[("team", "web"), ("theirs", "1")]));
+        assert_eq!(annotations["example.com/owner"], "ops");
+        assert_eq!(
+            (&*annotations[EXPORTED_BY_ANNOTATION], &*annotations[EXPORTED_BY_NAME_ANNOTATION]),
+            ("u", "e")
+        );
     }
 
     #[test]
@@ -220,7 +261,7 @@ mod tests {
         let spec = spec(&[("team", "web")], &[]);
         let mut meta = target(&spec);
         meta.labels.as_mut().unwrap().insert("team".into(), "db".into());
-        assert_eq!(Labelling::of(&spec).changes(&meta)[0]["value"], json!({"team": "web"}));
+        assert_eq!(Labelling::new(&spec).changes(&meta)[0]["value"], json!({"team": "web"}));
     }
 
     #[test]
@@ -229,7 +270,7 @@ mod tests {
         meta.labels = Some(pairs(&[(MANAGED_BY, "kraken-hub")]));
         let record = format!(r#"{{"labels":["{MANAGED_BY}"]}}"#);
         meta.annotations = Some(pairs(&[(EXPORTED_METADATA_ANNOTATION, &record)]));
-        let changes = Labelling::of(&spec(&[("a", "b")], &[])).changes(&meta);
+        let changes = Labelling::new(&spec(&[("a", "b")], &[])).changes(&meta);
         assert_eq!(changes[0]["value"], json!({MANAGED_BY: "kraken-hub", "a": "b"}));
     }
 
@@ -252,6 +293,15 @@ mod tests {
             assert_eq!(fields(&spec(&[(name, "v")], &[])).len(), 1, "{name:?}");
             assert_eq!(fields(&spec(&[], &[(name, "v")])).len(), 1, "{name:?}");
         }
+        for name in ["kubernetes.io/service-account.name", "kubectl.kubernetes.io/x", "a.b.kubernetes.io/x"] {
+            let message = problems(&spec(&[], &[(name, "v")]))[0].1.clone();
+            assert!(message.contains("reserved for Kubernetes"), "{name}: {message}");
+            assert_eq!(fields(&spec(&[(name, "v")], &[])).len(), 1, "{name:?}");
+        }
+        assert!(
+            fields(&spec(&[("app.kubernetes.io/name", "shop")], &[("kubernetes.io.example/x", "")]))
+                .is_empty()
+        );
         assert_eq!(fields(&spec(&[("a", "no spaces")], &[])), ["configMetadata.labels[a]"]);
         assert!(
             fields(&spec(&[("a.b/c", ""), ("x_y", "V.1")], &[("a", "any text, with spaces")])).is_empty()

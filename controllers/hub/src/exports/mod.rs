@@ -50,7 +50,6 @@ pub const KIND: &str = "ConfigExport";
 /// Reconciles one export.
 pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
     let start = Instant::now();
-    let metrics = &cluster.manager.metrics;
     if let Some(broken) = cluster.router.undecodable.get(&key) {
         return report_undecodable(&cluster, &key, &broken).await;
     }
@@ -60,7 +59,22 @@ pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Req
         // Kubernetes garbage-collects its target.
         return Requeue::Never;
     };
-    let Finished { outcome, remaining, again } = run(&cluster, &export).await;
+    let requeue = reconcile_existing(&cluster, &key, &export, start).await;
+    let uid = export.uid().unwrap_or_default();
+    if cluster.exports.get(&key).is_none_or(|now| now.uid().unwrap_or_default() != uid) {
+        cluster.router.ended_export(&key, &uid);
+    }
+    requeue
+}
+
+async fn reconcile_existing(
+    cluster: &ClusterState,
+    key: &ObjectKey,
+    export: &ConfigExport,
+    start: Instant,
+) -> Requeue {
+    let metrics = &cluster.manager.metrics;
+    let Finished { outcome, remaining, again } = run(cluster, export).await;
     let progress = cluster.router.settled.last(&export.uid().unwrap_or_default());
     coverage::note(KIND, outcome.name());
     if let Some(left) = remaining {
@@ -72,7 +86,7 @@ pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Req
         metrics.reconcile_failed(KIND, "Transient");
         warn!(kind = KIND, namespace = %key.namespace, name = %key.name, ?outcome, "failed to reconcile the export; retrying with backoff");
     }
-    match status::write(&cluster, &export, &outcome, progress).await {
+    match status::write(cluster, export, &outcome, progress).await {
         Ok(()) => again.map_or_else(|| outcome.requeue(), Requeue::After),
         Err(error) => {
             metrics.reconcile_failed(KIND, "Transient");
@@ -175,8 +189,10 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
             }
         }
     };
-    // The target of an earlier spec is deleted even if the new target cannot be written, because the spec no longer
-    // names it.
+    // The spec no longer names the target of an earlier one. If the API server does not accept the new one, pods may still mount it.
+    if matches!(finished.outcome, Outcome::Failed(_)) {
+        return finished;
+    }
     for former in targets.surplus(&targets.current(), Some(&finished.outcome)) {
         if let Err(error) = writer.reconcile_target(&former, None).await {
             return Outcome::Failed(error.to_string()).into();

@@ -9,6 +9,9 @@ use parking_lot::Mutex;
 
 use crate::{exports::SpecVersion, store::index::ObjectRef, watch::cluster_state::Version};
 
+/// The highest revision in a status: there is a next one that is read from a name.
+const MAX_REVISION: i64 = u32::MAX as i64 - 1;
+
 /// Exports that are in place, with the versions of all their sources: while these are unchanged, nothing is read, and no
 /// digest of a value is stored.
 #[derive(Debug, Default)]
@@ -34,8 +37,8 @@ impl Progress {
     pub(crate) fn of(status: Option<&ConfigExportStatus>) -> Self {
         status.map_or_else(Self::default, |status| Self {
             digest: status.content_digest.clone(),
-            revision: status.revision,
-            rolled_out: status.rolled_out_revision,
+            revision: status.revision.filter(is_revision),
+            rolled_out: status.rolled_out_revision.filter(is_revision),
         })
     }
 
@@ -47,6 +50,11 @@ impl Progress {
             rolled_out: self.rolled_out.or(older.rolled_out),
         }
     }
+}
+
+/// Not an edited number, from which there is no next one that can be part of a name.
+fn is_revision(revision: &i64) -> bool {
+    (1..=MAX_REVISION).contains(revision)
 }
 
 /// The versions with which an export is in place.
@@ -116,6 +124,18 @@ mod tests {
 
     use super::*;
     use crate::exports::resolve;
+
+    #[test]
+    fn an_edited_revision_is_ignored() {
+        let of = |revision| {
+            let status = ConfigExportStatus { revision: Some(revision), ..ConfigExportStatus::default() };
+            Progress::of(Some(&status)).revision
+        };
+        assert_eq!(of(4), Some(4));
+        for edited in [i64::MIN, -1, 0, 1_000_000_000_000, i64::MAX] {
+            assert_eq!(of(edited), None, "{edited}");
+        }
+    }
 
     #[test]
     fn a_restart_is_due_when_the_content_differs_from_the_last_one() {

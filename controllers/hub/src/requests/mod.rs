@@ -103,6 +103,9 @@ impl Outcome {
 pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
     let start = Instant::now();
     let outcome = run(&cluster, &key).await;
+    if cluster.requests.get(&key).is_none() {
+        cluster.router.ended(&Dependent::Request(key.clone()));
+    }
     coverage::note(KIND, outcome.as_str());
     let metrics = &cluster.manager.metrics;
     metrics.reconciled(KIND, outcome.as_str(), start.elapsed());

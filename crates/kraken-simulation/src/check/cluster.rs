@@ -16,6 +16,9 @@ use crate::schedule::Controller;
 /// What every forged value has in it.
 pub const FORGED: &str = "forged";
 
+/// The time in which the hub creates a target that it deleted for that.
+const SUCCEEDS: Duration = Duration::from_secs(1);
+
 impl Checks {
     /// Checks the cluster, including all readable content.
     pub(super) fn observe(&mut self, now: Duration) -> Changes {
@@ -103,6 +106,9 @@ impl Checks {
     pub(super) fn after_write(&mut self, now: Duration, by: &CallingProcess, call: &Call, status: u16) {
         let changes = self.observe(now);
         self.working_at.insert(by.controller, by.place.clone());
+        if by.controller == Controller::Hub {
+            self.check_successor(now, call, status);
+        }
         if status >= 300 {
             return self.note_out_of_band(now, &changes);
         }
@@ -158,6 +164,26 @@ impl Checks {
                 call.name, by.controller, by.identity
             );
             self.violated(now, Class::NotLeader, message);
+        }
+    }
+
+    /// The hub must not delete a target before it knows that the API server accepts the next one: pods mount it.
+    fn check_successor(&mut self, now: Duration, call: &Call, status: u16) {
+        let Some(plural) = ["configmaps", "secrets"].into_iter().find(|plural| call.name.ends_with(plural))
+        else {
+            return;
+        };
+        let target = |name: &str| format!("{plural} {}/{name}", call.namespace);
+        if call.name.starts_with("DELETE") && status < 300 {
+            self.deleted_targets.insert(target(&call.object), now);
+        } else if call.name.starts_with("POST") {
+            let body: Value = serde_json::from_slice(&call.body).unwrap_or_default();
+            let target = target(text(&body["metadata"], "name"));
+            let deleted = self.deleted_targets.remove(&target);
+            if status == 422 && deleted.is_some_and(|deleted| now <= deleted + SUCCEEDS) {
+                let message = format!("the hub deleted {target}, and the API server refuses the next one");
+                self.violated(now, Class::Wrong, message);
+            }
         }
     }
 

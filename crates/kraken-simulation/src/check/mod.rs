@@ -131,6 +131,8 @@ pub struct Checks {
     losses: BTreeMap<String, losses::Loss>,
     /// The UID of each remote object that was deleted out of band, and when.
     lost: BTreeMap<String, (String, Duration)>,
+    /// The targets of exports that the hub deleted last.
+    deleted_targets: BTreeMap<String, Duration>,
     /// Since when nothing fails, if nothing does.
     calm: Option<Duration>,
     /// Until when something fails.
@@ -166,6 +168,7 @@ impl Checks {
             deleting: BTreeSet::new(),
             losses: BTreeMap::new(),
             lost: BTreeMap::new(),
+            deleted_targets: BTreeMap::new(),
             calm: Some(Duration::ZERO),
             disturbed_until: Duration::ZERO,
             faults_until: Duration::ZERO,

@@ -159,6 +159,8 @@ pub(super) fn plausible(kind: &str) -> &'static [(&'static str, &'static [&'stat
         "ConfigExport" => &[
             ("/spec/whileWaiting", &[r#""Keep""#, r#""Delete""#]),
             ("/spec/configType", &[r#""ConfigMap""#, r#""Secret""#]),
+            // The keys that the second one requires are missing.
+            ("/spec/secretType", &[r#""example.com/custom""#, r#""kubernetes.io/tls""#, "-"]),
             ("/spec/configMetadata/name", &[r#""exported-0""#, r#""renamed""#, r#""settings""#]),
             (
                 "/spec/entries",

@@ -2,14 +2,15 @@
 
 use jiff::Timestamp;
 use kraken_api::{
-    ConfigExport, ConfigExportSpec, ConfigExportStatus,
+    ConfigExport, ConfigExportSpec, ConfigExportStatus, EXPORTED_BY_ANNOTATION,
     conditions::{self, DEPENDENCIES_RESOLVED, READY, State},
     reasons::ExportReason as Reason,
 };
 use kraken_runtime::{EventType, queue::Requeue};
+use kube::ResourceExt;
 
 use crate::{
-    exports::{Progress, rotate::revisions},
+    exports::{Progress, decide::NOT_CREATED, rotate::revisions},
     resolve::names::bounded,
 };
 
@@ -87,12 +88,21 @@ impl Outcome {
     }
 
     /// `is_written`: the target exists according to the status.
-    fn message(&self, target: &str, is_written: bool) -> String {
+    fn message(&self, target: &str, is_written: bool, export: &ConfigExport) -> String {
         let (kind, name) = target.split_once('/').unwrap_or_default();
         let message = match self {
             Self::Exported(1) => format!("{kind} {name} has its only entry."),
             Self::Exported(entries) => format!("{kind} {name} has all {entries} entries."),
             Self::Terminating => format!("{kind} {name} is being deleted; it will be recreated afterwards"),
+            Self::NotOwned(named, owner) if owner == NOT_CREATED => {
+                let (kind, object) = named.split_once(' ').unwrap_or((kind, named));
+                let (kind, namespace) = (kind.to_lowercase(), export.namespace().unwrap_or_default());
+                let uid = export.uid().unwrap_or_default();
+                format!(
+                    "{named} exists and {owner}; it is not changed. To let this ConfigExport replace its content: kubectl annotate \
+                     {kind} {object} -n {namespace} --overwrite {EXPORTED_BY_ANNOTATION}={uid}"
+                )
+            }
             Self::NotOwned(named, owner) => format!("{named} exists and {owner}; it is not changed"),
             Self::Unreadable(why) | Self::Failed(why) | Self::NotRestarted(why) => {
                 format!("{why}; retrying with backoff")
@@ -189,7 +199,7 @@ pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, progress: Progress,
     let target = format!("{config_type:?}/{name}");
     let is_written = before.is_some_and(|status| status.target.is_some());
     let (state, reason) = (ready(outcome), outcome.reason().as_str());
-    let message = outcome.message(&target, is_written);
+    let message = outcome.message(&target, is_written, export);
     let lookups = |kind| before.and_then(|status| conditions::get(&status.conditions, kind));
     // Only the hub's conditions: conditions of others are preserved by server-side apply.
     let mut list: Vec<_> = [READY, DEPENDENCIES_RESOLVED].into_iter().filter_map(lookups).cloned().collect();

@@ -7,7 +7,7 @@ use std::{
 
 use kraken_runtime::hash::HashMap;
 
-use kraken_api::{ConfigExportSpec, ConfigType};
+use kraken_api::{ConfigExportSpec, ConfigType, config_export::CREDENTIAL_TYPES};
 use kraken_options::{
     Dependencies, Opt, Problem, ProblemKind, Resolution, Resolved, Resolver, Scrubber, Text, ValueFrom,
     Values, summary,
@@ -161,6 +161,12 @@ fn check(
             "configMetadata.name",
             "is not a name of an object (lower case letters, digits, \"-\" and \".\")",
         );
+    }
+    if let Some(refused) = spec.secret_type.as_deref().filter(|name| CREDENTIAL_TYPES.contains(name)) {
+        let message = format!(
+            "is {refused}, and Kubernetes issues or accepts credentials for such a Secret; use another type"
+        );
+        resolver.problem("secretType", message);
     }
     for (field, message) in labels::problems(metadata) {
         resolver.problem(&field, message);

@@ -168,3 +168,18 @@ fn every_reference_is_a_dependency() {
     let entries = json!([from_map("a"), from_secret("b"), {"key": "c", "valueFrom": {"templateString": "{{ .Widget.a.n }}"}}]);
     assert_eq!(dependencies(&spec("Secret", entries)).iter().count(), 3);
 }
+
+#[test]
+fn a_secret_for_which_kubernetes_issues_credentials_is_refused() {
+    for refused in CREDENTIAL_TYPES {
+        let mut spec = spec("Secret", json!([from_map("small")]));
+        spec.secret_type = Some(refused.to_owned());
+        is_invalid(&spec, &format!("spec.secretType: is {refused}"));
+        assert_eq!(certain("ns", &spec, &BTreeSet::new()).len(), 1, "at admission too");
+        spec.secret_type = Some("kubernetes.io/tls".to_owned());
+        assert!(!ready(&spec).is_empty());
+        let account = ("kubernetes.io/service-account.name".to_owned(), "admin".to_owned());
+        spec.config_metadata.annotations.extend([account]);
+        is_invalid(&spec, "reserved for Kubernetes");
+    }
+}

@@ -31,6 +31,14 @@ pub(crate) enum WriteError {
         /// The error of the API server.
         source: ApiError,
     },
+    /// Its successor was refused: it is not deleted.
+    #[error("failed to replace {named}, which is immutable or of another type and is left as it is: {}", words(.source))]
+    Replace {
+        /// The object.
+        named: String,
+        /// The error of the API server.
+        source: ApiError,
+    },
     /// It could not be deleted.
     #[error("failed to delete {named}: {}", words(.source))]
     Delete {
@@ -42,10 +50,20 @@ pub(crate) enum WriteError {
 }
 
 impl WriteError {
+    /// The same request may succeed when it is repeated at once.
+    pub(super) fn is_transient(&self) -> bool {
+        let (Self::Read { source, .. }
+        | Self::Create { source, .. }
+        | Self::Update { source, .. }
+        | Self::Replace { source, .. }
+        | Self::Delete { source, .. }) = self;
+        source.status().is_none_or(|code| code >= 500)
+    }
+
     /// A conflict: the target is observed again. A permanent error occurs again then.
     pub(super) fn is_race(&self) -> bool {
         match self {
-            Self::Read { .. } => false,
+            Self::Read { .. } | Self::Replace { .. } => false,
             Self::Create { source, .. } => source.is_conflict() && !source.is_invalid(),
             Self::Update { source, .. } | Self::Delete { source, .. } => {
                 source.is_conflict() || source.is_not_found()

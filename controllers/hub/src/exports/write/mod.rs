@@ -4,13 +4,15 @@
 //! the API server rejects the request, and the object is observed again.
 
 mod error;
+mod former;
+mod replace;
 mod revision;
 
 use k8s_openapi::{
     api::core::v1::{ConfigMap, Secret},
     apimachinery::pkg::apis::meta::v1::OwnerReference,
 };
-use kraken_api::{ConfigExport, DIGEST_KEY_ANNOTATION, EXPORTED_BY_ANNOTATION};
+use kraken_api::{ConfigExport, DIGEST_KEY_ANNOTATION};
 use kraken_runtime::{
     coverage,
     patch::{ApiError, json_patch, within},
@@ -24,7 +26,7 @@ use serde_json::{Value, json};
 
 use crate::{
     exports::{
-        decide::{Action, Observed, decide, observed},
+        decide::{Action, Exporter, NOT_CREATED, Observed, decide, is_left_behind, observed},
         labels::{Labelling, MANAGED_BY},
         resolve::Content,
         target::{OPAQUE, Target},
@@ -63,7 +65,9 @@ pub(crate) struct Placed {
 /// An observed target.
 struct Found {
     observed: Observed,
-    /// The operations that set its labels and annotations.
+    /// Its metadata.
+    meta: ObjectMeta,
+    /// The operations that set its labels, annotations and owner.
     metadata: Vec<Value>,
     digest_key: Option<String>,
 }
@@ -115,10 +119,11 @@ impl Writer<'_> {
                 Some(content) => self.observe::<T>(named, content).await,
                 None => self.get_metadata::<T>(named).await.map(Found::of),
             };
-            let Found { observed, metadata, digest_key } =
+            let mut found =
                 observed.map_err(|source| WriteError::Read { named: named.to_string(), source })?;
+            let observed = std::mem::replace(&mut found.observed, Observed::Absent);
             let action = decide(content.is_some(), observed);
-            match self.act::<T>(named, content, action, metadata, digest_key).await {
+            match self.act::<T>(named, content, action, found).await {
                 Err(error) if round < ROUNDS && error.is_race() => {}
                 ended => return ended,
             }
@@ -128,23 +133,28 @@ impl Writer<'_> {
     /// The observed target.
     async fn observe<T: Target>(&self, named: &ObjectRef, content: &Content) -> Result<Found, ApiError> {
         let found = within("read", self.api::<T>(named).get_opt(&named.key.name)).await?;
-        Ok(found.map_or(Found::of(Observed::Absent), |object| {
-            let metadata = self.labelling().changes(object.meta());
-            let is_of_type = object.is_of(self.secret_type());
-            // The type of a Secret is immutable.
-            let immutable = if is_of_type { object.immutable() } else { Some(true) };
-            let matches = is_of_type && object.matches(content) && metadata.is_empty();
-            let observed = observed(object.meta(), &self.uid(), self.is_recorded(named), matches, immutable);
-            Found { observed, metadata, digest_key: digest_key(&object) }
-        }))
+        let Some(object) = found else { return Ok(Found::of(Observed::Absent)) };
+        let metadata = self.metadata_changes(object.meta());
+        let is_of_type = object.is_of(self.secret_type());
+        // The type of a Secret is immutable.
+        let immutable = if is_of_type { object.immutable() } else { Some(true) };
+        let matches = is_of_type && object.matches(content) && metadata.is_empty();
+        let observed = self.classify(named, object.meta(), matches, immutable).await?;
+        Ok(Found { observed, metadata, digest_key: digest_key(&object), meta: object.meta().clone() })
     }
 
     /// A deletion only needs the metadata.
     async fn get_metadata<T: Target>(&self, named: &ObjectRef) -> Result<Observed, ApiError> {
         let found: Option<PartialObjectMeta<T>> =
             within("read", self.api::<T>(named).get_metadata_opt(&named.key.name)).await?;
+        let (uid, name) = (self.uid(), self.export.name_any());
+        let exporter = Exporter { uid: &uid, name: &name };
         Ok(found.map_or(Observed::Absent, |object| {
-            observed(&object.metadata, &self.uid(), self.is_recorded(named), false, None)
+            if is_left_behind(&object.metadata, exporter) {
+                // It is taken over when its content is known, and not deleted before.
+                return Observed::Foreign(NOT_CREATED.to_owned());
+            }
+            observed(&object.metadata, exporter, self.is_recorded(named), false, None)
         }))
     }
 
@@ -153,19 +163,17 @@ impl Writer<'_> {
         named: &ObjectRef,
         content: Option<&Content>,
         action: Action,
-        metadata: Vec<Value>,
-        digest_key: Option<String>,
+        Found { meta, metadata, digest_key, .. }: Found,
     ) -> Result<Done, WriteError> {
         coverage::note("export action", action.verb());
         tracing::debug!(target = %named, action = action.verb(), "decided");
         match (action, content) {
-            (Action::Create, Some(content)) => self.create::<T>(named, content).await,
+            (Action::Create, Some(content)) => self.create::<T>(named, content, &meta).await,
             (Action::Update(version), Some(content)) => {
                 self.update::<T>(named, &version, [T::changes(content), metadata].concat()).await
             }
             (Action::Replace(version), Some(content)) => {
-                self.delete::<T>(named, version).await?;
-                self.create::<T>(named, content).await
+                self.replace::<T>(named, content, version, &meta).await
             }
             (Action::Delete(version), _) => self.delete::<T>(named, version).await,
             (Action::Keep(version), _) => Ok(Done::InPlace(Placed { version, digest_key })),
@@ -175,8 +183,15 @@ impl Writer<'_> {
         }
     }
 
-    async fn create<T: Target>(&self, named: &ObjectRef, content: &Content) -> Result<Done, WriteError> {
-        let object = T::new(self.metadata(named), self.secret_type(), content, self.export.spec.rotate);
+    /// `former`: the metadata of the object that it replaces, whose labels and annotations of others it gets.
+    async fn create<T: Target>(
+        &self,
+        named: &ObjectRef,
+        content: &Content,
+        former: &ObjectMeta,
+    ) -> Result<Done, WriteError> {
+        let object =
+            T::new(self.metadata(named, former), self.secret_type(), content, self.export.spec.rotate);
         let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
         let made = within("create", self.api::<T>(named).create(&params, &object)).await;
         let made = made.map_err(|source| WriteError::Create { named: named.to_string(), source })?;
@@ -236,8 +251,23 @@ impl Writer<'_> {
     }
 
     /// Its owner is the export, so that Kubernetes garbage-collects it with the export.
-    fn metadata(&self, named: &ObjectRef) -> ObjectMeta {
-        let owner = OwnerReference {
+    fn metadata(&self, named: &ObjectRef, former: &ObjectMeta) -> ObjectMeta {
+        let (uid, name) = (self.uid(), self.export.name_any());
+        let (mut labels, annotations) = self.labelling().marked(&uid, &name).of(former);
+        labels.insert(MANAGED_BY.to_owned(), self.manager.to_owned());
+        ObjectMeta {
+            name: Some(named.key.name.to_string()),
+            namespace: Some(named.key.namespace.to_string()),
+            annotations: Some(annotations),
+            labels: Some(labels),
+            owner_references: Some(self.owners(former)),
+            ..ObjectMeta::default()
+        }
+    }
+
+    /// The export as the controlling owner, and the owners that others added.
+    fn owners(&self, former: &ObjectMeta) -> Vec<OwnerReference> {
+        let own = OwnerReference {
             api_version: ConfigExport::api_version(&()).into_owned(),
             kind: ConfigExport::kind(&()).into_owned(),
             name: self.export.name_any(),
@@ -245,27 +275,20 @@ impl Writer<'_> {
             controller: Some(true),
             block_owner_deletion: None,
         };
-        let (mut labels, mut annotations) = self.labelling().of_new();
-        labels.insert(MANAGED_BY.to_owned(), self.manager.to_owned());
-        annotations.insert(EXPORTED_BY_ANNOTATION.to_owned(), self.uid());
-        ObjectMeta {
-            name: Some(named.key.name.to_string()),
-            namespace: Some(named.key.namespace.to_string()),
-            annotations: Some(annotations),
-            labels: Some(labels),
-            owner_references: Some(vec![owner]),
-            ..ObjectMeta::default()
-        }
+        let of_others = former.owner_references.iter().flatten();
+        let of_others = of_others.filter(|owner| owner.controller != Some(true) && owner.uid != own.uid);
+        let of_others: Vec<_> = of_others.cloned().collect();
+        [vec![own], of_others].concat()
     }
 
     fn labelling(&self) -> Labelling<'_> {
-        Labelling::of(&self.export.spec.config_metadata).with_digest_key(self.digest_key.as_deref())
+        Labelling::new(&self.export.spec.config_metadata).with_digest_key(self.digest_key.as_deref())
     }
 }
 
 impl Found {
     fn of(observed: Observed) -> Self {
-        Self { observed, metadata: vec![], digest_key: None }
+        Self { observed, meta: ObjectMeta::default(), metadata: vec![], digest_key: None }
     }
 }
 

@@ -9,7 +9,7 @@ use kraken_runtime::patch::{ApiError, within};
 use super::{Done, Found, Placed, ROUNDS, WriteError, Writer, digest_key};
 use crate::{
     exports::{
-        decide::{Observed, observed},
+        decide::Observed,
         resolve::Content,
         rotate::revisions::{self, Newest, Step, step},
         target::Target,
@@ -48,7 +48,7 @@ impl Writer<'_> {
         loop {
             let named = revisions::named(plain, revision);
             let found = self.observe_revision::<T>(&named, content).await;
-            let Found { observed, metadata, digest_key } =
+            let Found { observed, meta, metadata, digest_key } =
                 found.map_err(|source| WriteError::Read { named: named.to_string(), source })?;
             let step = step(observed, metadata.is_empty(), newest.may_create(revision));
             tracing::debug!(target = %named, ?step, "decided");
@@ -64,7 +64,7 @@ impl Writer<'_> {
                     // The same key for all revisions, so that their contents can be compared.
                     let digest_key = former_key.clone().or_else(|| self.digest_key.clone());
                     let successor = Writer { client: self.client.clone(), digest_key, ..*self };
-                    successor.create::<T>(&named, content).await
+                    successor.create::<T>(&named, content, &meta).await
                 }
                 Step::Refuse(owner) => Ok(Done::Foreign(owner)),
             };
@@ -81,14 +81,13 @@ impl Writer<'_> {
         content: &Content,
     ) -> Result<Found, ApiError> {
         let found = within("read", self.api::<T>(named).get_opt(&named.key.name)).await?;
-        Ok(found.map_or(Found::of(Observed::Absent), |object| {
-            let matches = object.is_of(self.secret_type()) && object.matches(content);
-            let recorded = self.is_recorded(named);
-            Found {
-                observed: observed(object.meta(), &self.uid(), recorded, matches, object.immutable()),
-                metadata: self.labelling().changes(object.meta()),
-                digest_key: digest_key(&object),
-            }
-        }))
+        let Some(object) = found else { return Ok(Found::of(Observed::Absent)) };
+        let matches = object.is_of(self.secret_type()) && object.matches(content);
+        Ok(Found {
+            observed: self.classify(named, object.meta(), matches, object.immutable()).await?,
+            metadata: self.metadata_changes(object.meta()),
+            digest_key: digest_key(&object),
+            meta: object.meta().clone(),
+        })
     }
 }

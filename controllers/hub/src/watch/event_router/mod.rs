@@ -229,8 +229,20 @@ impl EventRouter {
     fn gone(&self, dependent: &Dependent) {
         let effect = self.index.write().remove(dependent);
         self.follow(&effect);
+        self.ended(dependent);
+    }
+
+    /// Removes what a reconcile noted about a dependent that was deleted meanwhile: the event of the deletion came before the notes.
+    pub(crate) fn ended(&self, dependent: &Dependent) {
         self.written.forget(dependent);
         self.debounce.clear(dependent);
+    }
+
+    /// The same for the export with this UID.
+    pub(crate) fn ended_export(&self, key: &ObjectKey, uid: &str) {
+        self.settled.forget(uid);
+        self.parsed.lock().remove(key);
+        self.ended(&Dependent::Export(key.clone()));
     }
 
     fn follow(&self, effect: &Effect) {

@@ -148,3 +148,25 @@ fn an_unexpected_end_of_a_controller_is_detected() {
     scene.checks.panicked(scene.now, "kraken-hub panicked");
     scene.has_violation(Class::Panicked);
 }
+
+#[test]
+fn a_target_that_is_deleted_before_its_successor_is_refused_is_detected() {
+    for (deleted, status, is_fine) in [(true, 422, false), (true, 201, true), (false, 422, true)] {
+        let mut scene = scene_with(json!({}));
+        let call = |name: &str, body: &Value| {
+            let object = if name.starts_with("POST") { "" } else { "login" };
+            let mut call = patch("", body);
+            call.name = format!("{name} secrets");
+            call.object = object.to_owned();
+            call.namespace = NS.to_owned();
+            call
+        };
+        if deleted {
+            scene.checks.after_api(scene.now, &hub_caller(), &call("DELETE", &json!({})), &ok());
+        }
+        let body = json!({"metadata": {"name": "login"}});
+        let answer = Answer { status, body: "".into() };
+        scene.checks.after_api(scene.now, &hub_caller(), &call("POST", &body), &answer);
+        scene.has_violation_unless(is_fine, Class::Wrong);
+    }
+}
