@@ -138,6 +138,10 @@ mutants! {
     DeletionIgnoresProtect,
     /// A create call without a response counts as rejected.
     LostAnswerIsRefusal,
+    /// A replaced object is deleted as soon as its successor is published, whether or not dependents use it.
+    NoHandOver,
+    /// An edit during a replacement deletes what the replacement published, before its successor exists.
+    PublishedIsDeleted,
 }
 
 /// The mutants whose code location was reached.

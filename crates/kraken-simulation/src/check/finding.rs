@@ -45,6 +45,8 @@ pub enum Class {
     FinalizerEarly,
     /// An object was deleted although others refer to it.
     OutOfOrder,
+    /// A replaced object was deleted before its successor was published and given to the dependents.
+    NotHandedOver,
     /// An object of the cluster was written that is not the controller's.
     ForeignObject,
     /// A process wrote that does not hold the lease.

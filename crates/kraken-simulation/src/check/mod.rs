@@ -13,6 +13,7 @@ mod end;
 mod finding;
 mod full;
 mod given;
+mod hand_over;
 mod history;
 mod judge;
 mod left;
@@ -115,6 +116,8 @@ pub struct Checks {
     given: given::Given,
     /// The time after which responses contain changed tags.
     tag_lag: Duration,
+    /// How long a replaced object is kept for its dependents.
+    replace_timeout: Duration,
     /// Where the last process of each controller that wrote to the cluster works.
     working_at: BTreeMap<Controller, String>,
     /// The objects that a controller released.
@@ -160,6 +163,7 @@ impl Checks {
             tampered: BTreeMap::new(),
             given: given::Given::default(),
             tag_lag: settings.tag_lag,
+            replace_timeout: settings.replace_timeout,
             working_at: BTreeMap::new(),
             released: BTreeSet::new(),
             adopted: BTreeMap::new(),

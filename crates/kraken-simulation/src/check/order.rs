@@ -28,19 +28,19 @@ fn node(owner: &Value) -> Option<Node> {
 
 /// The dependent: the owner with which the spoke created the request. `kubectl delete --cascade=orphan` removes it, and
 /// users can set another.
-fn dependent(request: &Record) -> Option<Node> {
+pub(super) fn dependent(request: &Record) -> Option<Node> {
     owners(request).next().and_then(node)
 }
 
 /// The UID of the dependent. It is another one after the dependent was recreated.
-fn dependent_uid(request: &Record) -> Option<&str> {
+pub(super) fn dependent_uid(request: &Record) -> Option<&str> {
     let dependent = dependent(request)?;
     let owner = owners(request).rev().find(|owner| node(owner).as_ref() == Some(&dependent))?;
     owner["uid"].as_str()
 }
 
 /// The objects that the request refers to.
-fn dependencies(request: &Value) -> impl Iterator<Item = Node> {
+pub(super) fn dependencies(request: &Value) -> impl Iterator<Item = Node> {
     let of = |list: &str| request["spec"][list].as_array().into_iter().flatten();
     let all = of("krakenResourceDependencies").chain(of("inPlaceDependencies"));
     all.filter_map(|one| Some((key(one["kind"].as_str()?), one["name"].as_str()?.to_owned())))
@@ -93,7 +93,7 @@ impl Checks {
             && self.cloud.of_uid(uid).any(|(id, remote)| remote.alive && !self.tampered.contains_key(id))
     }
 
-    fn blockers(&self, record: &Record, node: &Node, settled: Duration) -> Vec<Node> {
+    pub(super) fn blockers(&self, record: &Record, node: &Node, settled: Duration) -> Vec<Node> {
         let counts = |request: &Record| request.gone.is_none() || self.still_counts(request);
         let requests = self.history.records.values().filter(|request| {
             request.kind == "DependencyRequest"

@@ -185,6 +185,8 @@ impl Checks {
             self.violated(now, class, format!("{what}, {why}"));
         } else if deletes && is_for_deletion {
             self.check_order(now, uid);
+        } else if deletes && !is_scaling {
+            self.check_hand_over(now, by, uid, id);
         }
     }
 

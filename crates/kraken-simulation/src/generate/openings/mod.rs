@@ -2,6 +2,7 @@
 //! replacement of which one half exists. Random steps alone reach such a state rarely; after an opening, they continue from it.
 
 mod exports;
+mod hand_over;
 mod launches;
 mod records;
 mod references;
@@ -23,9 +24,10 @@ type Opening = Vec<(Duration, Action)>;
 type Open = fn(&mut Random, &mut Users) -> Opening;
 
 /// Every opening, with its frequency. Objects that it needs and that the stack does not have are added to the stack.
-const ALL: [(Open, usize); 28] = [
+const ALL: [(Open, usize); 29] = [
     (launches::adoption, 3),
     (launches::replacement, 2),
+    (hand_over::used_instance, 3),
     (launches::loss_of_a_kind, 2),
     (launches::repeated_deletion, 1),
     (launches::forgotten_launch, 1),

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use kraken_api::reasons::Reason;
+use kraken_runtime::mutants::{self, Mutant};
 use tokio::time::Instant;
 
 use crate::{
@@ -35,7 +36,7 @@ pub(super) async fn await_dependents(
     let boundary = observation.target.intent.as_ref().and_then(|intent| intent.replaced_before);
     let hand_over = reconcile.memory.hand_over(boundary.unwrap_or_default());
     let limit = reconcile.context.replace_timeout;
-    if hand_over.is_over || limit.is_zero() {
+    if hand_over.is_over || limit.is_zero() || mutants::active(Mutant::NoHandOver) {
         return Ok(());
     }
     let published = declare::published(reconcile, observation, outgoing);

@@ -37,6 +37,9 @@ pub(super) async fn begin(
     observation: &Observation<'_>,
     fields: &[FieldDiff],
 ) -> Result<Outcome, Outcome> {
+    if observation.outgoing.is_some() && mutants::active(Mutant::PublishedIsDeleted) {
+        return Ok(delete_or_release(reconcile, observation, &observation.current).await);
+    }
     let (kind, desired) = (&reconcile.context.kind, &observation.target.desired);
     let missing = kind.compare(desired, &kind.nothing()).missing.unwrap_or_default();
     let intent = observation.target.intent.as_ref();
