@@ -1,12 +1,16 @@
-//! Create-first replacement with the real binaries on moto: at most the old and the new objects exist, and the old ones are deleted.
+//! Create-first replacement with the real binaries on moto: at most the old and the new objects exist, dependents use the new ones
+//! before the old ones are deleted.
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use kraken_tests::{TestEnv, test_env::condition};
 use serde_json::{Value, json};
 
-use crate::network::resource;
+use crate::{
+    balancing::moto::targets,
+    network::{id, resource},
+};
 
 const NEW_IMAGE: &str = "ami-0b301ce3ce3475b4f";
 
@@ -62,5 +66,81 @@ async fn a_vpc_and_its_subnet_that_are_replaced_together_are_each_created_once()
     let subnets = test_env.in_cloud("DescribeSubnets", "subnetSet").await?;
     let cidrs = |list: &[Value]| list.iter().map(|one| one["cidrBlock"].clone()).collect::<Vec<_>>();
     assert_eq!((cidrs(&vpcs), cidrs(&subnets)), (vec![json!("10.31.0.0/16")], vec![json!("10.31.1.0/24")]));
+    Ok(())
+}
+
+/// Until all of them are ready, at each moment: a running instance among the targets, and one behind the address.
+async fn watch_the_hand_over(test_env: &TestEnv, arn: &str, allocation: &str) -> Result<()> {
+    let begin = Instant::now();
+    loop {
+        // First: whatever is registered or associated now must still run afterwards.
+        let targets = targets(test_env, arn).await?;
+        let addresses = test_env.in_cloud("DescribeAddresses", "addressesSet").await?;
+        let running: Vec<String> = test_env
+            .alive("web")
+            .await?
+            .into_iter()
+            .filter(|instance| instance.state == "running")
+            .map(|instance| instance.id)
+            .collect();
+        let address = addresses.iter().find(|address| address["allocationId"] == allocation);
+        let behind = address.context("the address is gone")?["instanceId"].clone();
+        ensure!(targets.iter().any(|target| running.contains(target)), "{targets:?} of {running:?}");
+        ensure!(running.iter().any(|id| behind == **id), "{behind} of {running:?}");
+        let mut are_ready = true;
+        for (kind, name) in [("EC2Instance", "web"), ("TargetGroup", "web"), ("ElasticIP", "web")] {
+            are_ready &= is_ready(&test_env.get(kind, name).await?);
+        }
+        if are_ready && targets == running && begin.elapsed() > Duration::from_secs(1) {
+            return Ok(());
+        }
+        ensure!(begin.elapsed() < Duration::from_secs(90), "{}", test_env.get("EC2Instance", "web").await?["status"]);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn targets_and_address_follow_a_replaced_instance_without_a_gap() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let instance = "imageID: {value: ami-12c6146b}, instanceType: {value: t3.micro}, minCount: {value: 1}, \
+        maxCount: {value: 1}, subnetID: {valueFrom: {ref: Subnet/s}}";
+    for (kind, name, spec) in [
+        ("VPC", "main", "cidrBlock: {value: 10.65.0.0/16}"),
+        ("Subnet", "s", "vpcID: VPC, cidrBlock: {value: 10.65.1.0/24}"),
+        ("EC2Instance", "web", instance),
+        (
+            "TargetGroup",
+            "web",
+            "protocol: {value: HTTP}, port: {value: 80}, vpcID: VPC, \
+             targets: {value: [{valueFrom: {ref: EC2Instance/web}}]}",
+        ),
+        ("ElasticIP", "web", "instanceID: {valueFrom: {ref: EC2Instance/web}}"),
+    ] {
+        test_env.apply(&resource(kind, name, spec)).await?;
+    }
+    for (kind, name) in [("EC2Instance", "web"), ("TargetGroup", "web"), ("ElasticIP", "web")] {
+        test_env.ready(kind, name).await?;
+    }
+    let (arn, allocation) = (id(&test_env, "TargetGroup", "web").await?, id(&test_env, "ElasticIP", "web").await?);
+    let first = id(&test_env, "EC2Instance", "web").await?;
+    // The second time it is edited again before the first replacement is complete.
+    for images in [&[NEW_IMAGE][..], &["ami-03cf127a", "ami-12c6146b"]] {
+        for image in images {
+            let edit = json!({"imageID": {"value": image}, "lifecycle": {"replace": "CreateFirst"}});
+            test_env.patch("EC2Instance", "web", json!({"spec": edit})).await?;
+            tokio::time::sleep(Duration::from_millis(700)).await;
+        }
+        watch_the_hand_over(&test_env, &arn, &allocation).await?;
+    }
+    assert_ne!(id(&test_env, "EC2Instance", "web").await?, first);
+    assert_eq!(test_env.alive("web").await?.len(), 1);
+    let deletes_first = json!({"spec": {"imageID": {"value": NEW_IMAGE}, "lifecycle": {"replace": "DeleteFirst"}}});
+    test_env.patch("EC2Instance", "web", deletes_first).await?;
+    test_env.ready("EC2Instance", "web").await?;
+    let last = json!(id(&test_env, "EC2Instance", "web").await?);
+    let follows = |addresses: &[Value]| {
+        addresses.iter().any(|one| one["allocationId"] == *allocation && one["instanceId"] == last)
+    };
+    test_env.until_cloud("DescribeAddresses", "addressesSet", follows).await?;
     Ok(())
 }

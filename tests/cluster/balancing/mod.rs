@@ -1,7 +1,7 @@
 //! Load balancers, target groups and listeners in moto, through their controller as its real binary. Networks are created
 //! in moto directly: these tests depend on no other controller than the hub.
 
-mod moto;
+pub(crate) mod moto;
 mod specs;
 
 use anyhow::{Context as _, Result, bail};

@@ -61,7 +61,7 @@ pub(super) async fn network(test_env: &TestEnv) -> Result<Network> {
 }
 
 /// The ids of the registered targets.
-pub(super) async fn targets(test_env: &TestEnv, arn: &str) -> Result<Vec<String>> {
+pub(crate) async fn targets(test_env: &TestEnv, arn: &str) -> Result<Vec<String>> {
     let answer = call(test_env, ELB, "DescribeTargetHealth", &[("TargetGroupArn", arn)]).await?;
     let mut ids = texts(&answer, "Id");
     ids.sort();
