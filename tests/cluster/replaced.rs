@@ -94,7 +94,11 @@ async fn watch_the_hand_over(test_env: &TestEnv, arn: &str, allocation: &str) ->
         if are_ready && targets == running && begin.elapsed() > Duration::from_secs(1) {
             return Ok(());
         }
-        ensure!(begin.elapsed() < Duration::from_secs(90), "{}", test_env.get("EC2Instance", "web").await?["status"]);
+        ensure!(
+            begin.elapsed() < Duration::from_secs(90),
+            "{}",
+            test_env.get("EC2Instance", "web").await?["status"]
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -121,7 +125,8 @@ async fn targets_and_address_follow_a_replaced_instance_without_a_gap() -> Resul
     for (kind, name) in [("EC2Instance", "web"), ("TargetGroup", "web"), ("ElasticIP", "web")] {
         test_env.ready(kind, name).await?;
     }
-    let (arn, allocation) = (id(&test_env, "TargetGroup", "web").await?, id(&test_env, "ElasticIP", "web").await?);
+    let (arn, allocation) =
+        (id(&test_env, "TargetGroup", "web").await?, id(&test_env, "ElasticIP", "web").await?);
     let first = id(&test_env, "EC2Instance", "web").await?;
     // The second time it is edited again before the first replacement is complete.
     for images in [&[NEW_IMAGE][..], &["ami-03cf127a", "ami-12c6146b"]] {
@@ -134,7 +139,8 @@ async fn targets_and_address_follow_a_replaced_instance_without_a_gap() -> Resul
     }
     assert_ne!(id(&test_env, "EC2Instance", "web").await?, first);
     assert_eq!(test_env.alive("web").await?.len(), 1);
-    let deletes_first = json!({"spec": {"imageID": {"value": NEW_IMAGE}, "lifecycle": {"replace": "DeleteFirst"}}});
+    let deletes_first =
+        json!({"spec": {"imageID": {"value": NEW_IMAGE}, "lifecycle": {"replace": "DeleteFirst"}}});
     test_env.patch("EC2Instance", "web", deletes_first).await?;
     test_env.ready("EC2Instance", "web").await?;
     let last = json!(id(&test_env, "EC2Instance", "web").await?);
