@@ -120,7 +120,8 @@ pub(crate) struct EC2InstanceSpec {
         rule = rules::INSTANCE_PROFILE,
         change = InstanceProfile,
         compare = Self::compare_profile,
-        published("IamInstanceProfile")
+        published("IamInstanceProfile"),
+        none_if_unset
     )]
     pub(crate) iam_instance_profile: Option<Opt<String>>,
 

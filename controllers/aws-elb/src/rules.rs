@@ -224,7 +224,6 @@ mod tests {
         assert_eq!(targets(Alb, &list(&[balancer])), Ok(()));
         rejects(targets(Instance, &list(&["i-1", "10.0.0.1"])), "must look like i-");
         rejects(targets(Ip, &list(&["10.0.0"])), "IP address");
-        rejects(targets(Ip, &list(&["10.0.0.1", "10.0.0.1"])), "same as item 0");
         rejects(targets(Lambda, &list(&[function, balancer])), "at most 1");
         rejects(targets(Alb, &list(&[function])), "application load balancer");
     }

@@ -1,7 +1,5 @@
 //! Validation rules shared by many kinds, for values that AWS would reject. Pure.
 
-use kraken_spoke::runtime::hash::HashMap;
-
 use crate::validator::ValidationError;
 
 /// The result of a rule: the problem, without the value, which may come from a Secret.
@@ -44,21 +42,7 @@ pub fn one_of(word: &str, words: &[&str]) -> ValidationResult {
     ensure(words.contains(&word), || format!("must be one of {}", words.join(", ")))
 }
 
-/// Lists without duplicates.
-///
-/// # Errors
-/// With the indexes of the first duplicates.
-pub fn unique<T: AsRef<str>>(items: &[T]) -> ValidationResult {
-    let mut places = HashMap::default();
-    for (index, item) in items.iter().enumerate() {
-        if let Some(first) = places.insert(item.as_ref(), index) {
-            return Err(format!("item {index} is the same as item {first}"));
-        }
-    }
-    Ok(())
-}
-
-/// Lists without duplicates in which each item satisfies a rule.
+/// Lists in which each item satisfies a rule.
 ///
 /// # Errors
 /// With the index of the first invalid item.
@@ -69,7 +53,7 @@ pub fn each<T: AsRef<str>>(
     for (index, item) in items.iter().enumerate() {
         rule(item.as_ref()).map_err(|why| ValidationError::from(why).of_item(index))?;
     }
-    Ok(unique(items)?)
+    Ok(())
 }
 
 /// Any rule.
@@ -106,17 +90,10 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_are_reported_with_both_indexes() {
-        assert_eq!(unique(&["a", "b"]), Ok(()));
-        assert_eq!(unique(&["a", "b", "a"]), Err("item 2 is the same as item 0".to_owned()));
-    }
-
-    #[test]
     fn an_invalid_item_is_reported_with_its_index() {
         let ids = |items: &[&str]| each(items, |id| an_id(id, "sg-"));
         assert_eq!((ids(&[]), ids(&["sg-1", "sg-2"])), (Ok(()), Ok(())));
         let wrong = ids(&["sg-1", "web", "db"]).unwrap_err();
         assert_eq!((wrong.text.as_str(), wrong.item), ("must look like sg-0abc1234def567890", Some(1)));
-        assert_eq!(ids(&["sg-1", "sg-1"]).unwrap_err().text, "item 1 is the same as item 0");
     }
 }

@@ -72,7 +72,10 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
 
     /// As [`SpecValidator::any`], of an option that may be absent: `Some(None)` if it is.
     pub fn any_if<T: OptionType>(&mut self, field: &str, option: Option<&Opt<T>>) -> Optional<T> {
-        self.values.take_if(field, option)
+        match option {
+            Some(option) => self.any(field, option).map(Some),
+            None => self.unset(field),
+        }
     }
 
     /// A value that must satisfy the rule.
@@ -96,7 +99,7 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
     ) -> Optional<T> {
         match option {
             Some(option) => self.one(field, option, rule).map(Some),
-            None => Some(None),
+            None => self.unset(field),
         }
     }
 
@@ -121,38 +124,40 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
     ) -> Optional<T> {
         match option {
             Some(option) => self.public(field, option, rule).map(Some),
-            None => Some(None),
+            None => self.unset(field),
         }
     }
 
-    /// A list that must satisfy the rule as a whole; `Some(None)` if it is absent.
+    /// A list that must satisfy the rule as a whole; `Some(None)` if it is absent. All lists of AWS's kinds are sets: an item
+    /// that several references lead to is one item.
     pub fn list<T: OptionType, W: Into<ValidationError>>(
         &mut self,
         field: &str,
         list: Option<&ListOpt<T>>,
         rule: impl FnOnce(&[T]) -> ValidationResult<W>,
     ) -> Optional<Vec<T>> {
-        let value = self.values.take_list_if(field, list)?;
-        if let Some(value) = &value {
-            self.check_list(field, list, rule(value.expose()), value.is_secret());
-        }
-        Some(value)
+        let Some(written) = list else { return self.unset(field) };
+        let items = self.values.take_list(field, written)?;
+        self.check_list(field, list, rule(items.expose()), items.is_secret());
+        Some(Some(items.map(|items| distinct(items))))
     }
 
-    /// A list in which each item must satisfy the rule; each invalid item is reported. `Some(None)` if it is absent.
+    /// A list in which each item must satisfy the rule; each invalid item is reported, with its index in the spec.
+    /// `Some(None)` if it is absent. A set, as in [`SpecValidator::list`].
     pub fn each<T: OptionType + Borrow<B>, B: ?Sized, W: Into<ValidationError>>(
         &mut self,
         field: &str,
         list: Option<&ListOpt<T>>,
         rule: impl Fn(&B) -> ValidationResult<W>,
     ) -> Optional<Vec<T>> {
-        let value = self.values.take_list_if(field, list)?;
-        let Some(items) = &value else { return Some(None) };
+        let Some(written) = list else { return self.unset(field) };
+        let items = self.values.take_list(field, written)?;
+        let kept = items.map(|items| distinct(items));
         for (index, item) in items.expose().iter().enumerate() {
             let fault = rule(item.borrow()).map_err(|fault| fault.into().of_item(index));
             self.check_list(field, list, fault, items.is_secret());
         }
-        Some(value)
+        Some(Some(kept))
     }
 
     /// The user's tags, by AWS's rules for tags.
@@ -188,12 +193,30 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
         }
     }
 
+    /// AWS chooses the value of an absent option: the rules of an Account apply to it too. A field whose absence means that
+    /// there is no such object is declared as `none_if_unset`, and does not come here.
+    fn unset<T: OptionType>(&mut self, field: &str) -> Optional<T> {
+        self.values.unset(field);
+        Some(None)
+    }
+
     fn check<W: Into<ValidationError>>(&mut self, field: &str, result: ValidationResult<W>, is_secret: bool) {
         if let Err(fault) = result {
             let fault = fault.into();
             self.problem(field, if is_secret { fault.text } else { fault.shown() });
         }
     }
+}
+
+/// The first occurrence of each item.
+fn distinct<T: Clone + PartialEq>(items: &[T]) -> Vec<T> {
+    let mut kept = Vec::<T>::with_capacity(items.len());
+    for item in items {
+        if !kept.contains(item) {
+            kept.push(item.clone());
+        }
+    }
+    kept
 }
 
 #[cfg(test)]
@@ -243,5 +266,24 @@ mod tests {
         let found = problems(|validator| drop(validator.each("blocks", Some(&list), cidr::v4)));
         assert_eq!(found.len(), 2);
         assert!(found[0].starts_with("spec.blocks.value[1]: must be an IPv4 CIDR block"), "{}", found[0]);
+    }
+
+    #[test]
+    fn an_item_that_several_references_lead_to_is_one_item() {
+        let offices = [("a", "10.1.0.0/16"), ("b", "10.2.0.0/16"), ("c", "10.1.0.0/16")];
+        let offices = offices.map(|(key, block)| (key.to_owned(), block.to_owned()));
+        let values =
+            Values { config_maps: [("offices".to_owned(), offices.into())].into(), ..Values::default() };
+        let from = |key: &str| json!({"valueFrom": {"configMap": {"name": "offices", "key": key}}});
+        let list: ListOpt<String> =
+            serde_json::from_value(json!({"value": [from("a"), from("b"), from("c"), "10.2.0.0/16"]}))
+                .unwrap();
+        let mut resolver = Resolver::new(&values);
+        let mut validator = SpecValidator::new(&mut resolver);
+        let each = validator.each("blocks", Some(&list), cidr::v4).unwrap().unwrap();
+        let whole = validator.list("blocks", Some(&list), |_| Ok::<_, String>(())).unwrap().unwrap();
+        assert!(validator.is_valid());
+        assert_eq!(each.expose(), &["10.1.0.0/16", "10.2.0.0/16"]);
+        assert_eq!(whole.expose(), each.expose());
     }
 }

@@ -84,6 +84,8 @@ use proc_macro::TokenStream;
 /// - `published("Path", ...)`: the paths of the published state that contain the value, below `state`. Without it, the
 ///   observed field; with `compare` or a method it is required, because nothing else keeps a Secret's value unpublished.
 /// - `unpublished`: not among the values of the spec in the state of a kind with a count.
+/// - `none_if_unset`: that the field is not set means that there is no such object or that it is not managed, and not that AWS
+///   chooses it. Without it, a rule of an Account about the field requires the field.
 /// - `always_sent`: sent by its call even if it is ignored, because AWS requires it.
 #[proc_macro_attribute]
 pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {

@@ -53,6 +53,8 @@ pub struct RestrictedValue {
     pub texts: Option<Vec<String>>,
     /// Whether it is the main id of another resource of the namespace of the right kind, and not text that a user chose.
     pub is_main_id: bool,
+    /// Whether the field is not set, so that the provider chooses its value.
+    pub is_default: bool,
 }
 
 /// The restricted field that a path belongs to.
@@ -71,7 +73,18 @@ impl RestrictedValue {
     ) -> Self {
         let texts = value.public().map(|value| texts(serde_json::to_value(value).unwrap_or_default()));
         let is_main_id = source.is_some_and(|source| restricted.is_main_id(source));
-        Self { field: field.to_owned(), name: restricted.name, texts, is_main_id }
+        Self { field: field.to_owned(), name: restricted.name, texts, is_main_id, is_default: false }
+    }
+
+    /// A field that is not set, whose value the provider chooses.
+    pub(crate) fn unset(restricted: &Restricted, field: &str) -> Self {
+        Self {
+            field: field.to_owned(),
+            name: restricted.name,
+            texts: Some(vec![]),
+            is_main_id: false,
+            is_default: true,
+        }
     }
 }
 
@@ -164,6 +177,16 @@ mod tests {
         let seen: Vec<_> = taken.iter().map(|one| (one.field.as_str(), one.is_main_id)).collect();
         assert_eq!(seen, [("routes[0].subnetIDs.value[0]", false), ("routes[0].subnetIDs.value[1]", true)]);
         assert!(taken.iter().all(|one| one.name == "subnetIDs"));
+    }
+
+    #[test]
+    fn a_field_that_is_not_set_is_recorded_without_a_value() {
+        let (values, governed) = (values(), Governed { fields: FIELDS, ..Governed::default() });
+        let mut resolver = Resolver::governed(&values, &governed);
+        resolver.unset("vpcID");
+        resolver.unset("cidrBlock");
+        let [taken] = resolver.finish().taken.try_into().unwrap();
+        assert_eq!((taken.name, taken.is_default, taken.is_main_id), ("vpcID", true, false));
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! The comparison: each test covers one difference and its remedy.
 
+use kraken_aws::{AwsSpec as _, account::RESTRICTED, testing::with};
 use kraken_aws::{
     Managed,
     resource::{self, Change::Own, TagChange},
     tag_memory,
     tags::{MEMORY, UID},
 };
-use kraken_spoke::{Comparison, External, FieldDiff, Remedy};
+use kraken_spoke::{
+    Comparison, External, FieldDiff, Remedy, Resolver,
+    options::{Governed, Values},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -296,3 +300,22 @@ fn differences_of_several_instances_are_in_the_order_of_fields() {
 mod calls;
 mod state;
 mod stops;
+
+#[test]
+fn an_account_with_rules_about_subnets_requires_the_subnet_and_no_profile() {
+    let (values, fields) = (Values::default(), RESTRICTED);
+    let governed = Governed { fields, ..Governed::default() };
+    let unset = |changes: Value| {
+        let mut resolver = Resolver::governed(&values, &governed);
+        let spec = json!({
+            "imageID": {"value": "ami-1"}, "instanceType": {"value": "t2.nano"}, "minCount": {"value": 1},
+            "maxCount": {"value": 1},
+        });
+        let spec: api::EC2InstanceSpec = serde_json::from_value(with(spec, changes)).unwrap();
+        spec.desired(&mut resolver).unwrap();
+        let taken = resolver.finish().taken.into_iter().filter(|one| one.is_default);
+        taken.map(|one| one.field).collect::<Vec<_>>()
+    };
+    assert_eq!(unset(json!({})), ["subnetID"]);
+    assert_eq!(unset(json!({"subnetID": {"value": "subnet-1"}})), [] as [&str; 0]);
+}

@@ -59,7 +59,7 @@ pub(crate) struct TargetGroupSpec {
 
     /// The VPC of the targets. Immutable. Required unless `targetType` is `lambda`. Example:
     /// `{valueFrom: {ref: VPC/main}}`
-    #[field("vpcID", rule = VPC_ID, fixed)]
+    #[field("vpcID", rule = VPC_ID, fixed, none_if_unset)]
     pub(crate) vpc_id: Option<Opt<String>>,
 
     /// The type of the targets: `instance`, `ip`, `lambda` or `alb`. Immutable. Default: AWS's default (`instance`).

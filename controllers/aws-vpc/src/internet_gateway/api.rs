@@ -19,6 +19,13 @@ pub(crate) struct InternetGatewaySpec {
     /// The VPC that the gateway is attached to. A VPC can have one internet gateway. Changed in place, by detaching and
     /// attaching. Default: none; an existing attachment is not managed. Example:
     /// `{valueFrom: {ref: VPC/main}}`
-    #[field("vpcID", rule = VPC_ID, change = Attach, observed = attached_to(), published("Attachments.VpcId"))]
+    #[field(
+        "vpcID",
+        rule = VPC_ID,
+        change = Attach,
+        observed = attached_to(),
+        published("Attachments.VpcId"),
+        none_if_unset
+    )]
     pub(crate) vpc_id: Option<Opt<String>>,
 }

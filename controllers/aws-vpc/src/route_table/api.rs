@@ -20,8 +20,7 @@ use super::route::{Destination, Route, Routes, Wanted};
     tag_name = "public",
     observed = super::observed::RouteTable,
     summary("VPC" = "VpcId"),
-    change = Change,
-    rules = Self::between_fields
+    change = Change
 )]
 pub(crate) struct RouteTableSpec {
     /// The VPC of the route table. Immutable. Example: `{valueFrom: {ref: VPC/main}}`
@@ -45,7 +44,8 @@ pub(crate) struct RouteTableSpec {
         add = Associate,
         remove = Disassociate,
         observed = subnet_ids(),
-        published("Associations")
+        published("Associations"),
+        none_if_unset
     )]
     pub(crate) subnet_ids: Option<ListOpt<String>>,
 }

@@ -5,22 +5,15 @@ use kraken_aws::{
     fields::{ABSENT, item_path},
     prelude::*,
     resolved::Joined,
-    rules::unique,
 };
 
 use super::{
-    api::{Change, Desired, PartialDesired, RouteTableSpec},
+    api::{Change, Desired, RouteTableSpec},
     observed::RouteTable,
-    route::{DesiredDestination, Destination, DestinationSpec, Route, Routes, TargetSpec, Wanted},
+    route::{Destination, DestinationSpec, Route, Routes, TargetSpec, Wanted},
 };
 
 impl RouteTableSpec {
-    pub(super) fn between_fields(&self, partial: &PartialDesired, validator: &mut SpecValidator<'_, '_>) {
-        if let Some(Err(why)) = given(&partial.subnet_ids).map(|ids| unique(ids)) {
-            validator.problem("subnetIDs", why);
-        }
-    }
-
     pub(super) fn routes(&self, validator: &mut SpecValidator<'_, '_>) -> Option<Routes> {
         self.routes.as_ref().map_or(Some(None), |all| routes(validator, all).map(Some))
     }
@@ -38,20 +31,27 @@ fn routes(validator: &mut SpecValidator<'_, '_>, routes: &[Route]) -> Routes {
         // Both are resolved before an error is returned, so that all problems are reported.
         all.push((destination.desired(&field, validator), target.desired(&field, validator)));
     }
-    let destination = |(given, _): &(Option<DesiredDestination>, _)| given.as_ref().map(Destination::from);
-    let destinations: Vec<_> = all.iter().map(destination).collect();
-    for (index, destination) in destinations.iter().enumerate().filter(|(_, known)| known.is_some()) {
-        if let Some(first) = destinations[..index].iter().position(|other| other == destination) {
-            let why = format!("has the same destination as routes[{first}]");
-            validator.problem(&format!("routes[{index}]"), why);
+    let is_whole = all.iter().all(|(destination, target)| destination.is_some() && target.is_some());
+    let mut kept = Vec::<(usize, Joined<Wanted>)>::new();
+    let whole =
+        all.into_iter().enumerate().filter_map(|(index, (given, target))| Some((index, given?, target?)));
+    for (index, given, target) in whole {
+        let destination = Destination::from(&given);
+        let is_secret = DestinationSpec::is_secret(&given) || TargetSpec::is_secret(&target);
+        let wanted = Joined::new(Wanted { destination, target }, is_secret);
+        let same =
+            |(_, other): &&(_, Joined<Wanted>)| other.expose().destination == wanted.expose().destination;
+        match kept.iter().find(same) {
+            // Routes are a set: two references may lead to the same one.
+            Some((_, other)) if other.expose().id() == wanted.expose().id() => {}
+            Some((first, _)) => {
+                let why = format!("has the same destination as routes[{first}] and another target");
+                validator.problem(&format!("routes[{index}]"), why);
+            }
+            None => kept.push((index, wanted)),
         }
     }
-    let whole = all.into_iter().zip(destinations).map(|((given, target), destination)| {
-        let (given, target, destination) = (given?, target?, destination?);
-        let is_secret = DestinationSpec::is_secret(&given) || TargetSpec::is_secret(&target);
-        Some(Joined::new(Wanted { destination, target }, is_secret))
-    });
-    whole.collect()
+    is_whole.then(|| kept.into_iter().map(|(_, route)| route).collect())
 }
 
 fn of_routes(wanted: &[Joined<Wanted>], table: &RouteTable) -> Vec<Difference<Change>> {

@@ -147,8 +147,7 @@ fn all_problems_of_routes_are_reported_with_their_index() {
             "spec.routes[4]: requires destinationCIDRBlock or destinationIPv6CIDRBlock",
             "spec.routes[4].gatewayID: must look like igw-0abc1234def567890 or vgw-0abc1234def567890",
             "spec.routes[5]: must have only one of destinationCIDRBlock and destinationIPv6CIDRBlock",
-            "spec.routes[1]: has the same destination as routes[0]",
-            "spec.subnetIDs: item 1 is the same as item 0",
+            "spec.routes[1]: has the same destination as routes[0] and another target",
         ]
     );
 }

@@ -1,5 +1,7 @@
 //! The name and the rules of a security group: resolved and validated. Pure.
 
+use std::collections::BTreeMap;
+
 use kraken_aws::{
     AwsGroup as _, cidr, group,
     prelude::*,
@@ -33,18 +35,29 @@ impl SecurityGroupSpec {
 fn entries(validator: &mut SpecValidator<'_, '_>, field: &str, rules: &[Rule]) -> Entries {
     let taken = group::each_known(field, rules, validator);
     let is_whole = taken.iter().all(Option::is_some);
-    let mut all = Vec::<(usize, Joined<Entry>)>::new();
-    for (index, rule) in taken.into_iter().enumerate() {
-        for entry in rule.into_iter().flat_map(of_rule) {
-            let permission = &entry.expose().permission;
-            if let Some((first, _)) = all.iter().find(|(_, other)| other.expose().permission == *permission) {
-                let why = format!("{} is in {field}[{first}] already", entry.shown());
-                validator.problem(&format!("{field}[{index}]"), why);
-            }
-            all.push((index, entry));
-        }
+    let all = taken.into_iter().flatten().flat_map(of_rule).collect();
+    is_whole.then(|| merged(all))
+}
+
+/// Permissions are a set: the same one in two rules, such as by references that lead to the same block, is one with the
+/// first description.
+fn merged(all: Vec<Joined<Entry>>) -> Vec<Joined<Entry>> {
+    let mut merged = Vec::<Joined<Entry>>::with_capacity(all.len());
+    let mut places = BTreeMap::<Permission, usize>::new();
+    for entry in all {
+        let permission = &entry.expose().permission;
+        let Some(place) = places.get(permission) else {
+            places.insert(permission.clone(), merged.len());
+            merged.push(entry);
+            continue;
+        };
+        let first = &mut merged[*place];
+        let is_secret = first.is_secret() || entry.is_secret();
+        let mut both = first.expose().clone();
+        both.description = both.description.or_else(|| entry.expose().description.clone());
+        *first = Joined::new(both, is_secret);
     }
-    is_whole.then(|| all.into_iter().map(|(_, entry)| entry).collect())
+    merged
 }
 
 /// One permission for each peer.

@@ -1,15 +1,12 @@
 //! The rules between the fields of a VPC, and the order of its changes. Pure.
 
-use kraken_aws::{cidr, prelude::*, rules::unique};
+use kraken_aws::{cidr, prelude::*};
 
 use super::api::{CIDR_BLOCK, Change, Desired, PartialDesired, VPCSpec};
 
 impl VPCSpec {
     pub(super) fn between_fields(&self, partial: &PartialDesired, validator: &mut SpecValidator<'_, '_>) {
         if let Some(blocks) = given(&partial.secondary_cidr_blocks) {
-            if let Err(why) = unique(blocks) {
-                validator.problem("secondaryCIDRBlocks", why);
-            }
             if let Some(why) = overlapping(partial.cidr_block.as_ref().map(Resolved::expose), blocks) {
                 validator.problem("secondaryCIDRBlocks", why);
             }
@@ -48,8 +45,7 @@ fn overlapping(main: Option<&String>, blocks: &[String]) -> Option<String> {
         if main.is_some_and(|main| cidr::overlap(main, block)) {
             return Some(format!("item {index} overlaps cidrBlock"));
         }
-        let other =
-            |(_, other): &(usize, &String)| is_block(other) && cidr::overlap(other, block) && *other != block;
+        let other = |(_, other): &(usize, &String)| is_block(other) && cidr::overlap(other, block);
         if let Some((first, _)) = blocks[..index].iter().enumerate().find(other) {
             return Some(format!("item {index} overlaps item {first}"));
         }

@@ -107,7 +107,6 @@ fn all_problems_are_reported_at_once() {
             "spec.secondaryCIDRBlocks.value[0]: has host bits set for the prefix length /8: write 10.0.0.0/8",
             "spec.secondaryCIDRBlocks.value[1]: must be an IPv4 CIDR block such as 10.0.0.0/16",
             "spec.instanceTenancy: must be one of default, dedicated",
-            "spec.secondaryCIDRBlocks: item 3 is the same as item 2",
             "spec.enableDNSHostnames: requires enableDNSSupport",
         ]
     );

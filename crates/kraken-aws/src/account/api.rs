@@ -134,13 +134,13 @@ pub struct SecretSource {
 #[serde(rename_all = "camelCase")]
 pub struct Allow {
     /// The VPCs that resources may be created in, as patterns for ids, at most 64. An empty list allows only VPCs of this
-    /// namespace. Default: all. Example: `["vpc-0abc1234def567890"]`
+    /// namespace. Unless it is `["*"]`, `subnetID` is required where AWS would choose the default VPC. Default: all. Example: `["vpc-0abc1234def567890"]`
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 256), regex(pattern = "^[!-~]+$")))]
     pub vpcs: Option<Vec<String>>,
 
     /// The subnets that resources may be created in, as patterns for ids, at most 64. An empty list allows only Subnets of this
-    /// namespace. Default: all. Example: `["subnet-0abc*"]`
+    /// namespace. Unless it is `["*"]`, `subnetID` is required where AWS would choose a subnet. Default: all. Example: `["subnet-0abc*"]`
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 256), regex(pattern = "^[!-~]+$")))]
     pub subnets: Option<Vec<String>>,

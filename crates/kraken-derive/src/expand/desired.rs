@@ -118,6 +118,14 @@ pub(super) struct Place {
 
 /// The value of an option, or `None` after recording a problem.
 pub(super) fn resolved(field: &Field, is_optional: bool, option: &TokenStream, place: &Place) -> TokenStream {
+    let value = given(field, is_optional, option, place);
+    if field.keys.none_if_unset.is_none() {
+        return value;
+    }
+    quote! { if #option.is_none() { Some(None) } else { #value } }
+}
+
+fn given(field: &Field, is_optional: bool, option: &TokenStream, place: &Place) -> TokenStream {
     let Field { keys, shape, .. } = field;
     let Place { path, validator } = place;
     let rule = match (&keys.check, &keys.rule) {

@@ -125,6 +125,10 @@ impl Field {
                 "is required, and cannot be `deep`: each observation would be deep",
             ),
             (
+                keys.none_if_unset.is_some() && !self.shape.is_optional,
+                "is required, and cannot be `none_if_unset`",
+            ),
+            (
                 keys.stopped.is_some() && self.change().is_none(),
                 "is not changed in place, and cannot be `stopped`",
             ),

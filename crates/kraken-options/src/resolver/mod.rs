@@ -100,6 +100,13 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// Records that an option is absent and that the provider chooses its value, to which the rules of an account apply too.
+    pub fn unset(&mut self, field: &str) {
+        if let Some(restricted) = self.governed.and_then(|governed| restricted(governed.fields, field)) {
+            self.taken.push(RestrictedValue::unset(restricted, field));
+        }
+    }
+
     /// The value of an option that may be absent: `Some(None)` if it is, `None` after recording a problem.
     #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` unwraps the outer option
     pub fn take_if<T: OptionType>(

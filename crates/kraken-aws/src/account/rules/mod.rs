@@ -67,7 +67,24 @@ impl AccountRules {
         patterns.as_deref().map(|patterns| (rule, patterns))
     }
 
+    /// AWS chooses the value of a field that is not set, and a subnet that it chooses is in a VPC that it chooses: allowed only
+    /// if the rules about them allow everything.
+    fn refused_default(&self, taken: &RestrictedValue) -> Option<Problem> {
+        let chosen: &[&str] = match taken.name {
+            SUBNET | SUBNETS => &[SUBNET, VPC],
+            name => &[name],
+        };
+        let restricts =
+            |name: &&str| self.patterns(name).filter(|(_, patterns)| !patterns.iter().any(|any| any == "*"));
+        let (rule, _) = chosen.iter().find_map(restricts)?;
+        let message = format!("is required by spec.allow.{rule} of Account {}", self.name);
+        Some(Problem::invalid(&taken.field, message))
+    }
+
     fn refused_value(&self, taken: &RestrictedValue) -> Option<Problem> {
+        if taken.is_default {
+            return self.refused_default(taken);
+        }
         let (rule, patterns) = self.patterns(taken.name).filter(|_| !taken.is_main_id)?;
         let rule = format!("spec.allow.{rule} of Account {}", self.name);
         let message = match &taken.texts {

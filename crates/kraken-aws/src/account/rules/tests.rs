@@ -83,6 +83,27 @@ fn the_vpc_of_the_namespace_is_allowed_by_its_id_only() {
 }
 
 #[test]
+fn a_field_whose_value_aws_would_choose_is_required_by_the_rules_about_it() {
+    let refused = |allow: Value, field: &str| {
+        let (rules, values) = (rules(json!({"allow": allow})), values());
+        let mut resolver = Resolver::governed(&values, rules.governed());
+        resolver.unset(field);
+        let problems = rules.refused(&resolver.finish().taken, None);
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let required = |rule: &str| [format!("spec.subnetID: is required by spec.allow.{rule} of Account shop")];
+    assert_eq!(refused(json!({"subnets": []}), "subnetID"), required("subnets"));
+    assert_eq!(refused(json!({"subnets": ["subnet-a*"]}), "subnetID"), required("subnets"));
+    // A subnet that AWS chooses is in the default VPC.
+    assert_eq!(refused(json!({"vpcs": ["vpc-a"]}), "subnetID"), required("vpcs"));
+    assert_eq!(refused(json!({"vpcs": ["vpc-a"], "subnets": ["*"]}), "subnetID"), required("vpcs"));
+    for allow in [json!({"vpcs": ["*"], "subnets": ["*"]}), json!({"instanceProfiles": []}), json!({})] {
+        assert!(refused(allow, "subnetID").is_empty());
+    }
+    assert_eq!(refused(json!({"vpcs": []}), "vpcID").len(), 1);
+}
+
+#[test]
 fn adoption_is_limited_by_id_and_by_tags() {
     let refused = |allow: Value, adopt: Value| {
         let adopt: Adopt = serde_json::from_value(adopt).unwrap();
