@@ -300,3 +300,77 @@ async fn an_existing_vpc_is_adopted_and_released() -> Result<()> {
     assert!(has(&left["vpcSet"], |left| left["vpcId"] == *vpc), "{left}");
     Ok(())
 }
+
+/// The permissions of a group in a state, with the peer groups.
+fn peers(state: &Value, field: &str) -> Vec<String> {
+    let permissions = state["spec"]["data"]["securityGroup"][field].as_array().into_iter().flatten();
+    let pairs = permissions.flat_map(|one| one["UserIdGroupPairs"].as_array().cloned().unwrap_or_default());
+    pairs.filter_map(|pair| pair["GroupId"].as_str().map(str::to_owned)).collect()
+}
+
+#[tokio::test]
+async fn two_security_groups_that_name_each_other_are_created_and_deleted_together() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let group = |name: &str, direction: &str, peer: &str| {
+        let rule = format!(
+            "{{protocol: {{value: tcp}}, fromPort: {{value: 8080}}, \
+             securityGroupIDs: {{value: [{{valueFrom: {{ref: SecurityGroup/{peer}}}}}]}}}}"
+        );
+        resource("SecurityGroup", name, &format!("vpcID: VPC, {direction}: [{rule}]"))
+    };
+    let (front, back) = (group("front", "egress", "back"), group("back", "ingress", "front"));
+    let vpc = resource("VPC", "main", "cidrBlock: {value: 10.41.0.0/16}");
+    test_env.apply(&[vpc, front.clone(), back].join("\n---\n")).await?;
+    let (front_id, back_id) =
+        (id(&test_env, "SecurityGroup", "front").await?, id(&test_env, "SecurityGroup", "back").await?);
+    for (name, field, peer) in
+        [("front", "IpPermissionsEgress", &back_id), ("back", "IpPermissions", &front_id)]
+    {
+        let state = test_env.get("StateDeclaration", &format!("securitygroup.aws.{name}")).await?;
+        assert_eq!(peers(&state, field), [peer.as_str()], "{name}");
+    }
+    // The review of a stored pair refuses nothing.
+    test_env.apply(&front).await?;
+    for name in ["front", "back"] {
+        test_env.delete("SecurityGroup", name).await?;
+    }
+    for name in ["front", "back"] {
+        test_env.gone("SecurityGroup", name).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_block_from_two_keys_is_one_rule_and_a_withdrawn_one_is_closed() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let offices = "{apiVersion: v1, kind: ConfigMap, metadata: {name: offices}, data: {berlin: 203.0.113.0/24, vienna: 203.0.113.0/24}}";
+    let from = |key: &str| format!("{{valueFrom: {{configMap: {{name: offices, key: {key}}}}}}}");
+    let rule = format!(
+        "{{protocol: {{value: tcp}}, fromPort: {{value: 22}}, cidrBlocks: {{value: [{}, {}]}}}}",
+        from("berlin"),
+        from("vienna")
+    );
+    let vpc = resource("VPC", "main", "cidrBlock: {value: 10.43.0.0/16}");
+    let group = resource("SecurityGroup", "ssh", &format!("vpcID: VPC, ingress: [{rule}]"));
+    test_env.apply(&[offices.to_owned(), vpc, group].join("\n---\n")).await?;
+    let blocks = async |wanted: &[&str]| {
+        let shows = |state: &Value| {
+            let ranges = &state["spec"]["data"]["securityGroup"]["IpPermissions"][0]["IpRanges"];
+            let mut all: Vec<&str> = ranges
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|range| range["CidrIp"].as_str())
+                .collect();
+            all.sort_unstable();
+            all == wanted
+        };
+        test_env.until("StateDeclaration", "securitygroup.aws.ssh", shows).await?;
+        test_env.ready("SecurityGroup", "ssh").await
+    };
+    blocks(&["203.0.113.0/24"]).await?;
+    test_env.patch("ConfigMap", "offices", json!({"data": {"vienna": "198.51.100.0/24"}})).await?;
+    blocks(&["198.51.100.0/24", "203.0.113.0/24"]).await?;
+    test_env.patch("ConfigMap", "offices", json!({"data": {"vienna": "203.0.113.0/24"}})).await?;
+    blocks(&["203.0.113.0/24"]).await.map(drop)
+}

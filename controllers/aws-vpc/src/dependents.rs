@@ -36,6 +36,13 @@ pub(crate) async fn named<T: Send>(aws: &Aws, result: Result<T, Failure>, of: Of
     Err(Failure { message: format!("{message}; it is used by {}", listed(&users)), ..failure })
 }
 
+/// Whether a network interface uses a security group.
+pub(crate) async fn has_interfaces(aws: &Aws, group: &str) -> Result<bool, Failure> {
+    let call = aws.ec2().describe_network_interfaces().set_filters(Some(one("group-id", group)));
+    let answer = aws.call("DescribeNetworkInterfaces", "failed to describe dependents", call.send()).await?;
+    Ok(!answer.network_interfaces().is_empty())
+}
+
 /// The results of all calls; a call that fails, such as for a missing permission, counts as an empty list.
 macro_rules! found {
     ($aws:ident, $call:ident.$set:ident($filters:expr), $operation:literal, $list:ident) => {{

@@ -81,7 +81,7 @@ fn check(input: &[u8]) -> Result<(), String> {
         ..DependencyRequestSpec::default()
     };
     let lookup = HashMap::from_iter([(ObjectRef::state("ns", "vpc", "main"), lookup)]);
-    let answered = answer("ns", &spec, &Lookups { lookup, cycles: HashMap::default() });
+    let answered = answer("ns", &spec, &Lookups { lookup, ..Lookups::default() });
     well_formed(&answered, &spec, is_trusted)
 }
 
@@ -98,7 +98,13 @@ fn lookup_of(meta: &ObjectMeta, state: StateDeclarationSpec) -> (Lookup, bool) {
 }
 
 fn dependency(path: &str, json_type: JsonType) -> ResourceDependency {
-    ResourceDependency { kind: "vpc".to_owned(), name: "main".to_owned(), path: path.to_owned(), json_type }
+    ResourceDependency {
+        kind: "vpc".to_owned(),
+        name: "main".to_owned(),
+        path: path.to_owned(),
+        json_type,
+        follows: false,
+    }
 }
 
 fn well_formed(answer: &Answer, spec: &DependencyRequestSpec, is_trusted: bool) -> Result<(), String> {

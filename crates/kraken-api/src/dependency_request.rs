@@ -60,6 +60,10 @@ pub struct KeyDependency {
     /// The key in the data of the object. Example: `small`.
     #[schemars(length(min = 1, max = 253))]
     pub key: String,
+    /// Whether the resource is created without the value, and only then waits for it: such a reference closes no cycle. Default:
+    /// `false`. Example: `true`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows: bool,
 }
 
 /// A value in the state of another resource of the same namespace, or its main id.
@@ -81,6 +85,10 @@ pub struct ResourceDependency {
     #[serde(rename = "type", default = "any_type")]
     #[schemars(schema_with = "json_type_schema")]
     pub json_type: JsonType,
+    /// Whether the resource is created without the value, and only then waits for it, as a security group does for the groups
+    /// in its rules: such a reference closes no cycle. Default: `false`. Example: `true`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows: bool,
 }
 
 /// A resource of the same namespace that is still in use.
@@ -217,12 +225,18 @@ impl Unmet {
 
 impl From<&Dependencies> for DependencyRequestSpec {
     fn from(dependencies: &Dependencies) -> Self {
-        let keys = |set: &std::collections::BTreeSet<KeyRef>| {
-            set.iter().map(|k| KeyDependency { name: k.name.clone(), key: k.key.clone() }).collect()
+        let follows = |dependency| dependencies.follows.contains(&dependency);
+        let keys = |set: &std::collections::BTreeSet<KeyRef>, of: fn(KeyRef) -> Dependency| {
+            let key = |k: &KeyRef| KeyDependency {
+                name: k.name.clone(),
+                key: k.key.clone(),
+                follows: follows(of(k.clone())),
+            };
+            set.iter().map(key).collect()
         };
         Self {
-            config_map_dependencies: keys(&dependencies.config_maps),
-            secret_dependencies: keys(&dependencies.secrets),
+            config_map_dependencies: keys(&dependencies.config_maps, Dependency::ConfigMap),
+            secret_dependencies: keys(&dependencies.secrets, Dependency::Secret),
             kraken_resource_dependencies: dependencies
                 .resources
                 .iter()
@@ -231,6 +245,7 @@ impl From<&Dependencies> for DependencyRequestSpec {
                     name: resource.name.clone(),
                     path: resource.path.clone(),
                     json_type: *json_type,
+                    follows: follows(Dependency::Resource(resource.clone())),
                 })
                 .collect(),
             ..Self::default()

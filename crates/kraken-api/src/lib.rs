@@ -66,6 +66,10 @@ pub const RESTARTED_FOR_PREFIX: &str = "restarted-for.kraken-iac.eoinfennessy.co
 /// another client, which is not trusted and is reverted.
 pub const PUBLISHED_GENERATION_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/published-generation";
 
+/// Annotation of a CRD: the fields of the spec, separated by commas, that are set after the creation, so that their references
+/// close no cycle.
+pub const FOLLOWS_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/follows";
+
 /// Annotation by which a user requests a reconcile; any new value triggers it.
 pub const RECONCILE_REQUESTED_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/reconcile-requested-at";
 

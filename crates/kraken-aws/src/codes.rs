@@ -71,6 +71,9 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         // from a stale read.
         "Gateway.NotAttached" if message.contains("any internet gateway") => FailureClass::NotYet,
 
+        // A stale read, or a rule that AWS does not recognize: nothing was changed.
+        "InvalidPermission.Duplicate" | "InvalidPermission.NotFound" => FailureClass::NotYet,
+
         "InternalError"
         | "InternalFailure"
         | "InternalServerError"
@@ -81,8 +84,6 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         | "Unavailable"
         | "PendingVerification"
         // A stale read: the object exists already, or is deleted already.
-        | "InvalidPermission.Duplicate"
-        | "InvalidPermission.NotFound"
         | "RouteAlreadyExists"
         | "InvalidRoute.NotFound"
         | "Gateway.NotAttached"
@@ -149,7 +150,7 @@ mod tests {
             ("TooManyListeners", 400, Terminal),
             ("InvalidInstanceID.NotFound", 400, NotYet),
             ("VolumeInUse", 400, NotYet),
-            ("InvalidPermission.Duplicate", 400, Transient),
+            ("InvalidPermission.Duplicate", 400, NotYet),
             ("RouteAlreadyExists", 400, Transient),
             ("InvalidInstanceID", 400, NotYet),
             ("InvalidAMIID.NotFound", 400, Terminal),

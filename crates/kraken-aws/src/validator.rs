@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use kraken_spoke::{
     Opt, OptionType, Resolved, Resolver,
-    options::{ListOpt, Public},
+    options::{Following, ListOpt, Public},
 };
 
 use crate::{
@@ -163,6 +163,17 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
     /// The user's tags, by AWS's rules for tags.
     pub fn tags(&mut self, options: &TagOptions) -> Option<Tags> {
         tags::take(options, self.values)
+    }
+
+    /// As [`Resolver::follow`].
+    pub fn follow(&mut self) -> Following {
+        self.values.follow()
+    }
+
+    /// As [`Resolver::followed`].
+    #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` unwraps the outer option
+    pub fn followed<T>(&mut self, following: Following, taken: Option<Option<T>>) -> Option<Option<T>> {
+        self.values.followed(following, taken)
     }
 
     /// Records a violated rule between fields.

@@ -86,6 +86,8 @@ use proc_macro::TokenStream;
 /// - `unpublished`: not among the values of the spec in the state of a kind with a count.
 /// - `none_if_unset`: that the field is not set means that there is no such object or that it is not managed, and not that AWS
 ///   chooses it. Without it, a rule of an Account about the field requires the field.
+/// - `follows`: set by a change after the creation, so that its references do not order the creation, and may lead back to the
+///   resource. While a value is missing, the field is not managed, and the resource is published and not ready.
 /// - `always_sent`: sent by its call even if it is ignored, because AWS requires it.
 #[proc_macro_attribute]
 pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {

@@ -89,6 +89,8 @@ pub struct Dependencies {
     /// A field that is expected with two types is requested with the type that covers both (integer and number: number;
     /// otherwise any). Each option checks its own type again, so that a type error of one option does not affect the other.
     pub resources: BTreeMap<ResourceRef, JsonType>,
+    /// Those of them that only [following](crate::Resolver::follow) fields need.
+    pub follows: BTreeSet<Dependency>,
 }
 
 impl Dependencies {
@@ -105,9 +107,30 @@ impl Dependencies {
         config_maps.chain(secrets).chain(resources)
     }
 
+    /// Whether it is already among them.
+    fn contains(&self, dependency: &Dependency) -> bool {
+        match dependency {
+            Dependency::ConfigMap(reference) => self.config_maps.contains(reference),
+            Dependency::Secret(reference) => self.secrets.contains(reference),
+            Dependency::Resource(reference) => self.resources.contains_key(reference),
+        }
+    }
+
+    /// Adds a dependency of a following field. If another field needs it too, it is an ordinary one.
+    pub(crate) fn add_following(&mut self, dependency: Dependency, wanted: JsonType) {
+        let dependency = dependency.normalised();
+        let is_new = !self.contains(&dependency) || self.follows.contains(&dependency);
+        self.add(dependency.clone(), wanted);
+        if is_new {
+            self.follows.insert(dependency);
+        }
+    }
+
     /// Adds a dependency; `wanted` is the expected type of a field of another resource.
     pub fn add(&mut self, dependency: Dependency, wanted: JsonType) {
-        match dependency.normalised() {
+        let dependency = dependency.normalised();
+        self.follows.remove(&dependency);
+        match dependency {
             Dependency::ConfigMap(reference) => {
                 self.config_maps.insert(reference);
             }
@@ -201,6 +224,26 @@ mod tests {
         assert_eq!(requested(JsonType::Integer, JsonType::Integer), Some(JsonType::Integer));
         assert_eq!(requested(JsonType::Integer, JsonType::Number), Some(JsonType::Number));
         assert_eq!(requested(JsonType::Integer, JsonType::String), Some(JsonType::Any));
+    }
+
+    #[test]
+    fn a_dependency_that_another_field_needs_too_does_not_follow() {
+        for is_following_first in [false, true] {
+            let mut dependencies = Dependencies::default();
+            for is_following in [is_following_first, !is_following_first] {
+                if is_following {
+                    dependencies.add_following(resource("EC2Instance"), JsonType::Any);
+                } else {
+                    dependencies.add(resource("ec2instance"), JsonType::Any);
+                }
+            }
+            assert!(dependencies.follows.is_empty());
+        }
+        let mut dependencies = Dependencies::default();
+        for _ in 0..2 {
+            dependencies.add_following(resource("EC2Instance"), JsonType::Any);
+        }
+        assert_eq!(dependencies.follows, [resource("ec2instance")].into());
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub use path::{Path, PathError};
 pub use problem::{Problem, ProblemKind, summary};
 pub use public::Public;
 pub use resolved::{Resolved, Sensitive};
-pub use resolver::{Resolution, Resolver};
+pub use resolver::{Following, Resolution, Resolver};
 pub use schema::{KEY_PATTERN, KIND_PATTERN, NAME_PATTERN, any_json, any_object};
 pub use scrub::Scrubber;
 pub use secrecy::{ExposeSecret, SecretString};

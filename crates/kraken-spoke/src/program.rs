@@ -7,7 +7,7 @@ use k8s_openapi::{
     api::rbac::v1::PolicyRule,
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
-use kraken_api::HUB_NAME;
+use kraken_api::{FOLLOWS_ANNOTATION, HUB_NAME};
 use kraken_runtime::{Manager, Program, rbac::rule, webhook::Hook};
 
 use crate::{
@@ -179,6 +179,10 @@ impl<C> Registry<C> for Kinds {
         let mut crd = kraken_api::crd::summarised_kind::<E::Kind>(&columns);
         if let Some(accounts) = &E::ACCOUNTS {
             with_account(&mut crd, accounts);
+        }
+        if !E::FOLLOWS.is_empty() {
+            let annotations = crd.metadata.annotations.get_or_insert_default();
+            annotations.insert(FOLLOWS_ANNOTATION.to_owned(), E::FOLLOWS.join(","));
         }
         self.crds.push(crd);
         self.accounts = self.accounts.or(E::ACCOUNTS);

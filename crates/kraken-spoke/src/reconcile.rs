@@ -10,7 +10,7 @@ use crate::{
         secrecy::scrubbed,
     },
     steps::{
-        act, adopt, connect, decide, declare,
+        act, adopt, connect, decide, declare, follow,
         gather::{self, Gathered},
         observe, recall, remove, resolve, restore, resume, search, skip, take_over,
     },
@@ -45,6 +45,8 @@ async fn steps(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     let mut observation = Box::pin(observe::observe(reconcile, &target)).await?;
     // 8. Decide on the next action. No client required.
     let decision = decide::decide(reconcile, &mut observation)?;
+    // After 8. Wait for values that are needed only after the creation. Client required.
+    let decision = Box::pin(follow::follow(reconcile, &observation, decision)).await?;
     // 9. Adopt an existing object if that is due. Client required.
     Box::pin(adopt::adopt(reconcile, &observation)).await?;
     // 10. Declare the state. Client required.

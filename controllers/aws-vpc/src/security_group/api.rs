@@ -75,7 +75,8 @@ pub(crate) struct SecurityGroupSpec {
         "ingress",
         resolve = Self::ingress => Entries,
         compare = Self::compare_ingress,
-        published("IpPermissions")
+        published("IpPermissions"),
+        follows
     )]
     pub(crate) ingress: Option<Vec<Rule>>,
 
@@ -86,7 +87,8 @@ pub(crate) struct SecurityGroupSpec {
         "egress",
         resolve = Self::egress => Entries,
         compare = Self::compare_egress,
-        published("IpPermissionsEgress")
+        published("IpPermissionsEgress"),
+        follows
     )]
     pub(crate) egress: Option<Vec<Rule>>,
 }

@@ -63,9 +63,21 @@ impl AwsResource for SecurityGroups {
     }
 
     async fn delete(aws: &Aws, group: &SecurityGroup) -> Result<(), Failure> {
-        let call = aws.ec2().delete_security_group().group_id(&group.group_id);
-        let result =
-            aws.call("DeleteSecurityGroup", "failed to delete the security group", call.send()).await;
-        dependents::named(aws, result, Of::SecurityGroup(&group.group_id)).await
+        let id = &group.group_id;
+        let delete = || async {
+            let call = aws.ec2().delete_security_group().group_id(id);
+            aws.call("DeleteSecurityGroup", "failed to delete the security group", call.send()).await
+        };
+        let mut result = delete().await;
+        // Of two groups that name each other, neither can be deleted before one has lost its rules. A group that nothing uses needs
+        // none.
+        if result.as_ref().is_err_and(|failure| failure.code == "DependencyViolation")
+            && group.names_others()
+            && !dependents::has_interfaces(aws, id).await?
+        {
+            rule_calls::disconnect(aws, group).await?;
+            result = delete().await;
+        }
+        dependents::named(aws, result, Of::SecurityGroup(id)).await
     }
 }

@@ -1,6 +1,6 @@
 //! The differences between desired and observed rules of one direction. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use kraken_aws::{
     fields::{ABSENT, NOT_SHOWN, listed},
@@ -72,9 +72,13 @@ pub(super) fn extra(direction: Direction, desired: &Desired, group: &SecurityGro
     // It may be a former value of the Secret.
     let any_secret = wanted.iter().any(Joined::is_secret);
     let is_extra = |have: &Permission| wanted.iter().all(|entry| entry.expose().permission != *have);
-    let have: BTreeSet<_> = group.entries(direction).into_iter().map(|entry| entry.permission).collect();
-    let extra = have.into_iter().filter(is_extra);
-    extra.map(|permission| Joined::new(Entry { permission, description: None }, any_secret)).collect()
+    let have = group.entries(direction).into_iter().map(|entry| (entry.permission, entry.description));
+    let have: BTreeMap<Permission, Option<String>> = have.collect();
+    let extra = have.into_iter().filter(|(permission, _)| is_extra(permission));
+    // As observed, with the description: not every implementation of the API finds the rule without it.
+    extra
+        .map(|(permission, description)| Joined::new(Entry { permission, description }, any_secret))
+        .collect()
 }
 
 /// The desired rules as AWS returns them: with the id of the group itself. `None` if the spec does not manage them.

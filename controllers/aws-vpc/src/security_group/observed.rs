@@ -17,6 +17,18 @@ pub(crate) struct SecurityGroup {
 }
 
 impl SecurityGroup {
+    /// Its rules of one direction that name other groups.
+    pub(super) fn entries_with_others(&self, direction: Direction) -> Vec<Entry> {
+        let mut all = self.entries(direction);
+        all.retain(|entry| matches!(&entry.permission.peer, Peer::Group(id) if *id != self.group_id));
+        all
+    }
+
+    /// Whether a rule names another group.
+    pub(super) fn names_others(&self) -> bool {
+        Direction::BOTH.into_iter().any(|direction| !self.entries_with_others(direction).is_empty())
+    }
+
     /// Its rules as single permissions.
     pub(super) fn entries(&self, direction: Direction) -> Vec<Entry> {
         let all = match direction {

@@ -104,6 +104,8 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
+    pub(super) const BOTH: [Self; 2] = [Self::Ingress, Self::Egress];
+
     /// The field of the spec.
     pub(super) fn field(self) -> &'static str {
         match self {

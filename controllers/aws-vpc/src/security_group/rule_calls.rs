@@ -14,8 +14,9 @@ use super::{
     rule::{Change, Direction, Entry, Peer},
 };
 
-/// The error codes for a rule that exists already, or that is removed already.
-const DONE: [&str; 2] = ["InvalidPermission.Duplicate", "InvalidPermission.NotFound"];
+/// The error codes for a rule that exists already, or that is removed already: the observation was outdated, or AWS does not
+/// recognize a rule that it returned.
+const OTHER_STATE: [&str; 2] = ["InvalidPermission.Duplicate", "InvalidPermission.NotFound"];
 /// The error code for exceeding the group's quota of rules.
 const FULL: &str = "RulesPerSecurityGroupLimitExceeded";
 
@@ -44,7 +45,22 @@ pub(super) async fn change(
     }
 }
 
-/// All rules in one call; one at a time if one of them exists already, or is removed already.
+/// Removes the rules that name other groups.
+pub(super) async fn disconnect(aws: &Aws, group: &SecurityGroup) -> Result<(), Failure> {
+    for direction in Direction::BOTH {
+        let entries = group.entries_with_others(direction).into_iter();
+        let entries: Vec<_> = entries.map(|entry| Joined::new(entry, true)).collect();
+        if !entries.is_empty() {
+            let revoke = Change::Revoke(direction, vec![]);
+            let result = each(aws, &revoke, direction, &entries, group).await;
+            ignore_codes(result, &OTHER_STATE)?;
+        }
+    }
+    Ok(())
+}
+
+/// All rules in one call; one at a time if one of them exists already, or is removed already. Then that is the result, because it was
+/// not changed: the next observation decides.
 async fn each(
     aws: &Aws,
     change: &Change,
@@ -56,14 +72,17 @@ async fn each(
     let all = entries.iter().map(permission).collect();
     let result = send(aws, change, direction, all, &group.group_id).await;
     match result {
-        Err(failure) if DONE.contains(&&*failure.code) && entries.len() > 1 => {
+        Err(failure) if OTHER_STATE.contains(&&*failure.code) && entries.len() > 1 => {
+            let mut unchanged = Ok(());
             for entry in entries {
-                let result = send(aws, change, direction, vec![permission(entry)], &group.group_id).await;
-                ignore_codes(result, &DONE)?;
+                match send(aws, change, direction, vec![permission(entry)], &group.group_id).await {
+                    Err(failure) if OTHER_STATE.contains(&&*failure.code) => unchanged = Err(failure),
+                    result => result?,
+                }
             }
-            Ok(())
+            unchanged
         }
-        result => ignore_codes(result, &DONE),
+        result => result,
     }
 }
 

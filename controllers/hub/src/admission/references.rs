@@ -1,6 +1,6 @@
 //! Reviews of the references of an object, with the `answer` function of DependencyRequests.
 
-use std::{collections::BTreeSet, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use futures::future::BoxFuture;
 use kraken_api::{
@@ -54,7 +54,9 @@ impl References {
         }
         let Subject { group, kind, plural, namespace, name, object, .. } = subject;
         let schema = self.schemas.of(&plural, &group).await;
-        let found = walk::references(&object["spec"], schema.as_deref());
+        let schema = schema.as_deref();
+        let follows = schema.map(|schema| schema.follows.as_slice()).unwrap_or_default();
+        let found = walk::references(&object["spec"], schema.map(|schema| &schema.spec), follows);
         if found.is_empty() {
             return ReviewResult::default();
         }
@@ -91,12 +93,10 @@ pub(super) async fn evaluate(
     // A review does not need the body of a Secret.
     let (secrets, others): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|reference| matches!(reference.dependency, Dependency::Secret(_)));
-    let needs = |references: &[Reference]| -> BTreeSet<_> {
-        references.iter().map(|reference| named(namespace, &reference.dependency)).collect()
-    };
-    let edges = Edges { needs: needs(&others), provides: provides.clone() };
+    let edge = |reference: &Reference| (named(namespace, &reference.dependency), reference.follows);
+    let edges = Edges::of(others.iter().map(edge), provides.clone());
     let mut lookups = cluster.lookups(dependent, &edges).await;
-    let all = Edges { needs: needs(&secrets).union(&edges.needs).cloned().collect(), provides };
+    let all = Edges::of(secrets.iter().chain(&others).map(edge), provides);
     lookups.cycles = cluster.cycles_closed_by(&all);
 
     let mut verdict = ReviewResult::default();
@@ -147,7 +147,7 @@ fn answered(
     lookups: &Lookups,
 ) -> ReviewResult {
     let mut verdict = ReviewResult::default();
-    for Reference { field, dependency, json_type } in references {
+    for Reference { field, dependency, json_type, .. } in references {
         let mut one = Dependencies::default();
         one.add(dependency.clone(), *json_type);
         let Answer { unmet, transience, .. } = answer(namespace, &DependencyRequestSpec::from(&one), lookups);
@@ -188,7 +188,8 @@ mod tests {
 
     fn reference(name: &str, json_type: JsonType) -> Reference {
         let wanted = ResourceRef { kind: "vpc".into(), name: name.into(), path: "vpc.CidrBlock".into() };
-        Reference { field: format!("{name}Field"), dependency: Dependency::Resource(wanted), json_type }
+        let (field, dependency) = (format!("{name}Field"), Dependency::Resource(wanted));
+        Reference { field, dependency, json_type, follows: false }
     }
 
     fn lookups() -> Lookups {
@@ -201,7 +202,7 @@ mod tests {
             (ObjectRef::state("ns", "vpc", "loop"), cycle),
             (ObjectRef::state("ns", "vpc", "own"), own),
         ]);
-        Lookups { lookup, cycles }
+        Lookups { lookup, cycles, ..Lookups::default() }
     }
 
     #[test]

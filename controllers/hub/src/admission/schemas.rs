@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps,
 };
+use kraken_api::FOLLOWS_ANNOTATION;
 use kraken_runtime::{hash::HashMap, patch::within};
 use kube::{Api, Client};
 use parking_lot::Mutex;
@@ -15,7 +16,15 @@ const FRESH: Duration = Duration::from_mins(1);
 /// The maximum number of cached schemas, more than there are kinds.
 const MAX_KEPT: usize = 256;
 
-type Schema = Option<Arc<JSONSchemaProps>>;
+type Schema = Option<Arc<SpecSchema>>;
+
+/// What the CRD of a kind says about its spec.
+pub(super) struct SpecSchema {
+    /// The schema of the spec.
+    pub(super) spec: JSONSchemaProps,
+    /// The fields that are set after the creation.
+    pub(super) follows: Vec<String>,
+}
 
 /// The cached schemas.
 pub(super) struct Schemas {
@@ -54,6 +63,10 @@ impl Schemas {
 }
 
 fn spec_of(crd: CustomResourceDefinition) -> Schema {
+    let annotation =
+        crd.metadata.annotations.as_ref().and_then(|annotations| annotations.get(FOLLOWS_ANNOTATION));
+    let follows = annotation.map(|names| names.split(',').map(str::to_owned).collect()).unwrap_or_default();
     let version = crd.spec.versions.into_iter().find(|version| version.storage)?;
-    version.schema?.open_api_v3_schema?.properties?.remove("spec").map(Arc::new)
+    let spec = version.schema?.open_api_v3_schema?.properties?.remove("spec")?;
+    Some(Arc::new(SpecSchema { spec, follows }))
 }

@@ -21,14 +21,26 @@ pub(crate) struct Reference {
     pub(crate) dependency: Dependency,
     /// The type of the field.
     pub(crate) json_type: JsonType,
+    /// Whether the field is set after the creation.
+    pub(crate) follows: bool,
 }
 
 /// All references of a spec.
-pub(crate) fn references(spec: &Value, schema: Option<&JSONSchemaProps>) -> Vec<Reference> {
+///
+/// `follows`: the fields that are set after the creation.
+pub(crate) fn references(
+    spec: &Value,
+    schema: Option<&JSONSchemaProps>,
+    follows: &[String],
+) -> Vec<Reference> {
     let mut found = Vec::new();
     walk(spec, schema, "", 0, &mut found);
     depends_on(spec, &mut found);
     found.truncate(MAX_REFERENCES);
+    for reference in &mut found {
+        let field = reference.field.split(['.', '[']).next().unwrap_or_default();
+        reference.follows = follows.iter().any(|name| name == field);
+    }
     found
 }
 
@@ -111,7 +123,7 @@ pub(crate) fn of_source(field: &str, source: &ValueFrom, json_type: JsonType) ->
     let dependencies = resolver.finish().dependencies;
     dependencies
         .iter()
-        .map(|dependency| Reference { field: field.to_owned(), dependency, json_type })
+        .map(|dependency| Reference { field: field.to_owned(), dependency, json_type, follows: false })
         .collect()
 }
 
@@ -135,6 +147,7 @@ fn depends_on(spec: &Value, found: &mut Vec<Reference>) {
             field: format!("lifecycle.dependsOn[{index}]"),
             dependency: Dependency::Resource(ResourceRef { kind, name, path: String::new() }).normalised(),
             json_type: JsonType::String,
+            follows: false,
         });
     }
 }
@@ -162,7 +175,7 @@ mod tests {
         let each = |reference: Reference| {
             format!("{}: {} ({})", reference.field, reference.dependency, reference.json_type)
         };
-        references(spec, schema).into_iter().map(each).collect()
+        references(spec, schema, &[]).into_iter().map(each).collect()
     }
 
     fn from(kind: &str) -> Value {

@@ -171,7 +171,8 @@ mod tests {
         let named = ObjectRef::new(Class::Secret, "ns", "db");
         let lookup = HashMap::from_iter([(named.clone(), db())]);
         let cycles = HashMap::from_iter([(named, "reference cycle: Secret db -> Secret db".to_owned())]);
-        let Gathered { values, transience } = values_of("ns", &wanted(), &Lookups { lookup, cycles });
+        let Gathered { values, transience } =
+            values_of("ns", &wanted(), &Lookups { lookup, cycles, ..Lookups::default() });
         assert_eq!(transience, Some(Transience::Permanent), "a cycle requires an edit");
         assert!(values.causes.values().any(|why| why.contains("reference cycle")));
         assert!(readable_secrets("ns", &wanted(), &values).is_empty());

@@ -136,7 +136,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
         inputs: cluster.versions(edges),
         target: cluster.version(&target),
     };
-    if cluster.cycles(&dependent, edges).is_empty()
+    if cluster.cycles(&dependent, edges).0.is_empty()
         && targets.surplus(&target, None).is_empty()
         && cluster.router.settled.is(&uid, &place)
     {

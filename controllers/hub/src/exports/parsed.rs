@@ -58,6 +58,7 @@ impl Parsed {
         let states = states.map(|wanted| ObjectRef::state(&namespace, &wanted.kind, &wanted.name));
         let edges = Edges {
             needs: maps.chain(secrets).chain(states).collect(),
+            follows: BTreeSet::new(),
             // With `rotate`, nothing refers to the target of each content by a fixed name.
             provides: (!export.spec.rotate).then(|| target(&namespace, &export.spec)),
         };

@@ -26,7 +26,7 @@ pub(crate) struct Answer {
     pub(crate) values: DependentValues,
     /// The dependencies without a value.
     pub(crate) unmet: Vec<Unmet>,
-    /// Whether unmet dependencies may be resolved without an edit; `None` if nothing is unmet.
+    /// Whether unmet dependencies may be resolved without an edit; `None` if nothing is unmet, or only what waits for the dependent.
     pub(crate) transience: Option<Transience>,
 }
 
@@ -63,7 +63,7 @@ impl AnswerBuilder<'_> {
                 let keys = self.answer.values.from_config_maps.entry(wanted.name).or_default();
                 keys.insert(wanted.key, text);
             }
-            Err(cause) => self.unmet(&Dependency::ConfigMap(wanted), cause),
+            Err(cause) => self.unmet(named, &Dependency::ConfigMap(wanted), cause),
         }
     }
 
@@ -72,7 +72,7 @@ impl AnswerBuilder<'_> {
             Ok(version) => {
                 self.answer.values.from_secrets.entry(wanted.name).or_default().insert(wanted.key, version);
             }
-            Err(cause) => self.unmet(&Dependency::Secret(wanted), cause),
+            Err(cause) => self.unmet(named, &Dependency::Secret(wanted), cause),
         }
     }
 
@@ -88,7 +88,7 @@ impl AnswerBuilder<'_> {
                 let by_name = self.answer.values.from_kraken_resources.entry(reference.kind).or_default();
                 by_name.entry(reference.name).or_default().insert(reference.path, value);
             }
-            Err(cause) => self.unmet(&Dependency::Resource(reference), cause),
+            Err(cause) => self.unmet(named, &Dependency::Resource(reference), cause),
         }
     }
 
@@ -106,8 +106,10 @@ impl AnswerBuilder<'_> {
         Ok(())
     }
 
-    fn unmet(&mut self, dependency: &Dependency, cause: Cause) {
-        self.answer.transience = self.answer.transience.max(Some(cause.transience));
+    fn unmet(&mut self, named: &ObjectRef, dependency: &Dependency, cause: Cause) {
+        if !self.lookups.mutual.contains(named) {
+            self.answer.transience = self.answer.transience.max(Some(cause.transience));
+        }
         self.answer.unmet.push(Unmet::new(dependency, cause.reason, cause.message));
     }
 }
@@ -216,7 +218,7 @@ pub(crate) mod tests {
         let cycles = HashMap::from_iter([(named, "reference cycle: a -> a".to_owned())]);
         let requested =
             json!({"krakenResourceDependencies": [{"kind": "ec2instance", "name": "a", "path": "x"}]});
-        let answer = answer("ns", &spec(requested), &Lookups { lookup, cycles });
+        let answer = answer("ns", &spec(requested), &Lookups { lookup, cycles, ..Lookups::default() });
         assert_eq!(answer.values, DependentValues::default());
         assert_eq!(reasons(&answer), ["ReferenceCycle"]);
         assert_eq!(answer.unmet[0].message, "reference cycle: a -> a");

@@ -5,7 +5,7 @@
 pub(crate) mod answer;
 pub(crate) mod status;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use kraken_api::{DependencyRequest, DependencyRequestStatus, reasons::DependencyReason as Reason};
 use kraken_runtime::{
@@ -40,16 +40,16 @@ pub(crate) fn edges(request: &DependencyRequest) -> Edges {
     let maps = spec
         .config_map_dependencies
         .iter()
-        .map(|key| ObjectRef::new(Class::ConfigMap, &namespace, &key.name));
-    let secrets =
-        spec.secret_dependencies.iter().map(|key| ObjectRef::new(Class::Secret, &namespace, &key.name));
+        .map(|key| (ObjectRef::new(Class::ConfigMap, &namespace, &key.name), key.follows));
+    let secrets = spec
+        .secret_dependencies
+        .iter()
+        .map(|key| (ObjectRef::new(Class::Secret, &namespace, &key.name), key.follows));
     let states = spec.kraken_resource_dependencies.iter();
-    let states = states.map(|wanted| ObjectRef::state(&namespace, &wanted.kind, &wanted.name));
+    let states =
+        states.map(|wanted| (ObjectRef::state(&namespace, &wanted.kind, &wanted.name), wanted.follows));
     let owner = request.owner_references().iter().find(|owner| owner.controller == Some(true));
-    Edges {
-        needs: maps.chain(secrets).chain(states).collect::<BTreeSet<_>>(),
-        provides: owner.map(|owner| ObjectRef::state_of(&namespace, owner)),
-    }
+    Edges::of(maps.chain(secrets).chain(states), owner.map(|owner| ObjectRef::state_of(&namespace, owner)))
 }
 
 /// The outcome of a reconcile.

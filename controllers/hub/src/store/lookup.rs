@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use kraken_runtime::hash::HashMap;
+use kraken_runtime::hash::{HashMap, HashSet};
 
 use futures::{
     FutureExt,
@@ -55,6 +55,9 @@ pub(crate) struct Lookups {
     pub(crate) lookup: HashMap<ObjectRef, Lookup>,
     /// The objects that depend on the dependent itself, each with the message about the cycle.
     pub(crate) cycles: HashMap<ObjectRef, String>,
+    /// The objects that depend on the dependent, which is created without them: they appear only after it was told that they are
+    /// missing.
+    pub(crate) mutual: HashSet<ObjectRef>,
 }
 
 impl Lookups {

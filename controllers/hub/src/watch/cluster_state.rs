@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use kraken_runtime::hash::HashMap;
+use kraken_runtime::hash::{HashMap, HashSet};
 
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -127,10 +127,9 @@ impl ClusterState {
         let lookup =
             edges.needs.iter().map(|named| async { (named.clone(), self.lookup(dependent, named).await) });
         // The cycles last, so that they include the newest references.
-        Lookups {
-            lookup: join_all(lookup).await.into_iter().collect(),
-            cycles: self.cycles(dependent, edges),
-        }
+        let lookup = join_all(lookup).await.into_iter().collect();
+        let (cycles, mutual) = self.cycles(dependent, edges);
+        Lookups { lookup, cycles, mutual }
     }
 
     async fn lookup(&self, dependent: &Dependent, named: &ObjectRef) -> Lookup {
@@ -177,36 +176,42 @@ impl ClusterState {
         }
     }
 
-    /// The dependencies that directly or indirectly depend on the object that the dependent provides.
-    pub(crate) fn cycles(&self, dependent: &Dependent, edges: &Edges) -> HashMap<ObjectRef, String> {
-        let none = HashMap::default();
-        let Some(provided) = &edges.provides else { return none };
+    /// The dependencies that directly or indirectly depend on the object that the dependent provides, each with the message about
+    /// the cycle; and those that only follow, and wait for the dependent in turn: they are no error.
+    pub(crate) fn cycles(
+        &self,
+        dependent: &Dependent,
+        edges: &Edges,
+    ) -> (HashMap<ObjectRef, String>, HashSet<ObjectRef>) {
+        let Some(provided) = &edges.provides else { return Default::default() };
         if !self.router.index.read().may_be_cyclic(dependent) {
-            return none;
+            return Default::default();
         }
         let walk = |counts: &dyn Fn(&Dependent, &ObjectRef) -> bool| {
             let index = self.router.index.read();
             let sources = |named: &ObjectRef| index.sources(named, |dependent| counts(dependent, named));
             let mut search = CycleSearch::new(provided.clone(), sources);
-            let found = edges.needs.iter().filter_map(|named| Some((named.clone(), search.cycle(named)?)));
-            found.collect::<HashMap<_, _>>()
+            let found = edges.needs.iter().filter(|named| search.from(named).is_some());
+            found.cloned().collect::<HashSet<_>>()
         };
         if walk(&|_, _| true).is_empty() {
             // It was broken elsewhere. An edge that closes it again is reported.
             self.router.index.write().acyclic(dependent);
-            return none;
+            return Default::default();
         }
-        walk(&|dependent, named| self.provides(dependent, named))
+        let mut mutual = walk(&|dependent, named| self.provides(dependent, named));
+        mutual.retain(|named| edges.follows.contains(named));
+        (self.cycles_closed_by(edges), mutual)
     }
 
     /// The dependencies that directly or indirectly depend on the object that the dependent would provide: the cycles that
-    /// storing it would close.
+    /// storing it would close. References that follow close none.
     pub(crate) fn cycles_closed_by(&self, edges: &Edges) -> HashMap<ObjectRef, String> {
         let Some(provided) = &edges.provides else { return HashMap::default() };
         let index = self.router.index.read();
-        let sources = |named: &ObjectRef| index.sources(named, |dependent| self.provides(dependent, named));
+        let sources = |named: &ObjectRef| index.ordering(named, |dependent| self.provides(dependent, named));
         let mut search = CycleSearch::new(provided.clone(), sources);
-        edges.needs.iter().filter_map(|named| Some((named.clone(), search.cycle(named)?))).collect()
+        edges.ordering().filter_map(|named| Some((named.clone(), search.cycle(named)?))).collect()
     }
 
     /// Whether this dependent really provides the object: an export whose target is owned by another does not.

@@ -62,6 +62,7 @@ impl<S: AwsObjects> External for Managed<S> {
     const DISRUPTS: bool = S::DISRUPTS;
     const MISSING_PATH: &str = SpecOf::<S>::COUNT_PATH;
     const WHOLE_PATHS: &[&str] = SpecOf::<S>::WHOLE_PATHS;
+    const FOLLOWS: &[&str] = SpecOf::<S>::FOLLOWS;
     const ACCOUNTS: Option<AccountKind> = Some(ACCOUNTS);
 
     async fn connect(

@@ -26,6 +26,8 @@ pub trait AwsSpec {
     const DRIFT_PATHS: &[&str] = &[];
     /// As [`kraken_spoke::External::WHOLE_PATHS`].
     const WHOLE_PATHS: &[&str] = &[];
+    /// As [`kraken_spoke::External::FOLLOWS`].
+    const FOLLOWS: &[&str] = &[];
     /// As [`kraken_spoke::External::SECRET_FIELD_PATHS`].
     const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[];
     /// As [`kraken_spoke::External::SUMMARY`].

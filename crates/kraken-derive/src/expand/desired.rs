@@ -95,6 +95,18 @@ pub(super) fn function(kind: &Kind) -> TokenStream {
 
 /// The value of a field of a kind, or `None` after recording a problem.
 fn value(field: &Field) -> TokenStream {
+    let value = own_value(field);
+    if field.keys.follows.is_none() {
+        return value;
+    }
+    quote! {{
+        let following = validator.follow();
+        let value = #value;
+        validator.followed(following, value)
+    }}
+}
+
+fn own_value(field: &Field) -> TokenStream {
     let Field { ident, keys, shape, .. } = field;
     let name = &keys.name;
     if let Some(resolve) = &keys.resolve {

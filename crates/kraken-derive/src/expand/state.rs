@@ -14,11 +14,13 @@ pub(super) fn constants(kind: &Kind) -> TokenStream {
     let whole =
         kind.desired().filter(|field| is_whole(field)).map(|field| &field.keys.name).chain(&args.whole);
     let (summary, secrets) = (summary(kind), secret_field_paths(kind));
+    let follows = kind.desired().filter(|field| field.keys.follows.is_some()).map(|field| &field.keys.name);
     quote! {
         const NOUN: &'static str = #noun;
         const STATE_KEY: &'static str = #state;
         const DRIFT_PATHS: &[&str] = &[#(#drift),*];
         const WHOLE_PATHS: &[&str] = &[#(#whole),*];
+        const FOLLOWS: &[&str] = &[#(#follows),*];
         const SUMMARY: &[(&str, &str)] = #summary;
         const SECRET_FIELD_PATHS: &[(&str, &[&str])] = #secrets;
     }

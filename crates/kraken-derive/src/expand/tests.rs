@@ -192,6 +192,7 @@ fn the_paths_of_secrets_are_those_of_the_observed_fields() {
         &quote! {
             const DRIFT_PATHS: &[&str] = &["state"];
             const WHOLE_PATHS: &[&str] = &["ids", "e.f"];
+            const FOLLOWS: &[&str] = &[];
             const SUMMARY: &[(&str, &str)] = &[("Size", "disk.Size")];
             const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
                 ("sizeGiB", &["disk.VolumeSize"]),

@@ -9,7 +9,7 @@ use syn::{
 use crate::keys::{self, set, value, values};
 
 const KNOWN: &str = "rule, check, items, resolve, group, parts, default, observed, published, fixed, change, add, remove, compare, \
-                     launch_only, kraken_only, count, deep, stopped, unpublished, always_sent, none_if_unset";
+                     launch_only, kraken_only, count, deep, stopped, unpublished, always_sent, none_if_unset, follows";
 
 /// A variant of the changes of a kind.
 pub(crate) struct Variant {
@@ -44,6 +44,7 @@ pub(crate) struct Keys {
     pub(crate) unpublished: Option<()>,
     pub(crate) always_sent: Option<()>,
     pub(crate) none_if_unset: Option<()>,
+    pub(crate) follows: Option<()>,
     pub(super) fixed: Option<()>,
     pub(super) change: Option<Variant>,
     pub(super) add: Option<Variant>,
@@ -111,6 +112,7 @@ impl Parse for Keys {
             unpublished: None,
             always_sent: None,
             none_if_unset: None,
+            follows: None,
             fixed: None,
             change: None,
             add: None,
@@ -138,6 +140,7 @@ impl Parse for Keys {
             "unpublished" => set(&mut keys.unpublished, key, ()),
             "always_sent" => set(&mut keys.always_sent, key, ()),
             "none_if_unset" => set(&mut keys.none_if_unset, key, ()),
+            "follows" => set(&mut keys.follows, key, ()),
             "fixed" => set(&mut keys.fixed, key, ()),
             "change" => set(&mut keys.change, key, value(input)?),
             "add" => set(&mut keys.add, key, value(input)?),

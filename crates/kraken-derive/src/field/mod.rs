@@ -125,6 +125,11 @@ impl Field {
                 "is required, and cannot be `deep`: each observation would be deep",
             ),
             (
+                keys.follows.is_some()
+                    && (!self.shape.is_optional || keys.fixed.is_some() || keys.launch_only.is_some()),
+                "is required or set at creation, and cannot be one that `follows`",
+            ),
+            (
                 keys.none_if_unset.is_some() && !self.shape.is_optional,
                 "is required, and cannot be `none_if_unset`",
             ),

@@ -43,12 +43,20 @@ pub struct Resolver<'a> {
     secret_fields: BTreeSet<String>,
     /// Whether the current option is public by definition: Secrets are rejected.
     public: bool,
+    /// Whether the current option follows the creation of the resource.
+    pub(super) follows: bool,
+    following: Vec<Problem>,
     /// The settings of an account.
     pub(crate) governed: Option<&'a Governed>,
     taken: Vec<RestrictedValue>,
     /// The values of references that may violate a rule of the kind: the field, and the text for its messages.
     sources: Vec<(String, String)>,
 }
+
+/// A field that follows the creation of the resource, while it is resolved.
+#[must_use = "the field ends with `followed`"]
+#[derive(Debug)]
+pub struct Following(usize);
 
 /// The result of a resolver.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +65,8 @@ pub struct Resolution {
     pub dependencies: Dependencies,
     /// All problems, in the order of the fields.
     pub problems: Vec<Problem>,
+    /// The missing values of fields that [follow](Resolver::follow) the creation, which are left out.
+    pub following: Vec<Problem>,
     /// Every secret text that went into a value, for a [`Scrubber`].
     pub secrets: Vec<SecretString>,
     /// The path of every field that refers to a Secret, whether that has a value or not: `userData`, `rules[1].cidr`.
@@ -69,8 +79,22 @@ impl<'a> Resolver<'a> {
     /// A resolver with the known values.
     pub fn new(values: &'a Values) -> Self {
         let (dependencies, problems, own, secrets, secret_fields) = Default::default();
-        let (public, governed, taken, sources) = (false, None, vec![], vec![]);
-        Self { values, dependencies, problems, own, secrets, secret_fields, public, governed, taken, sources }
+        let sources = vec![];
+        let (public, follows, following, governed, taken) = (false, false, vec![], None, vec![]);
+        Self {
+            values,
+            dependencies,
+            problems,
+            own,
+            secrets,
+            secret_fields,
+            public,
+            follows,
+            following,
+            governed,
+            taken,
+            sources,
+        }
     }
 
     /// A resolver with the known values and the settings of an account.
@@ -136,6 +160,26 @@ impl<'a> Resolver<'a> {
         taken
     }
 
+    /// Begins a field that is set after the creation of the resource, such as the rules of a security group: its references do not
+    /// order the creation. Ends with [`followed`](Self::followed).
+    pub fn follow(&mut self) -> Following {
+        self.follows = true;
+        Following(self.problems.len())
+    }
+
+    /// Ends a field that follows. If nothing but values of references is missing, the field is left out: `Some(None)`.
+    #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` unwraps the outer option
+    pub fn followed<T>(&mut self, Following(from): Following, taken: Option<Option<T>>) -> Option<Option<T>> {
+        self.follows = false;
+        let is_waiting = |problem: &Problem| problem.kind == ProblemKind::Missing;
+        let found = self.problems.get(from..).unwrap_or_default();
+        if taken.is_some() || found.is_empty() || !found.iter().all(is_waiting) {
+            return taken;
+        }
+        self.following.extend(self.problems.drain(from..));
+        Some(None)
+    }
+
     /// Records a violated rule of the kind, after the value and its source if the value of the field came from a reference.
     /// Secret values are removed from the message.
     pub fn problem(&mut self, field: &str, message: impl Into<String>) {
@@ -148,7 +192,7 @@ impl<'a> Resolver<'a> {
 
     /// The collected dependencies and problems.
     pub fn finish(self) -> Resolution {
-        let Self { dependencies, mut problems, own, secrets, secret_fields, taken, .. } = self;
+        let Self { dependencies, mut problems, own, following, secrets, secret_fields, taken, .. } = self;
         if !own.is_empty() {
             let scrubber = Scrubber::new(&secrets);
             for index in own {
@@ -157,7 +201,7 @@ impl<'a> Resolver<'a> {
                 }
             }
         }
-        Resolution { dependencies, problems, secrets, secret_fields, taken }
+        Resolution { dependencies, problems, following, secrets, secret_fields, taken }
     }
 
     fn found(&mut self, field: String, kind: ProblemKind, message: String) {

@@ -162,7 +162,11 @@ impl<'a> Resolver<'a> {
 
     /// Records a dependency, and finds its value or records that it is missing.
     fn find(&mut self, field: &str, dependency: &Dependency, json_type: JsonType) -> Option<Found<'a>> {
-        self.dependencies.add(dependency.clone(), json_type);
+        if self.follows {
+            self.dependencies.add_following(dependency.clone(), json_type);
+        } else {
+            self.dependencies.add(dependency.clone(), json_type);
+        }
         if matches!(dependency, Dependency::Secret(_)) {
             self.secret_fields.insert(field.to_owned());
         }

@@ -84,6 +84,8 @@ pub trait External: Send + Sync + 'static {
     /// Paths that are compared as a whole, such as `defaultAction`: a path in `lifecycle.ignoreChanges` below one of
     /// them is rejected, because it would never match.
     const WHOLE_PATHS: &[&str] = &[];
+    /// The fields of the spec that are set after the creation ([`kraken_options::Resolver::follow`]), whose references close no cycle.
+    const FOLLOWS: &[&str] = &[];
 
     /// Whether [`External::own_secret`] can return a Secret: the spoke then gets the permission to create Secrets.
     const MAKES_SECRETS: bool = false;

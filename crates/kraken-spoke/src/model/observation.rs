@@ -1,6 +1,7 @@
 //! The input of the decisions of one reconcile: the target, and what an observation shows. Pure.
 
 use kraken_api::{InPlace, Lifecycle, Location};
+use kraken_options::Problem;
 
 use crate::{
     Comparison, Ignored,
@@ -36,6 +37,8 @@ pub(crate) struct Target {
     pub has_secrets: bool,
     /// The values of fields that are applied only at creation.
     pub at_creation: Vec<(&'static str, String)>,
+    /// The missing values of fields that are set after the creation. The desired state leaves these fields out.
+    pub following: Vec<Problem>,
 }
 
 /// The objects on both sides of a replacement.

@@ -43,7 +43,8 @@ pub(crate) async fn adopt(
     }
 }
 
-fn is_due(kind: &dyn DynKind, observation: &Observation<'_>) -> bool {
+/// Whether an object is to be adopted instead of created.
+pub(super) fn is_due(kind: &dyn DynKind, observation: &Observation<'_>) -> bool {
     let highest = observation.highest_epoch(kind);
     let intent = observation.target.intent.as_ref();
     let is_open = intent.map_or(highest == 0, |intent| intent.adopts && highest < intent.epoch);

@@ -28,6 +28,9 @@ pub(crate) mod observe;
 // 8. No client required.
 pub(crate) mod decide;
 
+// After 8. Client required.
+pub(crate) mod follow;
+
 // 9. Client required.
 pub(crate) mod adopt;
 

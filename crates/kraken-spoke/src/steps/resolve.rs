@@ -67,6 +67,7 @@ pub(crate) fn resolve(
         inputs,
         in_place,
         is_edited,
+        following: resolution.following,
     })
 }
 

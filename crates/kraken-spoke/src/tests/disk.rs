@@ -137,6 +137,13 @@ impl DynKind for Disks {
         let image = option::<String>(&spec, "image", values);
         let note = option::<String>(&spec, "note", values);
         let _password = option::<String>(&spec, "password", values);
+        let following = values.follow();
+        let peer = if spec["peer"].is_null() {
+            Some(None)
+        } else {
+            option::<String>(&spec, "peer", values).map(Some)
+        };
+        let peer = values.followed(following, peer);
         let size = *size?.expose();
         if size < 1 {
             values.problem("size", "must be at least 1");
@@ -144,10 +151,12 @@ impl DynKind for Disks {
         }
         let count = spec["count"].as_u64().unwrap_or(1);
         let max = spec["max"].as_u64().unwrap_or(count);
+        let peer = peer?.map(|peer| peer.expose().clone());
         let [image, note] = [image, note].map(|value| value.map(|value| value.expose().clone()));
         let deep = spec["deep"] == true;
-        let desired =
-            json!({"size": size, "image": image, "note": note, "count": count, "max": max, "deep": deep});
+        let desired = json!({
+            "size": size, "image": image, "note": note, "peer": peer, "count": count, "max": max, "deep": deep,
+        });
         Some(Desired::new(desired))
     }
 
@@ -177,10 +186,8 @@ impl DynKind for Disks {
             if object["state"] == "pending" {
                 comparison.settling = Some(format!("{} is pending", id(object)));
             }
-            let field = |path: &str| {
-                let text = |value: &Value| value.to_string().replace('"', "");
-                FieldDiff::new(path, text(&desired[path]), text(&object[path]))
-            };
+            let text = |value: &Value| value.to_string().replace('"', "");
+            let field = |path: &str| FieldDiff::new(path, text(&desired[path]), text(&object[path]));
             if object["state"] == "stopped" {
                 let (field, start) = (FieldDiff::new("state", "running", "stopped"), json!("start"));
                 comparison.differences.push(Difference { field, remedy: Remedy::Resume(Change::new(start)) });
@@ -192,6 +199,12 @@ impl DynKind for Disks {
                     Remedy::Change(Change::new(json!(format!("size {}", desired["size"]))))
                 };
                 comparison.differences.push(Difference { field: field("size"), remedy });
+            }
+            if !desired["peer"].is_null() && object["peer"] != desired["peer"] {
+                let change = Change::new(json!(format!("peer {}", text(&desired["peer"]))));
+                comparison
+                    .differences
+                    .push(Difference { field: field("peer"), remedy: Remedy::Change(change) });
             }
             if !desired["image"].is_null() && object["image"] != desired["image"] {
                 let remedy = Remedy::Immutable("an image is fixed".into());

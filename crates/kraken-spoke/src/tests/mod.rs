@@ -9,6 +9,7 @@ mod deletion;
 mod disk;
 mod dynamic;
 mod fixtures;
+mod follow;
 mod found_by_tag;
 mod lag;
 mod observe;

@@ -85,7 +85,7 @@ pub(crate) fn references(spec: &ConfigExportSpec) -> References {
         let mut resolver = Resolver::new(&values);
         // Only the dependencies are used here, not the values.
         let _: Option<Resolved<Text>> = taken(&mut resolver, index, source);
-        let Dependencies { config_maps, secrets, resources } = resolver.finish().dependencies;
+        let Dependencies { config_maps, secrets, resources, follows: _ } = resolver.finish().dependencies;
         if !secrets.is_empty() {
             found.secret_entries.insert(index);
         }

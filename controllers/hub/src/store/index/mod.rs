@@ -33,11 +33,34 @@ pub(crate) enum Dependent {
 pub(crate) struct Edges {
     /// The objects that it depends on.
     pub(crate) needs: BTreeSet<ObjectRef>,
+    /// Those of them that it needs only after it exists: they order nothing, and close no cycle.
+    pub(crate) follows: BTreeSet<ObjectRef>,
     /// The object that it provides: the state of a DependencyRequest's owner, the target of a ConfigExport.
     pub(crate) provides: Option<ObjectRef>,
 }
 
 impl Edges {
+    /// From the dependencies, each with whether it only follows, and the provided object.
+    pub(crate) fn of(
+        dependencies: impl IntoIterator<Item = (ObjectRef, bool)>,
+        provides: Option<ObjectRef>,
+    ) -> Self {
+        let (mut needs, mut ordering) = (BTreeSet::new(), BTreeSet::new());
+        for (named, follows) in dependencies {
+            if !follows {
+                ordering.insert(named.clone());
+            }
+            needs.insert(named);
+        }
+        let follows = needs.difference(&ordering).cloned().collect();
+        Self { needs, follows, provides }
+    }
+
+    /// The objects that it needs to exist.
+    pub(crate) fn ordering(&self) -> impl Iterator<Item = &ObjectRef> {
+        self.needs.difference(&self.follows)
+    }
+
     fn depends_on(&self, provided: &ObjectRef) -> bool {
         provided.spellings().any(|named| self.needs.contains(&named))
     }
@@ -125,13 +148,22 @@ impl Index {
 
     /// The sources of this object, by the providers that `counts` accepts.
     pub(crate) fn sources(&self, named: &ObjectRef, counts: impl Fn(&Dependent) -> bool) -> Vec<ObjectRef> {
+        self.providers_of(named, counts).flat_map(|edges| &edges.needs).cloned().collect()
+    }
+
+    /// Those of them that order the creation of its provider.
+    pub(crate) fn ordering(&self, named: &ObjectRef, counts: impl Fn(&Dependent) -> bool) -> Vec<ObjectRef> {
+        self.providers_of(named, counts).flat_map(Edges::ordering).cloned().collect()
+    }
+
+    fn providers_of(
+        &self,
+        named: &ObjectRef,
+        counts: impl Fn(&Dependent) -> bool,
+    ) -> impl Iterator<Item = &Edges> {
         self.visits.fetch_add(1, Ordering::Relaxed);
-        let providers = self.providers.get(named).into_iter().flatten().filter(|dependent| counts(dependent));
-        providers
-            .filter_map(|dependent| self.edges.get(dependent))
-            .flat_map(|edges| &edges.needs)
-            .cloned()
-            .collect()
+        let providers = self.providers.get(named).into_iter().flatten();
+        providers.filter(move |dependent| counts(dependent)).filter_map(|dependent| self.edges.get(dependent))
     }
 
     /// Whether a dependent may be in a cycle; false is certain.

@@ -25,7 +25,7 @@ fn map(name: &str) -> ObjectRef {
 }
 
 fn edges(provides: ObjectRef, needs: impl IntoIterator<Item = ObjectRef>) -> Edges {
-    Edges { needs: needs.into_iter().collect(), provides: Some(provides) }
+    Edges { needs: needs.into_iter().collect(), provides: Some(provides), ..Edges::default() }
 }
 
 fn sorted(mut dependents: Vec<Dependent>) -> Vec<Dependent> {

@@ -101,10 +101,16 @@ impl Builder<'_> {
             set("description", self.text("The web servers"));
         }
         if self.rng.chance(70) {
+            // Two references, or a reference and a literal, may lead to one block.
+            let mut blocks = vec![json!("0.0.0.0/0")];
+            if self.rng.chance(20) {
+                let block = self.option("0.0.0.0/0");
+                blocks.push(block.get("value").cloned().unwrap_or(block));
+            }
             let mut rules = vec![json!({
                 "protocol": {"value": "tcp"},
                 "fromPort": self.option(443),
-                "cidrBlocks": {"value": ["0.0.0.0/0"]},
+                "cidrBlocks": {"value": blocks},
             })];
             if self.rng.chance(40) {
                 rules.push(json!({"protocol": {"value": -1}, "securityGroupIDs": {"value": ["self"]}}));
@@ -114,7 +120,27 @@ impl Builder<'_> {
         if self.rng.chance(20) {
             set("egress", json!([]));
         }
+        if self.rng.chance(25) {
+            let other = self.need("SecurityGroup");
+            let peer = self.id("SecurityGroup", other);
+            spec.insert("egress".to_owned(), json!([to_peer(&peer)]));
+            if self.rng.chance(60) {
+                self.let_in(other, name);
+            }
+        }
         spec
+    }
+
+    /// Adds a rule with a peer to a group that exists already: two groups that name each other.
+    fn let_in(&mut self, group: &str, peer: &str) {
+        let reference = json!({"valueFrom": {"ref": format!("SecurityGroup/{peer}")}});
+        let is_it =
+            |object: &&mut Value| object["kind"] == "SecurityGroup" && object["metadata"]["name"] == *group;
+        let Some(object) = self.objects.iter_mut().find(is_it) else { return };
+        match object["spec"]["ingress"].as_array_mut() {
+            Some(rules) => rules.push(to_peer(&reference)),
+            None => object["spec"]["ingress"] = json!([to_peer(&reference)]),
+        }
     }
 
     pub(super) fn address(&mut self) -> Spec {
@@ -139,6 +165,11 @@ impl Builder<'_> {
         }
         spec
     }
+}
+
+/// A rule with a security group as its peer.
+fn to_peer(peer: &Value) -> Value {
+    json!({"protocol": {"value": "tcp"}, "fromPort": {"value": 8080}, "securityGroupIDs": {"value": [peer]}})
 }
 
 /// Which of the names it is.
