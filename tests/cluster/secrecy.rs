@@ -38,6 +38,7 @@ fn instance(name: &str, field: &str) -> String {
         "minCount": {"value": 1}, "maxCount": {"value": 1}, "lifecycle": {"disruption": "Allow"},
     });
     spec[field] = from_secret();
+    spec["userDataChange"] = json!({"value": "Stop"});
     object(AWS, "EC2Instance", name, spec)
 }
 

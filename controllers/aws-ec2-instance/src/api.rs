@@ -151,8 +151,8 @@ pub(crate) struct EC2InstanceSpec {
     #[field("ebsOptimized", change = EbsOptimized, stopped)]
     pub(crate) ebs_optimized: Option<Opt<bool>>,
 
-    /// The user data, as plain text of at most 16 KiB; Kraken encodes it. AWS can change it only on a stopped instance
-    /// (see `instanceType`), and does not run it again automatically. Kraken never shows it, but every process that can
+    /// The user data, as plain text of at most 16 KiB; Kraken encodes it. AWS can change it only on a stopped instance, and does not
+    /// run it again: see `userDataChange`. Kraken never shows it, but every process that can
     /// call the instance's metadata service can read it. Default: none. Example: `{value: "#!/bin/sh\necho hello"}`
     #[field(
         "userData",
@@ -165,6 +165,12 @@ pub(crate) struct EC2InstanceSpec {
         unpublished
     )]
     pub(crate) user_data: Option<Opt<String>>,
+
+    /// What a change of `userData` does to existing instances: `Wait` reports it, and applies it when an instance is stopped for
+    /// another reason; `Stop` stops the instances for it, one at a time, if `lifecycle.disruption` is `Allow`. AWS does not run the
+    /// changed user data in either case, only on new instances (`lifecycle.replace`). Default: `Wait`. Example: `{value: Stop}`
+    #[field("userDataChange", compare = Self::is_no_state, published(), unpublished)]
+    pub(crate) user_data_change: Option<Opt<UserDataChange>>,
 
     /// Tags of the instances and, at launch, of their volumes, at most 45, with keys of up to 128 and values of up to 256 characters. Each
     /// value is a literal or a reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
@@ -249,6 +255,11 @@ pub(crate) struct MetadataOptions {
 words!(
     /// Whether the metadata service requires a session token.
     HttpTokens { Required = "required", Optional = "optional" }
+);
+
+words!(
+    /// What a change of user data does to existing instances.
+    UserDataChange { Wait = "Wait", Stop = "Stop" }
 );
 
 words!(

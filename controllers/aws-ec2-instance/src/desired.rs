@@ -87,6 +87,11 @@ impl EC2InstanceSpec {
         differing.collect()
     }
 
+    /// What Kraken does with a change is nothing that AWS has.
+    pub(crate) fn is_no_state(_: &Desired, _: &Instance) -> Option<Difference<Change>> {
+        None
+    }
+
     /// User data is never shown.
     pub(crate) fn compare_user_data(desired: &Desired, instance: &Instance) -> Option<Difference<Change>> {
         let (wanted, have) = (desired.user_data.as_ref()?, instance.user_data.as_ref()?);

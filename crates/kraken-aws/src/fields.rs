@@ -2,6 +2,7 @@
 
 use kraken_spoke::{OptionType, Resolved};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 /// The placeholder of a value from a Secret.
 pub const SECRET: &str = "***";
@@ -22,6 +23,15 @@ pub fn tag_path(key: &str) -> String {
 /// The path of an item of a list, by its value: `subnetIDs["subnet-1"]`.
 pub fn item_path(list: &str, item: &str) -> String {
     format!("{list}[{item:?}]")
+}
+
+/// A short digest of texts, to compare a value that must not be shown. The first texts make it useless elsewhere.
+pub fn digest(texts: &[&str]) -> String {
+    let digest = texts.iter().fold(Sha256::new(), |digest, text| {
+        // With its length, so that no two lists have the same bytes.
+        digest.chain_update(text.len().to_be_bytes()).chain_update(text)
+    });
+    format!("{:x}", digest.finalize()).chars().take(16).collect()
 }
 
 /// A desired value as text.

@@ -35,10 +35,11 @@ impl AwsObjects for Instances {
     const DISRUPTS: bool = true;
 
     fn remedies(
+        desired: &Desired,
         kept: &[&Instance],
         differences: Vec<Group<'_, Instance, Change>>,
     ) -> Vec<Difference<resource::Change<Change>>> {
-        stops::remedies(kept, differences)
+        stops::remedies(desired, kept, differences)
     }
 
     fn describe_change(change: &Change, ids: &[String]) -> Option<String> {

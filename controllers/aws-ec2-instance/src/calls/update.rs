@@ -53,8 +53,9 @@ pub(super) async fn modify(
         |found: &Difference<Change>| matches!(&found.remedy, Remedy::Disruptive(one, _) if one == change);
     if failure.class == FailureClass::Terminal
         && let Some(Difference { field, .. }) = differences.find(is_for_it)
+        && let refused @ Some(_) = refusal(&field.path, desired, instance)
     {
-        let mark = Mark { refused: Some(refusal(&field.path, &field.want)), ..Mark::of(&instance.tags) };
+        let mark = Mark { refused, ..Mark::of(&instance.tags) };
         disruption::write(aws, &instance.instance_id, &mark).await?;
     }
     Err(failure)

@@ -144,3 +144,40 @@ fn user_data_is_compared_only_if_read_and_never_shown() {
     assert_eq!(old[0].remedy, Remedy::Change(Own(Step::UserData, ids(&["i-1"]))));
     assert_eq!(found(Some(b"new")).len(), 1);
 }
+
+#[test]
+fn a_running_instance_is_stopped_for_user_data_only_if_the_spec_asks_for_it() {
+    let there =
+        |state: &str| Instance { user_data: Some(UserData(b"old".to_vec())), ..in_state("i-1", state) };
+    let wanted = |changes: Value| with(json!({"userData": {"value": "new"}}), changes);
+    let (_, _, _, remedy) = difference(wanted(json!({})), vec![there("running")]);
+    assert!(why(&remedy).contains("set userDataChange to Stop"), "{remedy:?}");
+    let stop = wanted(json!({"userDataChange": {"value": "Stop"}}));
+    assert_eq!(first(stop, vec![there("running")]), mark_of("i-1", stopping()));
+    // An instance that is stopped for another reason gets it too, and another reason for a stop is none for itself.
+    assert_eq!(first(wanted(json!({})), vec![there("stopped")]), Some(Own(Step::UserData, ids(&["i-1"]))));
+    let both = wanted(resize());
+    assert_eq!(first(both, vec![there("running")]), mark_of("i-1", stopping()));
+    let marked = Mark { stop: true, refused: None };
+    let mut up_again = there("running");
+    up_again.tags.insert(mark::KEY.to_owned(), marked.value().unwrap());
+    assert_eq!(first(wanted(json!({})), vec![up_again]), mark_of("i-1", Mark::default()));
+}
+
+#[test]
+fn a_rejected_user_data_blocks_no_other_one() {
+    let there = |mark: &Mark| {
+        let mut there = marked("i-1", "running", "t2.nano", mark);
+        there.tags.insert(UID.to_owned(), "u-1".to_owned());
+        Instance { user_data: Some(UserData(b"old".to_vec())), ..there }
+    };
+    let spec = |text: &str| json!({"userData": {"value": text}, "userDataChange": {"value": "Stop"}});
+    let refused = mark::refusal("userData", &desired(spec("one")).own, &there(&Mark::default()));
+    let mark = Mark { stop: false, refused };
+    assert_eq!(first(spec("one"), vec![there(&mark)]), None);
+    assert_eq!(
+        first(spec("two"), vec![there(&mark)]),
+        mark_of("i-1", Mark::default()),
+        "the rejection is obsolete"
+    );
+}

@@ -60,7 +60,7 @@ pub(super) fn compare<S: AwsObjects>(
         let field = group.path.split(['.', '[']).next();
         SpecOf::<S>::FIELD_ORDER.iter().position(|name| Some(*name) == field)
     });
-    differences.extend(S::remedies(kept, own));
+    differences.extend(S::remedies(&desired.own, kept, own));
     let missing = wanted.saturating_sub(live.len());
     let missing = (missing > 0).then(|| missing_objects::<S>(&desired.own, missing));
     Comparison { missing, settling: settling::<S>(kept), differences }

@@ -38,6 +38,7 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
     /// Pure. The differences in fields of the kind, each with its objects, and of all objects that are kept. A kind that stops
     /// objects for a change decides here which ones.
     fn remedies(
+        _: &DesiredOf<Self>,
         _: &[&ObservedOf<Self>],
         differences: Vec<Group<'_, ObservedOf<Self>, ChangeOf<Self>>>,
     ) -> Vec<Difference<Change<ChangeOf<Self>>>> {

@@ -19,6 +19,7 @@ use crate::{
         intent::Intent,
         observation::Target,
         outcome::Outcome,
+        release_policy::adopted,
         secrecy::{self, Secrecy, SecretFields},
         status::is_ready,
     },
@@ -46,7 +47,9 @@ pub(crate) fn resolve(
     };
     let secret_fields = SecretFields::of(&resolution.secret_fields, former, is_compared);
     memory.secret_fields.clone_from(&secret_fields.all);
-    let secrecy = Secrecy::of(context.info(), &secret_fields, memory.secrets.clone());
+    let is_adopted =
+        object.lifecycle().adopt.is_some() || !adopted(object.status(), intent.as_ref()).is_empty();
+    let secrecy = Secrecy::of(context.info(), &secret_fields, memory.secrets.clone(), is_adopted);
     let before = object.status().and_then(|status| status.in_place.as_ref());
     let inputs = context.inputs(&identity.uid, values);
     let spec = || object.spec().json();

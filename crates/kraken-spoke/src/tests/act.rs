@@ -61,6 +61,16 @@ async fn adopt_awaits_approval_if_the_object_would_have_to_change() {
     assert_eq!(report.disk["status"]["plan"]["action"], "Adopt");
 }
 
+#[tokio::test(start_paused = true)]
+async fn adopt_does_not_show_what_is_observed_where_it_may_be_secret() {
+    let disk = disk().lifecycle("adopt", json!({"id": "disk-9"})).spec("image", json!({"value": "mine"}));
+    let found = call("find").returns(json!([with(remote("disk-9"), "image", json!("of another resource"))]));
+    let report = Scene::of(disk).await.reconcile([found, call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "AwaitingApproval"));
+    let status = report.disk["status"].to_string();
+    assert!(report.message().contains("stays ***") && !status.contains("another"), "{status}");
+}
+
 // 10. declare
 
 #[tokio::test(start_paused = true)]

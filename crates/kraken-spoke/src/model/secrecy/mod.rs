@@ -8,7 +8,7 @@ mod fields;
 
 use std::collections::BTreeSet;
 
-use kraken_api::state_declaration::Withheld;
+use kraken_api::{FieldDiff, state_declaration::Withheld};
 use kraken_options::{Scrubber, SecretString};
 use kraken_runtime::mutants::{self, Mutant};
 use serde_json::Value;
@@ -24,6 +24,11 @@ const STARS: &str = "***";
 pub(crate) struct Secrecy {
     /// The fields of the spec that came from a Secret, by their names at the top level.
     fields: BTreeSet<String>,
+    /// Whether the objects existed before the resource: what is observed in a field that accepts a Secret may have come from one
+    /// that another resource referred to.
+    is_adopted: bool,
+    /// The fields that accept a Secret.
+    secret_capable: BTreeSet<&'static str>,
     /// The paths of the state that contain them; `None` if the kind does not declare them: then the whole state is
     /// withheld.
     state_paths: Option<Vec<StatePath>>,
@@ -40,7 +45,13 @@ struct StatePath {
 
 impl Secrecy {
     /// From the secret fields, with every secret text that is known of this resource, including former ones.
-    pub(crate) fn of(kind: &KindInfo, secret_fields: &SecretFields, secrets: Vec<SecretString>) -> Self {
+    pub(crate) fn of(
+        kind: &KindInfo,
+        secret_fields: &SecretFields,
+        secrets: Vec<SecretString>,
+        is_adopted: bool,
+    ) -> Self {
+        let secret_capable = kind.secret_field_paths.iter().map(|(field, _)| *field).collect();
         let fields = secret_fields.all.clone();
         let table = |field: &String| {
             let (_, paths) = kind.secret_field_paths.iter().find(|(name, _)| name == field)?;
@@ -51,7 +62,7 @@ impl Secrecy {
         let state_paths =
             of_spec.map(table).collect::<Option<Vec<_>>>().map(|each| each.into_iter().flatten().collect());
         let scrubber = Scrubber::new(&secrets);
-        Self { fields, state_paths, secrets, scrubber }
+        Self { fields, is_adopted, secret_capable, state_paths, secrets, scrubber }
     }
 
     /// A comparison without values of secret fields, neither the desired ones nor the observed ones: these may be
@@ -65,14 +76,15 @@ impl Secrecy {
 
     fn masked<C>(&self, difference: Difference<C>) -> Difference<C> {
         let Difference { mut field, remedy } = difference;
-        if !self.fields.contains(top(&field.path)) {
+        let (is_secret, is_hidden) = (self.fields.contains(top(&field.path)), self.hides_observed(&field));
+        if !is_secret && !is_hidden {
             return Difference { field, remedy };
         }
-        let scrub = |text: &str| {
-            let mut texts = self.secrets.clone();
-            texts.extend([&field.want, &field.have].map(|text| SecretString::from(text.as_str())));
-            Scrubber::new(&texts).scrub(text)
-        };
+        let hidden = is_secret.then(|| field.want.clone()).into_iter().chain([field.have.clone()]);
+        let mut texts = self.secrets.clone();
+        texts.extend(hidden.map(SecretString::from));
+        let scrubber = Scrubber::new(&texts);
+        let scrub = |text: &str| scrubber.scrub(text);
         let remedy = match remedy {
             Remedy::Immutable(why) => Remedy::Immutable(scrub(&why)),
             Remedy::Disruptive(change, takes) => Remedy::Disruptive(change, scrub(&takes)),
@@ -83,8 +95,19 @@ impl Secrecy {
         if let Some(at) = field.path.find('[') {
             field.path.truncate(at);
         }
-        (field.want, field.have) = (STARS.to_owned(), STARS.to_owned());
+        field.have = STARS.to_owned();
+        if is_secret {
+            field.want = STARS.to_owned();
+        }
         Difference { field, remedy }
+    }
+
+    /// Whether the observed value may be a secret that this resource never knew. The desired one is its own literal, and shown.
+    fn hides_observed(&self, field: &FieldDiff) -> bool {
+        const SHOWN: [&str; 6] = ["(absent)", "absent", "null", "true", "false", ""];
+        self.is_adopted
+            && self.secret_capable.contains(top(&field.path))
+            && !SHOWN.contains(&field.have.as_str())
     }
 
     /// Values that are applied only at creation, without those of secret fields: a digest of each is recorded.
@@ -177,7 +200,6 @@ fn remove_path(value: &mut Value, path: &[&str]) {
 
 #[cfg(test)]
 mod tests {
-    use kraken_api::FieldDiff;
     use serde_json::json;
 
     use super::*;
@@ -194,6 +216,8 @@ mod tests {
             }),
             scrubber: Scrubber::new(&secrets),
             secrets,
+            is_adopted: false,
+            secret_capable: BTreeSet::from(["imageID", "rules"]),
         }
     }
 
@@ -258,6 +282,38 @@ mod tests {
             ]
         );
         assert_eq!(masked.differences[0].remedy, Remedy::Immutable("it was *** and becomes ***".into()));
+    }
+
+    #[test]
+    fn observed_values_of_an_adopted_object_are_hidden_where_they_may_be_secret() {
+        let adopted = Secrecy { is_adopted: true, ..secrecy(&[], Some(&[]), &[]) };
+        let why = "it was ami-old and becomes ami-next";
+        let difference = |path: &str, want: &str, have: &str, remedy| Difference {
+            field: FieldDiff::new(path, want, have),
+            remedy,
+        };
+        let comparison = Comparison::<()> {
+            missing: None,
+            settling: None,
+            differences: vec![
+                difference("imageID", "ami-next", "ami-old", Remedy::Immutable(why.into())),
+                difference("rules[\"10.0.0.0/8\"]", "absent", "10.0.0.0/8", Remedy::Change(())),
+                difference("rules.port", "1", "(absent)", Remedy::Change(())),
+                difference("tags.Team", "a", "b", Remedy::Change(())),
+            ],
+        };
+        let masked = adopted.mask(comparison);
+        let fields: Vec<_> = masked.differences.iter().map(|d| d.field.clone()).collect();
+        assert_eq!(
+            fields,
+            [
+                FieldDiff::new("imageID", "ami-next", "***"),
+                FieldDiff::new("rules", "absent", "***"),
+                FieldDiff::new("rules.port", "1", "(absent)"),
+                FieldDiff::new("tags.Team", "a", "b"),
+            ]
+        );
+        assert_eq!(masked.differences[0].remedy, Remedy::Immutable("it was *** and becomes ami-next".into()));
     }
 
     #[test]

@@ -36,6 +36,9 @@ impl Builder<'_> {
             let data =
                 if self.sources.secret { self.secret(&text) } else { json!({"value": "#!/bin/sh\ntrue\n"}) };
             set("userData", data);
+            if self.rng.chance(50) {
+                set("userDataChange", json!({"value": "Stop"}));
+            }
         }
         if self.rng.chance(15) {
             set("monitoring", self.option(true));
