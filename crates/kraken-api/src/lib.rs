@@ -66,6 +66,10 @@ pub const RESTARTED_FOR_PREFIX: &str = "restarted-for.kraken-iac.eoinfennessy.co
 /// another client, which is not trusted and is reverted.
 pub const PUBLISHED_GENERATION_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/published-generation";
 
+/// Label of a resource: the name of its disruption group in its namespace. One resource of a group is stopped for a change at a time.
+/// Without it, all resources of a kind in the namespace are one group.
+pub const DISRUPTION_GROUP_LABEL: &str = "kraken-iac.eoinfennessy.com/disruption-group";
+
 /// Annotation of a CRD: the fields of the spec, separated by commas, that are set after the creation, so that their references
 /// close no cycle.
 pub const FOLLOWS_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/follows";

@@ -47,6 +47,8 @@ pub enum Class {
     OutOfOrder,
     /// A replaced object was deleted before its successor was published and given to the dependents.
     NotHandedOver,
+    /// An object was stopped for a change while one of another resource of its disruption group was.
+    TwoStopped,
     /// An object of the cluster was written that is not the controller's.
     ForeignObject,
     /// A process wrote that does not hold the lease.

@@ -28,6 +28,8 @@ pub struct RemoteObject {
     pub exists: bool,
     /// Whether it was created with another object, like the default security group of a VPC.
     pub is_implicit: bool,
+    /// Whether it is an instance that is stopped or being stopped.
+    pub is_stopped: bool,
 }
 
 impl RemoteObject {
@@ -65,6 +67,7 @@ impl RemoteObjects {
                     alive: object.alive,
                     exists: object.alive,
                     is_implicit: *requested.entry(object.made_by).or_insert(kind) != kind,
+                    is_stopped: false,
                 };
                 all.insert(qualified(object.id), remote);
             }
@@ -72,6 +75,7 @@ impl RemoteObjects {
         for record in simulator.instances() {
             if let Some(remote) = all.get_mut(&qualified(record.instance.id)) {
                 remote.exists = record.instance.state != "terminated";
+                remote.is_stopped = matches!(record.instance.state.as_str(), "stopping" | "stopped");
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kraken_simulator::Kind;
+use kraken_spoke::api::DISRUPTION_GROUP_LABEL;
 use serde_json::Value;
 
 use super::call::{ParsedCall, Verb};
@@ -10,7 +11,7 @@ use super::history::Version;
 use super::judge::all;
 use super::policy::{Policy, adopted, external_ids, intent};
 use super::remote::{CLUSTER, PREFIX, RELEASED, RemoteObject, plain, remote_kind};
-use super::{CallingProcess, Checks, Class};
+use super::{CallingProcess, Checks, Class, SLACK};
 use crate::schedule::Controller;
 
 /// The tag of an instance that was stopped to change it.
@@ -78,6 +79,9 @@ impl Checks {
             }
             return;
         }
+        if parsed.action == "StopInstances" && !is_recent {
+            self.judge_disruption(now, id, &uid);
+        }
         // Its tags may name another resource now than the one that the call is for.
         if !is_recent {
             self.judge_policies(now, by, parsed, id, remote, &uid);
@@ -107,6 +111,31 @@ impl Checks {
         }
         let candidates = self.history.candidates(record, by, now, self.calm);
         candidates.iter().any(|version| adopts(&version.value, id, remote))
+    }
+
+    /// After an instance was stopped: no other resource of the namespace has one that is stopped for a change. Faults, and users who
+    /// set marks, can prevent that a controller knows of one.
+    fn judge_disruption(&mut self, now: Duration, id: &str, uid: &str) {
+        let group = |uid: &str| {
+            let record = self.history.records.get(uid).filter(|record| record.gone.is_none())?;
+            let label = &record.latest().value["metadata"]["labels"][DISRUPTION_GROUP_LABEL];
+            Some((record.namespace.clone(), label.clone()))
+        };
+        if now < self.faults_until + SLACK || self.tampered.contains_key(id) {
+            return;
+        }
+        let of_group = group(uid);
+        let other = self.cloud.0.iter().find(|(other, remote)| {
+            let owner = remote.uid().filter(|owner| *owner != uid);
+            remote.is_stopped
+                && remote.tags.get(DISRUPTION).is_some_and(|mark| mark.contains("stop"))
+                && !self.tampered.contains_key(*other)
+                && owner.is_some_and(|owner| of_group.is_some() && group(owner) == of_group)
+        });
+        if let Some((other, _)) = other {
+            let message = format!("{id} is stopped for a change while {other} of another resource is");
+            self.violated(now, Class::TwoStopped, message);
+        }
     }
 
     /// Whether the resource that created the object still has it on record: it keeps it without its tags, too.

@@ -33,6 +33,7 @@ use crate::{
         blockers::References,
         claims::Claims,
         connections::{Connections, Link},
+        disruptions::Disruptions,
         former::Former,
         hub::Hub,
         hub_lease::{self, HubLease},
@@ -103,6 +104,8 @@ pub(crate) struct Shared {
     pub(crate) digest_key: u64,
     /// The adoptions in progress.
     pub(crate) claims: Claims,
+    /// Which resource of a group may be disrupted.
+    pub(crate) disruptions: Disruptions,
     pub(crate) fields: Fields,
     /// How long a new remote object may be missing from responses.
     pub(crate) visibility_window: Duration,
@@ -175,6 +178,13 @@ impl Context {
     pub(crate) fn began(&self) -> Timestamp {
         let began = self.began.get().copied().unwrap_or(Timestamp::MAX);
         self.memories.brought_back_at().map_or(began, |since| began.max(since))
+    }
+
+    /// What is left of the first visibility window of this process.
+    pub(crate) fn first_window(&self) -> Option<Duration> {
+        let since = self.began().duration_until(kraken_runtime::clock::now());
+        let since = Duration::try_from(since).unwrap_or_default();
+        self.visibility_window.checked_sub(since).filter(|left| !left.is_zero())
     }
 
     /// The latest time at which a former process can have made a call, or this one without a record of it.

@@ -19,8 +19,8 @@ use crate::{
     model::{breaker::Breaker, fields::Fields},
     shared::{
         batch::MAX_OBSERVE_REQUESTS, blockers::References, claims::Claims, connections::Connections,
-        hub::Hub, hub_lease::HubLease, memories::Memories, published::Published, secrets::Secrets,
-        unselected::Unselected, uses::Uses,
+        disruptions::Disruptions, hub::Hub, hub_lease::HubLease, memories::Memories, published::Published,
+        secrets::Secrets, unselected::Unselected, uses::Uses,
     },
 };
 
@@ -138,6 +138,7 @@ pub(crate) fn watch(
         former: Arc::default(),
         digest_key: kraken_runtime::random::number(),
         claims: Claims::default(),
+        disruptions: Disruptions::default(),
         visibility_window: args.visibility_window,
         deep_interval: args.deep_resync_interval,
         replace_timeout: args.replace_timeout,

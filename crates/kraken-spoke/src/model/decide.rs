@@ -18,8 +18,8 @@ pub(crate) enum Decision<C> {
     Settle(String),
     /// Create the missing objects.
     Create(String),
-    /// These fields can be changed in place, and the change is for the first of them.
-    Change(Vec<FieldDiff>, C),
+    /// These changes in place, in this order.
+    Change(Vec<Planned<C>>),
     /// The next step of a disruption that has started.
     Resume(FieldDiff, C),
     /// Fields cannot be changed in place, and the remote object may be replaced.
@@ -69,43 +69,51 @@ pub(crate) fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited
     if let Some(what) = settling {
         return Decision::Settle(what);
     }
-    let Remedies { changes, first, immutable } = remedies(differences, lifecycle);
-    match (first, immutable.is_empty(), may_replace(lifecycle, edited)) {
-        (Some(change), ..) => Decision::Change(changes, change),
-        (None, true, _) => Decision::InPlace,
-        (None, false, Ok(())) => Decision::Replace(immutable.into_iter().map(|(field, _)| field).collect()),
-        (None, false, Err(why)) => {
+    let Remedies { changes, immutable } = remedies(differences, lifecycle);
+    match may_replace(lifecycle, edited) {
+        _ if !changes.is_empty() => Decision::Change(changes),
+        _ if immutable.is_empty() => Decision::InPlace,
+        Ok(()) => Decision::Replace(immutable.into_iter().map(|(field, _)| field).collect()),
+        Err(why) => {
             Decision::Immutable(immutable.into_iter().map(|(f, text)| (f, format!("{text}{why}"))).collect())
         }
     }
 }
 
+/// A change in place.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Planned<C> {
+    /// The field that differs.
+    pub field: FieldDiff,
+    pub change: C,
+    /// Whether it stops an object that runs.
+    pub is_disruptive: bool,
+}
+
 /// Differences by the way they can be removed.
 pub(crate) struct Remedies<C> {
-    /// Fields that are changed in place.
-    pub changes: Vec<FieldDiff>,
-    /// The change to make first.
-    pub first: Option<C>,
+    /// Changes in place, in their order.
+    pub changes: Vec<Planned<C>>,
     /// Fields that cannot be changed in place, each with the reason.
     pub immutable: Vec<(FieldDiff, String)>,
 }
 
 /// How these differences can be removed under this lifecycle, without a replacement.
 pub(crate) fn remedies<C>(differences: Vec<Difference<C>>, lifecycle: &Lifecycle) -> Remedies<C> {
-    let (mut changes, mut first, mut immutable) = (vec![], None, vec![]);
+    let (mut changes, mut immutable) = (vec![], vec![]);
     for Difference { field, remedy } in differences {
         match remedy {
             Remedy::Disruptive(_, takes) if lifecycle.disruption == Disruption::Forbid => {
                 immutable.push((field, format!("{takes}, or set spec.lifecycle.disruption to Allow")));
             }
-            Remedy::Change(change) | Remedy::Disruptive(change, _) | Remedy::Resume(change) => {
-                changes.push(field);
-                first.get_or_insert(change);
+            Remedy::Disruptive(change, _) => changes.push(Planned { field, change, is_disruptive: true }),
+            Remedy::Change(change) | Remedy::Resume(change) => {
+                changes.push(Planned { field, change, is_disruptive: false });
             }
             Remedy::Immutable(why) => immutable.push((field, why)),
         }
     }
-    Remedies { changes, first, immutable }
+    Remedies { changes, immutable }
 }
 
 /// Whether an object with fields that cannot be changed in place may be replaced; if not, the text to append to the
@@ -156,10 +164,15 @@ mod tests {
         fields.into_iter().map(|(_, why)| why).collect::<Vec<_>>().join("; ")
     }
 
+    fn changes(decision: Decision<&'static str>) -> Vec<&'static str> {
+        let Decision::Change(changes) = decision else { panic!("{decision:?}") };
+        changes.into_iter().map(|planned| planned.change).collect()
+    }
+
     #[test]
     fn mutable_fields_change_before_immutable_ones_are_reported() {
         let decision = decide(tags_and_image(), &Lifecycle::default(), true);
-        assert!(matches!(decision, Decision::Change(_, "tag")));
+        assert_eq!(changes(decision), ["tag"]);
     }
 
     #[test]
@@ -232,7 +245,7 @@ mod tests {
         let why = reasons(decide(size(), &Lifecycle::default(), true));
         assert_eq!(why, "it takes a stop: stop it, or set spec.lifecycle.disruption to Allow");
         let lifecycle = Lifecycle { disruption: Disruption::Allow, ..Lifecycle::default() };
-        assert!(matches!(decide(size(), &lifecycle, true), Decision::Change(_, "stop")));
+        assert_eq!(changes(decide(size(), &lifecycle, true)), ["stop"]);
     }
 
     #[test]

@@ -42,7 +42,10 @@ impl Proposal {
     pub(crate) fn of<C>(decision: &Decision<C>, target: &str) -> Option<Self> {
         let (action, what, changes) = match decision {
             Decision::Create(what) => (PlanAction::Create, what.clone(), vec![]),
-            Decision::Change(fields, _) => (PlanAction::Change, String::new(), fields.clone()),
+            Decision::Change(changes) => {
+                let fields = changes.iter().map(|planned| planned.field.clone()).collect();
+                (PlanAction::Change, String::new(), fields)
+            }
             Decision::Replace(fields) => (PlanAction::Replace, String::new(), fields.clone()),
             // The completion of a disruption was approved with the change that started it.
             Decision::InPlace

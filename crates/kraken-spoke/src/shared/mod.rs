@@ -6,6 +6,7 @@ pub(crate) mod blockers;
 pub(crate) mod claims;
 pub(crate) mod connections;
 pub(crate) mod dependents;
+pub(crate) mod disruptions;
 pub(crate) mod former;
 pub(crate) mod hub;
 pub(crate) mod hub_lease;

@@ -39,8 +39,23 @@ pub(crate) async fn adopt(
             let candidate = candidate(reconcile, observation, wanted).await?;
             Err(claim(reconcile, observation, candidate).await)
         }
+        Some(Adopt::Id(wanted)) => another_is_adopted(&wanted.id, observation),
         _ => Ok(()),
     }
+}
+
+/// Ends the reconcile if the id in the spec was edited after the adoption: the resource keeps managing what it adopted.
+fn another_is_adopted(wanted: &str, observation: &Observation<'_>) -> Result<(), Outcome> {
+    let live: Vec<&String> =
+        observation.adopted.iter().filter(|id| observation.shown.live.contains(id)).collect();
+    if live.is_empty() || live.iter().any(|id| *id == wanted) {
+        return Ok(());
+    }
+    let id = listed(&live.into_iter().cloned().collect::<Vec<_>>());
+    Err(Outcome::AdoptionRefused(format!(
+        "spec.lifecycle.adopt.id: this resource adopted {id}, and does not change to {wanted}: restore {id}, or create another \
+         resource that adopts {wanted}, and delete this one (with lifecycle.deletion Retain, {id} is kept)"
+    )))
 }
 
 /// Whether an object is to be adopted instead of created.
@@ -214,7 +229,8 @@ fn proposal(
     missing_path: &str,
 ) -> Proposal {
     let missing = comparison.missing.map(|what| FieldDiff::new(missing_path, what, MISSING));
-    let Remedies { changes, immutable, .. } = remedies(comparison.differences, lifecycle);
+    let Remedies { changes, immutable } = remedies(comparison.differences, lifecycle);
+    let changes: Vec<FieldDiff> = changes.into_iter().map(|planned| planned.field).collect();
     let what = match may_replace(lifecycle, true) {
         _ if immutable.is_empty() && changes.is_empty() && missing.is_none() => {
             format!("{id} without changes")

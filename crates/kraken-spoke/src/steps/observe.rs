@@ -96,7 +96,7 @@ fn is_deep(reconcile: &mut Reconcile<'_>, target: &Target) -> bool {
     let Reconcile { context, object, identity, memory, .. } = reconcile;
     context.kind.needs_deep_observation(&target.desired)
         && (target.is_edited
-            || memory.changed.is_some()
+            || !memory.changed.is_empty()
             || memory.deep.is_open().unwrap_or_else(|| has_open_differences(object.status()))
             || memory.deep.is_due(context.deep_interval, &identity.uid))
 }

@@ -71,6 +71,21 @@ async fn adopt_does_not_show_what_is_observed_where_it_may_be_secret() {
     assert!(report.message().contains("stays ***") && !status.contains("another"), "{status}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_edited_id_of_an_adoption_is_reported_with_what_to_do() {
+    let adopted = || {
+        let disk = disk().launched().status("adopted", json!(["disk-1"])).recorded();
+        disk.lifecycle("adopt", json!({"id": "disk-2"}))
+    };
+    let report =
+        Scene::of(adopted()).await.reconcile([observe(&[remote("disk-1")]), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "AdoptionRefused"));
+    assert_eq!(report.condition("Stalled"), ("True", "AdoptionRefused"));
+    assert!(report.message().contains("restore disk-1"), "{}", report.message());
+    let same = adopted().lifecycle("adopt", json!({"id": "disk-1"}));
+    Scene::of(same).await.reconcile([observe(&[remote("disk-1")]), call(STATE), call(STATUS)]).await;
+}
+
 // 10. declare
 
 #[tokio::test(start_paused = true)]

@@ -126,7 +126,15 @@ impl Scene {
     fn object_of(&self, kind: Kind, id: &str, tags: &[(&str, &str)]) {
         let tags = tags.iter().map(|(key, value)| (format!("{}{key}", remote::PREFIX), (*value).to_owned()));
         let tags = tags.collect();
-        let remote = RemoteObject { kind, name: None, tags, alive: true, exists: true, is_implicit: false };
+        let remote = RemoteObject {
+            kind,
+            name: None,
+            tags,
+            alive: true,
+            exists: true,
+            is_implicit: false,
+            is_stopped: false,
+        };
         self.cloud.lock().0.insert(id.to_owned(), remote);
     }
 

@@ -76,8 +76,8 @@ pub(crate) struct Memory<K = Object> {
     /// The ids that searches by tag found since the deletion started, except those of deleted objects. A search may list the
     /// whole account, so a deletion in progress searches again only before the finalizer is removed.
     pub found: Option<Vec<String>>,
-    /// The last change, and how many times in a row it was made without effect.
-    pub changed: Option<Changed>,
+    /// The changes that are due and were made already, or were rejected.
+    pub changed: Vec<Changed>,
     /// The changes that were not seen yet.
     pub unseen: Vec<Unseen>,
     /// Whether a change was made because of an edit that is not in place yet: reverting it is an edit too.
@@ -159,7 +159,7 @@ impl<K> Default for Memory<K> {
             search: Search::default(),
             token_used: None,
             claimed: None,
-            changed: None,
+            changed: vec![],
             unseen: vec![],
             edit_under_way: false,
             at_creation: None,
@@ -261,7 +261,7 @@ impl<K> Memory<K> {
     /// Whether an operation is in progress that the next reconcile must continue.
     pub(crate) fn is_busy(&self) -> bool {
         self.edit_under_way
-            || self.changed.is_some()
+            || !self.changed.is_empty()
             || self.searching
             || self.token_used.is_some()
             || self.in_progress.is_some()

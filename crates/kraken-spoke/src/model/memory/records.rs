@@ -76,21 +76,41 @@ impl Search {
     }
 }
 
-/// A change in place that the provider accepted.
+/// How often a change without effect is made before it is reported.
+const TRIES: u32 = 5;
+
+/// A change in place that the provider accepted or rejected, and that is still due.
 #[derive(Clone, Debug)]
 pub(crate) struct Changed {
     /// The field with its old and its new value.
     pub what: String,
-    /// How many times in a row it was made.
+    /// How many times in a row the provider accepted it.
     pub times: u32,
+    /// Whether the provider rejected it the last time.
+    pub is_rejected: bool,
     /// When it was made last.
     pub at: Instant,
 }
 
 impl Changed {
-    /// How long the provider may return the old value after the change before the change is repeated.
-    pub(crate) fn delay(&self) -> Duration {
-        Duration::from_secs(1 << self.times.saturating_sub(1).min(6))
+    /// Whether it has had no effect for so long that changes of other fields go first.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.is_rejected || self.times >= TRIES
+    }
+
+    /// How long the provider may still return the old value before the change is repeated: 1, 2, 4 s and so on.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        let delay = Duration::from_secs(1 << self.times.saturating_sub(1).min(6));
+        delay.checked_sub(self.at.elapsed()).filter(|left| !self.is_rejected && !left.is_zero())
+    }
+
+    /// The message that it has no effect. The same each time, so that it is one event.
+    pub(crate) fn unheeded(&self) -> String {
+        format!(
+            "{}: the provider accepted the change {TRIES} times or more and still returns the old value; check that no other \
+             client reverts it",
+            self.what
+        )
     }
 }
 

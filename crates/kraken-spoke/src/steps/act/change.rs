@@ -1,64 +1,173 @@
 //! Changes remote objects in place, one call per reconcile. Client required.
 
-use kraken_api::{FieldDiff, reasons::Reason};
+use kraken_api::{DISRUPTION_GROUP_LABEL, FieldDiff, reasons::Reason};
+use kube::Resource;
 use tokio::time::Instant;
 
 use crate::{
     FailureClass,
     actions::record::record,
-    context::Reconcile,
+    context::{Context, Reconcile, place},
     dynamic::{Change, DynKind},
     model::{
+        decide::Planned,
         memory::{Changed, Memory, Unseen},
         observation::Observation,
         outcome::{Outcome, refused},
     },
+    shared::disruptions::{Busy, Group},
 };
 
-/// A change in place that is due.
+/// The changes in place that are due.
 #[derive(Debug)]
 pub(super) struct Due {
-    /// The field that differs.
-    pub field: FieldDiff,
-    pub change: Change,
-    /// The reason of the event: the difference is drift, or an edit.
+    pub changes: Vec<Planned<Change>>,
+    /// The reason of the event: the differences are drift, or an edit.
     pub is_drift: bool,
 }
 
-/// Makes one change, unless an earlier one may only not be visible yet.
+/// The disruption group of the resource, and its name for messages.
+pub(super) fn disruption_group(reconcile: &Reconcile<'_>) -> (Group, String) {
+    let (namespace, name) = place(&*reconcile.object);
+    let label = reconcile.object.meta().labels.as_ref().and_then(|labels| labels.get(DISRUPTION_GROUP_LABEL));
+    let name = format!("{} {name}", reconcile.context.info().name);
+    ((namespace, label.cloned().unwrap_or_default()), name)
+}
+
+/// Whether another resource of the group has objects that this process did not observe.
+fn is_any_unobserved(context: &Context, group: &Group, own: &str) -> bool {
+    let mut is_any = false;
+    context.objects.visit_raw(|other| {
+        let meta = &other.metadata;
+        let uid = meta.uid.as_deref().unwrap_or_default();
+        let label = meta.labels.as_ref().and_then(|labels| labels.get(DISRUPTION_GROUP_LABEL));
+        is_any |= meta.namespace.as_deref() == Some(group.0.as_str())
+            && label.map_or("", String::as_str) == group.1
+            && uid != own
+            && other.status.as_ref().is_some_and(|status| status.get().contains("\"externalIds\""))
+            && !context.disruptions.is_observed(uid);
+    });
+    is_any
+}
+
+/// Waits until no other resource of the group is disrupted.
+fn permit(reconcile: &Reconcile<'_>, what: &str) -> Result<(), Outcome> {
+    let (group, name) = disruption_group(reconcile);
+    let (context, uid) = (&reconcile.context, &reconcile.identity.uid);
+    let opens_in = context.first_window().filter(|_| is_any_unobserved(context, &group, uid));
+    let begun = context.disruptions.begin(&group, uid, &name, opens_in);
+    begun.map_err(|Busy { why, left }| {
+        Outcome::Unseen(Reason::Updating, format!("waiting before the change \"{what}\": {why}"), left)
+    })
+}
+
+/// Makes the first change that is due, unless it was made already and may only not be visible yet. A change that was rejected, or
+/// has no effect, does not hold up those of other fields.
 pub(super) async fn change(
     reconcile: &mut Reconcile<'_>,
     observation: &Observation<'_>,
-    due: &Due,
+    due: Due,
 ) -> Outcome {
-    let Reconcile { context, memory, identity, .. } = reconcile;
-    let what = description(&*context.kind, due);
-    if let Some(outcome) = lagging(memory, &what) {
+    let Due { changes, is_drift } = due;
+    let kind = &*reconcile.context.kind;
+    let mut due: Vec<Described> =
+        changes.into_iter().map(|change| (description(kind, &change), change)).collect();
+    let changed = &mut reconcile.memory.changed;
+    changed.retain(|changed| due.iter().any(|(what, _)| changed.what == *what));
+    let next = match next(changed, &due) {
+        Ok(next) => next,
+        Err(outcome) => return outcome,
+    };
+    let (what, Planned { field, change, is_disruptive }) = due.remove(next);
+    if is_disruptive && let Err(outcome) = permit(reconcile, &what) {
         return outcome;
     }
+    let Reconcile { context, memory, identity, .. } = reconcile;
     let (effective, current) = (observation.effective(), &observation.current);
-    let updated = context.external.update(identity, &due.change, effective, current).await;
-    let may_have_effect = match &updated {
-        Ok(()) => true,
-        // A change can take several calls.
-        Err(failure) => matches!(failure.class, FailureClass::Transient | FailureClass::Throttled),
-    };
+    let updated = context.external.update(identity, &change, effective, current).await;
+    let class = updated.as_ref().err().map(|failure| failure.class);
+    // A change can take several calls.
+    let may_have_effect = matches!(
+        class,
+        None | Some(FailureClass::Transient | FailureClass::Throttled | FailureClass::NotYet)
+    );
     if may_have_effect {
-        let (path, what, desired) = (due.field.path.clone(), what.clone(), effective.clone());
+        let (path, what, desired) = (field.path.clone(), what.clone(), effective.clone());
         memory.unseen.retain(|before| before.path != path);
         memory.unseen.push(Unseen { path, what, desired, at: Instant::now() });
     }
     if let Err(failure) = updated {
+        if is_about_the_change(failure.class) {
+            note(memory, &what, true);
+        }
         return refused(failure, Reason::Updating);
     }
-    let reason = reason(&*context.kind, due);
-    let outcome = changed(memory, what);
-    if let Outcome::Changed(what) = &outcome
-        && memory.changed.as_ref().is_some_and(|changed| changed.times == 1)
-    {
-        record(reconcile, reason, what).await;
+    let changed = note(memory, &what, false);
+    if changed.times == 1 {
+        record(reconcile, reason(&*reconcile.context.kind, &field.path, is_drift), &what).await;
     }
-    outcome
+    if changed.is_stuck() && due.iter().all(|(_, other)| is_related(&other.field.path, &field.path)) {
+        return Outcome::Unheeded(changed.unheeded());
+    }
+    Outcome::Changed(what)
+}
+
+/// A change that is due, with its description.
+type Described = (String, Planned<Change>);
+
+/// The index of the change to make now: the first one, in their order, of a field that is not stuck. If all are, the one that was
+/// tried the longest time ago.
+fn next(changed: &[Changed], due: &[Described]) -> Result<usize, Outcome> {
+    let record = |what: &String| changed.iter().find(|changed| changed.what == *what);
+    let is_stuck = |(what, _): &&Described| record(what).is_some_and(Changed::is_stuck);
+    let stuck: Vec<&str> = due.iter().filter(is_stuck).map(|(_, due)| due.field.path.as_str()).collect();
+    let is_free = |(_, due): &Described| !stuck.iter().any(|path| is_related(path, &due.field.path));
+    if let Some(index) = due.iter().position(is_free) {
+        let Some(left) = record(&due[index].0).and_then(Changed::left) else { return Ok(index) };
+        let message = format!("{}; waiting for the change to become visible", due[index].0);
+        return Err(Outcome::Unseen(Reason::Updating, message, left));
+    }
+    let all = due.iter().enumerate().filter(|(_, due)| is_stuck(due));
+    let oldest =
+        all.filter_map(|(index, (what, _))| Some((index, record(what)?))).min_by_key(|(_, one)| one.at);
+    match oldest {
+        Some((_, changed)) if changed.left().is_some() => Err(Outcome::Unheeded(changed.unheeded())),
+        Some((index, _)) => Ok(index),
+        None => Err(Outcome::InPlace),
+    }
+}
+
+/// Whether one of two fields is a part of the other: their changes are made in order.
+fn is_related(one: &str, other: &str) -> bool {
+    let is_in = |part: &str, whole: &str| {
+        part.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    is_in(one, other) || is_in(other, one)
+}
+
+/// Whether a failure is about this change, and not about every call.
+fn is_about_the_change(class: FailureClass) -> bool {
+    match class {
+        FailureClass::Terminal
+        | FailureClass::NotYet
+        | FailureClass::TokenUsed
+        | FailureClass::TokenSpent
+        | FailureClass::Protected => true,
+        FailureClass::Throttled
+        | FailureClass::Transient
+        | FailureClass::Credentials
+        | FailureClass::NotConfigured => false,
+    }
+}
+
+/// Records a change that the provider accepted or rejected.
+fn note<K>(memory: &mut Memory<K>, what: &str, is_rejected: bool) -> Changed {
+    let before = memory.changed.iter().position(|changed| changed.what == what);
+    let before = before.map(|index| memory.changed.remove(index)).filter(|before| !before.is_rejected);
+    let times = before.map_or(0, |changed| changed.times) + u32::from(!is_rejected);
+    let changed = Changed { what: what.to_owned(), times, is_rejected, at: Instant::now() };
+    memory.changed.push(changed.clone());
+    changed
 }
 
 /// The outcome if fields do not differ only because an edit was reverted whose change is not visible yet. A field that differs,
@@ -80,7 +189,7 @@ pub(super) fn unseen(
     Some(Outcome::Unseen(Reason::Updating, message, unseen.left(clock)?))
 }
 
-fn description(kind: &dyn DynKind, Due { field, change, .. }: &Due) -> String {
+fn description(kind: &dyn DynKind, Planned { field, change, .. }: &Planned<Change>) -> String {
     kind.describe_change(change).unwrap_or_else(|| match field.path.as_str() {
         "" => format!("changed {} to {}", field.have, field.want),
         path => format!("changed spec.{path} from {} to {}", field.have, field.want),
@@ -88,78 +197,76 @@ fn description(kind: &dyn DynKind, Due { field, change, .. }: &Due) -> String {
 }
 
 /// The reason of the event.
-fn reason(kind: &dyn DynKind, due: &Due) -> Reason {
+fn reason(kind: &dyn DynKind, path: &str, is_drift: bool) -> Reason {
     let missing_path = kind.info().missing_path;
     match () {
-        () if due.is_drift => Reason::DriftReverted,
-        () if !missing_path.is_empty() && due.field.path == missing_path => Reason::Scaled,
+        () if is_drift => Reason::DriftReverted,
+        () if !missing_path.is_empty() && path == missing_path => Reason::Scaled,
         () => Reason::Updated,
     }
-}
-
-/// How often a change without effect is made before it is reported.
-const TRIES: u32 = 5;
-
-/// The provider may show a change with a delay, or never. The change is then repeated after 1, 2, 4 s and so on.
-fn lagging<K>(memory: &Memory<K>, what: &str) -> Option<Outcome> {
-    let changed = memory.changed.as_ref().filter(|changed| changed.what == what)?;
-    let left = changed.delay().checked_sub(changed.at.elapsed()).filter(|left| !left.is_zero())?;
-    let message = format!("{what}; waiting for the change to become visible");
-    Some(Outcome::Unseen(Reason::Updating, message, left))
-}
-
-/// Records a change that the provider accepted.
-fn changed<K>(memory: &mut Memory<K>, what: String) -> Outcome {
-    let before = memory.changed.take().filter(|changed| changed.what == what);
-    let times = before.map_or(1, |changed| changed.times.saturating_add(1));
-    memory.changed = Some(Changed { what: what.clone(), times, at: Instant::now() });
-    if times < TRIES {
-        return Outcome::Changed(what);
-    }
-    Outcome::Unheeded(format!(
-        "{what}: the provider accepted the change {times} times and still returns the old value; check that no other \
-         client reverts it"
-    ))
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use kraken_runtime::queue::Requeue;
+    use serde_json::json;
 
     use super::*;
 
-    const WHAT: &str = "changed spec.size from 3 to 5";
+    fn due(paths: &[&str]) -> Vec<Described> {
+        let one = |path: &&str| {
+            let field = FieldDiff::new(*path, "a", "b");
+            let planned = Planned { field, change: Change::new(json!(path)), is_disruptive: false };
+            (format!("changed {path}"), planned)
+        };
+        paths.iter().map(one).collect()
+    }
 
-    /// How long a repetition is delayed, in milliseconds.
-    fn retry_delay(memory: &Memory<()>, what: &str) -> Option<u128> {
-        let outcome = lagging(memory, what)?;
-        let Requeue::After(left) = outcome.requeue(None, 0) else { panic!("{outcome:?}") };
-        Some(left.as_millis())
+    /// The path of the change to make, or the milliseconds to wait.
+    fn chosen(memory: &Memory<()>, paths: &[&str]) -> Result<String, Option<u128>> {
+        let all = due(paths);
+        match next(&memory.changed, &all) {
+            Ok(index) => Ok(all[index].1.field.path.clone()),
+            Err(Outcome::Unseen(_, _, left)) => Err(Some(left.as_millis())),
+            Err(Outcome::Unheeded(_)) => Err(None),
+            Err(other) => panic!("{other:?}"),
+        }
     }
 
     #[tokio::test(start_paused = true)]
     async fn invisible_change_is_repeated_with_backoff_and_then_reported() {
         let mut memory = Memory::<()>::default();
-        assert_eq!(retry_delay(&memory, WHAT), None);
         for delay in [1000, 2000, 4000, 8000] {
-            assert!(matches!(changed(&mut memory, WHAT.to_owned()), Outcome::Changed(_)));
-            assert_eq!(retry_delay(&memory, WHAT), Some(delay));
+            assert_eq!(chosen(&memory, &["size"]), Ok("size".to_owned()));
+            assert!(!note(&mut memory, "changed size", false).is_stuck());
+            assert_eq!(chosen(&memory, &["size"]), Err(Some(delay)));
             tokio::time::advance(Duration::from_millis(100)).await;
-            assert_eq!(retry_delay(&memory, WHAT), Some(delay - 100));
+            assert_eq!(chosen(&memory, &["size"]), Err(Some(delay - 100)));
             tokio::time::advance(Duration::from_secs(8)).await;
-            assert_eq!(retry_delay(&memory, WHAT), None);
         }
-        assert!(matches!(changed(&mut memory, WHAT.to_owned()), Outcome::Unheeded(_)));
+        assert!(note(&mut memory, "changed size", false).is_stuck());
+        assert_eq!(chosen(&memory, &["size"]), Err(None));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn different_change_is_made_without_delay() {
+    async fn changes_of_one_field_are_made_in_order_and_those_of_others_go_on_when_one_is_stuck() {
         let mut memory = Memory::<()>::default();
-        changed(&mut memory, WHAT.to_owned());
-        assert_eq!(retry_delay(&memory, "changed spec.size from 3 to 7"), None);
-        changed(&mut memory, "changed spec.colour from a to b".to_owned());
-        assert_eq!(retry_delay(&memory, WHAT), None);
+        let all = ["ingress", "ingress.description", "egress", "tags.A"];
+        note(&mut memory, "changed ingress", false);
+        assert_eq!(chosen(&memory, &all), Err(Some(1000)), "the next one may need it");
+        for _ in 1..5 {
+            note(&mut memory, "changed ingress", false);
+        }
+        assert_eq!(chosen(&memory, &all), Ok("egress".to_owned()));
+        note(&mut memory, "changed egress", true);
+        assert_eq!(chosen(&memory, &all), Ok("tags.A".to_owned()));
+        note(&mut memory, "changed tags.A", true);
+        // All are stuck: one after the other.
+        assert_eq!(chosen(&memory, &all), Err(None));
+        tokio::time::advance(Duration::from_secs(16)).await;
+        assert_eq!(chosen(&memory, &all), Ok("ingress".to_owned()));
+        note(&mut memory, "changed ingress", false);
+        assert_eq!(chosen(&memory, &all), Ok("egress".to_owned()));
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     context::Reconcile,
     dynamic::Change,
     model::{
-        decide::Decision,
+        decide::{Decision, Planned},
         in_place,
         launch_plan::parameters_hash,
         observation::Observation,
@@ -46,6 +46,7 @@ pub(crate) async fn act(
         let is_up = matches!(decision, Decision::InPlace);
         Box::pin(replace::delete_outgoing(reconcile, observation, is_up)).await?;
     }
+    note_disruption(reconcile, observation, &decision);
     prepare(reconcile, observation, &decision);
     rest(observation, &decision)?;
     let outcome = Box::pin(carry_out(reconcile, observation, decision)).await?;
@@ -91,12 +92,30 @@ fn rest(observation: &Observation<'_>, decision: &Decision<Change>) -> Result<()
     })
 }
 
+/// Records whether objects of the resource are stopped for a change: another resource of its group is not disrupted meanwhile.
+fn note_disruption(reconcile: &Reconcile<'_>, observation: &Observation<'_>, decision: &Decision<Change>) {
+    let Reconcile { context, identity, .. } = reconcile;
+    if !context.info().disrupts {
+        return;
+    }
+    if context.first_window().is_some() {
+        context.disruptions.observed(&identity.uid);
+    }
+    let (group, name) = change::disruption_group(reconcile);
+    let is_up = matches!(decision, Decision::InPlace | Decision::Immutable(_) | Decision::Report(_));
+    if !context.kind.disrupted(&observation.current).0.is_empty() {
+        context.disruptions.going_on(&group, &identity.uid, &name);
+    } else if is_up {
+        context.disruptions.ended(&group, &identity.uid);
+    }
+}
+
 /// Records what the next reconcile must know of the action, even if the action fails.
 fn prepare(reconcile: &mut Reconcile<'_>, observation: &Observation<'_>, decision: &Decision<Change>) {
     let Reconcile { context, identity, memory, facts, .. } = reconcile;
     let target = observation.target;
     if !matches!(decision, Decision::Change(..) | Decision::Resume(..)) {
-        memory.changed = None;
+        memory.changed.clear();
     }
     if target.is_edited
         && matches!(decision, Decision::Create(_) | Decision::Change(..) | Decision::Replace(_))
@@ -119,23 +138,23 @@ async fn carry_out(
     decision: Decision<Change>,
 ) -> Result<Outcome, Outcome> {
     let is_drift = !observation.target.is_edited;
-    let due = match decision {
+    let changes = match decision {
         Decision::InPlace => return Ok(Outcome::InPlace),
         Decision::Settle(what) => return Ok(Outcome::InProgress(Reason::Creating, what)),
         Decision::Immutable(fields) => return Ok(Outcome::Immutable(fields)),
         Decision::Report(fields) => return Ok(Outcome::Drifted(fields)),
         Decision::Replace(fields) => return replace::begin(reconcile, observation, &fields).await,
         Decision::Create(what) => return create::create(reconcile, observation, &what, is_drift).await,
-        Decision::Change(fields, change) => {
+        Decision::Change(changes) => {
             hand_over::take_over(reconcile, observation).await?;
-            match fields.into_iter().next() {
-                Some(field) => Due { field, change, is_drift },
-                None => return Ok(Outcome::InPlace),
-            }
+            Due { changes, is_drift }
         }
-        Decision::Resume(field, change) => Due { field, change, is_drift: false },
+        Decision::Resume(field, change) => {
+            let changes = vec![Planned { field, change, is_disruptive: false }];
+            Due { changes, is_drift: false }
+        }
     };
-    Ok(change::change(reconcile, observation, &due).await)
+    Ok(change::change(reconcile, observation, changes).await)
 }
 
 /// Records a reconcile that found everything in place, so that a resync reads no Secret while nothing changes.
