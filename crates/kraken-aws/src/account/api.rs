@@ -109,7 +109,7 @@ impl AccountCredentials {
         let parts = [Some(&self.access_key_id), Some(&self.secret_access_key), self.session_token.as_ref()];
         parts.into_iter().flatten().map(|part| {
             let KeyRef { name, key } = part.value_from.secret.clone();
-            KeyDependency { name, key }
+            KeyDependency { name, key, follows: false }
         })
     }
 }
