@@ -120,12 +120,12 @@ async fn a_reference_to_itself_is_rejected_and_a_cycle_with_a_stored_object_is_a
     };
     let (of_a, of_b) = ("{valueFrom: {ref: VPC/a}}", "{valueFrom: {ref: VPC/b}}");
     test_env.apply(&tagged("a", 1, of_b)).await?;
-    test_env.apply(&tagged("b", 2, "{value: x}")).await?;
+    test_env.apply(&tagged("b", 2, "x")).await?;
     test_env.ready("VPC", "a").await?;
     test_env.apply(&tagged("b", 2, of_a)).await?;
     let why = test_env.not_ready("VPC", "b", "DependenciesNotReady").await?;
     assert!(why.contains("reference cycle: vpc b -> vpc a -> vpc b"), "{why}");
-    test_env.apply(&tagged("a", 1, "{value: x}")).await?;
+    test_env.apply(&tagged("a", 1, "x")).await?;
     test_env.ready("VPC", "a").await?;
     test_env.ready("VPC", "b").await.map(drop)
 }

@@ -98,7 +98,8 @@ fn documents(block: &Block) -> Vec<(String, bool)> {
             _ => documents.push(String::new()),
         }
     }
-    documents.retain(|text| !text.trim().is_empty());
+    // A kustomization is a file of kubectl, and no object of the cluster.
+    documents.retain(|text| !text.trim().is_empty() && !text.contains("kind: Kustomization"));
     let with_form = |text: String| {
         let is_whole = text.lines().any(|line| line.starts_with("apiVersion:"));
         (text, is_whole)

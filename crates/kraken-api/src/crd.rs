@@ -123,7 +123,8 @@ mod tests {
     fn the_columns_of_a_kind_are_between_id_and_age() {
         let crd = summarised_kind::<ConfigExport>(&["CIDR", "Public IP"]);
         let names: Vec<_> = columns(&crd).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["Ready", "Reason", "External ID", "CIDR", "Public IP", "Age", "Message"]);
+        let own = ["CIDR", "Public IP", "Adopted"];
+        assert_eq!(names, [&["Ready", "Reason", "External ID"], &own[..], &["Age", "Message"]].concat());
         assert_eq!(columns(&crd)[4].1, ".status.summary.publicIp");
     }
 

@@ -129,7 +129,9 @@ async fn resources_and_their_deletions_wait_for_a_deleted_account() -> Result<()
     tenant.vpc("doomed", "shop").await?;
     let vpc = tenant.test_env.ready("VPC", "main").await?;
     tenant.test_env.ready("VPC", "doomed").await?;
+    // In use, it would stay: a client removes the finalizers that keep it.
     tenant.test_env.delete("Account", "shop").await?;
+    tenant.test_env.patch("Account", "shop", json!({"metadata": {"finalizers": null}})).await?;
     tenant.test_env.not_ready("VPC", "main", "AccountNotFound").await?;
     let reported = tenant.test_env.get("VPC", "main").await?;
     assert_eq!(reported["status"]["externalIds"], vpc["status"]["externalIds"], "nothing is forgotten");

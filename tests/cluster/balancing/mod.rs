@@ -199,7 +199,7 @@ async fn problems_are_reported_by_the_schema_the_rules_or_aws() -> Result<()> {
     let mut both = listener(80);
     both["defaultAction"]["redirect"] = json!({"port": {"value": 443}});
     let refusal = test_env.refused(&resource("Listener", "a", &both)).await?;
-    assert!(refusal.contains("spec.defaultAction") && refusal.contains("one and only one"), "{refusal}");
+    assert!(refusal.contains("spec.defaultAction") && refusal.contains("set exactly one of"), "{refusal}");
     let mut protocol = listener(80);
     protocol["protocol"] = json!({"value": "http"});
     let refusal = test_env.refused(&resource("Listener", "a", &protocol)).await?;

@@ -39,7 +39,7 @@ async fn a_differing_object_is_adopted_after_approval() -> Result<()> {
     let id = s.cloud.insert("");
     s.test_env.apply(&gadget("a", &adopting(5, &json!({"tags": {"Colour": "grey"}})))).await?;
     let message = s.test_env.not_ready("Gadget", "a", "AwaitingApproval").await?;
-    assert!(message.contains(&format!("would adopt {id}; would change spec.size from 1 to 5")), "{message}");
+    assert!(message.contains(&format!("would adopt {id}; would change spec.size from *** to 5")), "{message}");
     let plan = s.test_env.get("Gadget", "a").await?["status"]["plan"].clone();
     assert_eq!((&plan["action"], &plan["changes"][0]["path"]), (&json!("Adopt"), &json!("size")));
     assert!(changes(&s).is_empty(), "{:?}", changes(&s));
@@ -84,9 +84,10 @@ async fn an_adoption_plan_lists_changes_and_immutable_fields_separately() -> Res
     spec["colour"] = json!({"value": "red"});
     s.test_env.apply(&gadget("a", &spec)).await?;
     let message = s.test_env.not_ready("Gadget", "a", "AwaitingApproval").await?;
-    let words = format!("would adopt {id}; cannot change spec.colour (stays grey)");
+    let words = format!("would adopt {id}; cannot change spec.colour (stays ***)");
     assert!(message.contains(&words), "{message}");
-    assert!(message.contains("would change spec.size from 1 to 5"), "{message}");
+    // What is observed may have come from a Secret of another resource.
+    assert!(message.contains("would change spec.size from *** to 5"), "{message}");
     assert!(!message.contains("to red"), "{message}");
     Ok(())
 }

@@ -99,11 +99,11 @@ async fn a_relabeled_or_recreated_secret_does_not_turn_drift_into_an_edit() -> R
         }
         // A value that the hub passes on proves that it has answered again.
         let map = format!(
-            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: at}}, data: {{k: \"{}\"}}}}",
-            step.len() % 9 + 1
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: at{0}}}, data: {{k: \"1\"}}}}",
+            step.len()
         );
         s.test_env.apply(&map).await?;
-        let size = json!({"size": {"valueFrom": {"configMap": {"name": "at", "key": "k"}}}});
+        let size = json!({"size": {"valueFrom": {"configMap": {"name": format!("at{}", step.len()), "key": "k"}}}});
         let other = s.ready(&format!("b{}", step.len()), &size).await?;
         assert_eq!(s.cloud.alive(&other).len(), 1);
         s.called("describe", s.calls("describe") + 3).await;

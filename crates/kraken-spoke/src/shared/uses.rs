@@ -108,8 +108,13 @@ impl Uses {
     }
 
     /// Keeps this account for a resource that is about to use it. The resource is in its store: a search that runs at the same time
-    /// sees it, or this call waits for the end of the search.
-    pub(crate) async fn keep(&self, key: &ObjectKey) -> Result<(), NotKept> {
+    /// sees it, or this call waits for the end of the search. One that is not launched yet does not begin to use an account that is
+    /// being deleted, also if others still use it.
+    pub(crate) async fn keep(&self, key: &ObjectKey, is_launched: bool) -> Result<(), NotKept> {
+        let is_ending = |account: KnownAccount| account.meta.deletion_timestamp.is_some();
+        if !is_launched && self.0.accounts.known(key).is_some_and(is_ending) {
+            return Err(NotKept::BeingDeleted);
+        }
         if self.0.kept.lock().contains_key(key) || mutants::active(Mutant::AccountNotKept) {
             return Ok(());
         }

@@ -25,7 +25,7 @@ pub(crate) async fn connect(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
 
 /// Keeps the account from deletion as long as the resource uses it. Nothing new is created with an account that is being deleted.
 async fn keep(uses: &Uses, account: &ObjectKey, is_launched: bool) -> Result<(), Outcome> {
-    match uses.keep(account).await {
+    match uses.keep(account, is_launched).await {
         Ok(()) => Ok(()),
         Err(NotKept::BeingDeleted) if is_launched => Ok(()),
         Err(NotKept::BeingDeleted) => {

@@ -63,12 +63,12 @@ async fn adopt_awaits_approval_if_the_object_would_have_to_change() {
 
 #[tokio::test(start_paused = true)]
 async fn adopt_does_not_show_what_is_observed_where_it_may_be_secret() {
-    let disk = disk().lifecycle("adopt", json!({"id": "disk-9"})).spec("image", json!({"value": "mine"}));
-    let found = call("find").returns(json!([with(remote("disk-9"), "image", json!("of another resource"))]));
+    let disk = disk().lifecycle("adopt", json!({"id": "disk-9"})).spec("peer", json!({"value": "mine"}));
+    let found = call("find").returns(json!([with(remote("disk-9"), "peer", json!("of another resource"))]));
     let report = Scene::of(disk).await.reconcile([found, call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("False", "AwaitingApproval"));
     let status = report.disk["status"].to_string();
-    assert!(report.message().contains("stays ***") && !status.contains("another"), "{status}");
+    assert!(report.message().contains("spec.peer from *** to mine") && !status.contains("another"), "{status}");
 }
 
 #[tokio::test(start_paused = true)]

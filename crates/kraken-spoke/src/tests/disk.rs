@@ -64,7 +64,7 @@ impl Disks {
             idempotent_by_name: false,
             shows_deleted: false,
             drift_paths: &[],
-            secret_field_paths: &[("password", &[]), ("image", &[])],
+            secret_field_paths: &[("password", &[]), ("peer", &[])],
             summary: &[("Size", "disk.size")],
             missing_path: "count",
             whole_paths: &[],

@@ -310,7 +310,7 @@ mod tests {
             ]
         );
         let states = crd("statedeclarations", "kraken-internal", &json!({"data": {}}));
-        assert_eq!(names(&[states]), ["kraken-x-installation", "kraken-x-records"]);
+        assert_eq!(names(&[states]), ["kraken-x-installation", "kraken-x-records", "kraken-x-states"]);
         let exports = crd("configexports", "kraken", &json!({"restart": {}}));
         assert_eq!(names(&[exports]), ["kraken-x-installation", "kraken-x-status", "kraken-x-restart"]);
     }
