@@ -156,21 +156,17 @@ async fn an_export_under_a_new_name_takes_the_target_over_when_the_old_one_is_de
 #[tokio::test]
 async fn reference_to_a_published_value_of_the_wrong_type_is_rejected() -> Result<()> {
     let test_env = test_env().await?;
-    test_env
-        .apply(
-            "{apiVersion: core.kraken-iac.eoinfennessy.com/v1alpha1, kind: StateDeclaration, metadata: {name: static-facts}, \
-             spec: {data: {number: 7, block: 10.9.0.0/16}}}",
-        )
-        .await?;
+    test_env.apply(&vpc("facts", "cidrBlock: {value: 10.9.0.0/16}")).await?;
+    test_env.ready("VPC", "facts").await?;
     let from = |path: &str| {
-        format!("cidrBlock: {{valueFrom: {{krakenResource: {{kind: static, name: facts, path: {path}}}}}}}")
+        format!("cidrBlock: {{valueFrom: {{krakenResource: {{kind: vpc, name: facts, path: {path}}}}}}}")
     };
     let deadline = Instant::now() + kraken_tests::test_env::TIMEOUT;
     loop {
-        match test_env.refused(&vpc("wrong", &from("number"))).await {
+        match test_env.refused(&vpc("wrong", &from("vpc"))).await {
             Ok(refusal) => {
                 assert!(
-                    refusal.contains("spec.cidrBlock") && refusal.contains("is of type integer"),
+                    refusal.contains("spec.cidrBlock") && refusal.contains("is of type object"),
                     "{refusal}"
                 );
                 break;
@@ -180,7 +176,7 @@ async fn reference_to_a_published_value_of_the_wrong_type_is_rejected() -> Resul
             Err(_) => test_env.api("VPC").delete("wrong", &DeleteParams::default()).await.map(drop)?,
         }
     }
-    let good = vpc("good", &from("block"));
+    let good = vpc("good", &from("vpc.CidrBlock"));
     test_env.apply(&good).await?;
     test_env.ready("VPC", "good").await?;
     // Our finalizer and status were not reviewed; neither is a label if the spec is unchanged.

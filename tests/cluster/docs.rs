@@ -198,10 +198,13 @@ fn script(page: &str, text: &str) -> String {
     for block in blocks(text) {
         let place = format!("echo '== {page}:{}'\n", block.line);
         match block.language.as_str() {
-            "yaml" => {
-                script += &format!("{place}kubectl apply -f - <<'END_OF_YAML'\n{}END_OF_YAML\n", block.text)
-            }
-            "sh" => script += &format!("{place}{}", block.text),
+            "yaml" => script.extend([
+                place.as_str(),
+                "kubectl apply -f - <<'END_OF_YAML'\n",
+                &block.text,
+                "END_OF_YAML\n",
+            ]),
+            "sh" => script.extend([place.as_str(), &block.text]),
             _ => {}
         }
     }

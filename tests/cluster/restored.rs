@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use kraken_testing::SuiteOptions;
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 
@@ -58,7 +59,11 @@ async fn lose(test_env: &TestEnv, kind: &str, name: &str) -> Result<()> {
 
 #[tokio::test]
 async fn a_restored_backup_takes_over_its_objects() -> Result<()> {
-    let test_env = TestEnv::new().await?;
+    // The deletion of what was taken over waits for the visibility window.
+    let suite = SuiteOptions::default();
+    let suite = suite.with_env("aws-vpc", "KRAKEN_VISIBILITY_WINDOW", "5s");
+    let suite = suite.with_env("aws-ec2-instance", "KRAKEN_VISIBILITY_WINDOW", "5s");
+    let test_env = TestEnv::with(suite).await?;
     stack(&test_env).await?;
     let all = [("VPC", "net"), ("EC2Instance", "i")];
     let mut backups = vec![];

@@ -55,7 +55,8 @@ async fn view_and_edit_roles_include_kraken_resources() -> Result<()> {
         ("edit-jane", "get", &states, true),
         ("edit-jane", "patch", &vpcs, true),
         ("edit-jane", "delete", &exports, true),
-        ("edit-jane", "patch", &states, false),
+        // A policy limits it to states of their own (`static-*`).
+        ("edit-jane", "patch", &states, true),
         ("edit-jane", "create", &requests, false),
         ("edit-jane", "patch", &status, false),
         ("admin-jane", "create", &vpcs, true),

@@ -81,7 +81,9 @@ fn with_columns(
         columns.push(column("Message", r#".status.conditions[?(@.type=="Ready")].message"#, 1));
         version.additional_printer_columns = Some(columns);
         let mut schema = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut());
-        schema.iter_mut().for_each(|schema| choices::explain(schema));
+        if let Some(schema) = &mut schema {
+            choices::explain(schema);
+        }
         let status = schema.and_then(|s| s.properties.as_mut()).and_then(|p| p.get_mut("status"));
         if let Some(status) = status {
             // A default costs no write. The API server returns it until a controller writes the status.

@@ -108,17 +108,16 @@ impl Aws {
         let location_cache = self.location_cache();
         // One call at a time, shared by all waiting resources.
         let mut known = location_cache.known.lock().await;
-        let account = match known.fresh(location_cache.owner.changes()) {
-            Some(answer) => answer?,
-            None => {
-                let answer = self.account_id(location_cache).await;
-                // Read after the call, which may be the first one with new credentials.
-                let changes = location_cache.owner.changes();
-                if let Ok(account) = &answer {
-                    location_cache.owner.identified(account);
-                }
-                known.update(answer, changes)?
+        let account = if let Some(answer) = known.fresh(location_cache.owner.changes()) {
+            answer?
+        } else {
+            let answer = self.account_id(location_cache).await;
+            // Read after the call, which may be the first one with new credentials.
+            let changes = location_cache.owner.changes();
+            if let Ok(account) = &answer {
+                location_cache.owner.identified(account);
             }
+            known.update(answer, changes)?
         };
         location_cache.first.get_or_init(|| account.clone());
         Ok(Location { account, region: location_cache.region.clone().unwrap_or_default() })

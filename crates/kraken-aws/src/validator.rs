@@ -206,6 +206,7 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
 
     /// AWS chooses the value of an absent option: the rules of an Account apply to it too. A field whose absence means that
     /// there is no such object is declared as `none_if_unset`, and does not come here.
+    #[expect(clippy::unnecessary_wraps, reason = "it is the value of the field")]
     fn unset<T: OptionType>(&mut self, field: &str) -> Optional<T> {
         self.values.unset(field);
         Some(None)

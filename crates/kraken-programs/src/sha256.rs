@@ -131,7 +131,7 @@ mod tests {
             assert_eq!(hex(text.as_bytes()), digest, "{text}");
         }
         assert_eq!(
-            hex(&[b'a'; 1_000_000]),
+            hex(&vec![b'a'; 1_000_000]),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
         );
     }

@@ -127,7 +127,7 @@ where
                 drop(permit);
                 match result.as_ref().ok().and_then(postponed) {
                     Some(wait) if next.is_some() && Instant::now() + wait < deadline => {
-                        tokio::time::sleep(wait).await
+                        tokio::time::sleep(wait).await;
                     }
                     _ => return result,
                 }

@@ -39,7 +39,10 @@ async fn a_differing_object_is_adopted_after_approval() -> Result<()> {
     let id = s.cloud.insert("");
     s.test_env.apply(&gadget("a", &adopting(5, &json!({"tags": {"Colour": "grey"}})))).await?;
     let message = s.test_env.not_ready("Gadget", "a", "AwaitingApproval").await?;
-    assert!(message.contains(&format!("would adopt {id}; would change spec.size from *** to 5")), "{message}");
+    assert!(
+        message.contains(&format!("would adopt {id}; would change spec.size from *** to 5")),
+        "{message}"
+    );
     let plan = s.test_env.get("Gadget", "a").await?["status"]["plan"].clone();
     assert_eq!((&plan["action"], &plan["changes"][0]["path"]), (&json!("Adopt"), &json!("size")));
     assert!(changes(&s).is_empty(), "{:?}", changes(&s));

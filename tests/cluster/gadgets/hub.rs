@@ -103,7 +103,8 @@ async fn a_relabeled_or_recreated_secret_does_not_turn_drift_into_an_edit() -> R
             step.len()
         );
         s.test_env.apply(&map).await?;
-        let size = json!({"size": {"valueFrom": {"configMap": {"name": format!("at{}", step.len()), "key": "k"}}}});
+        let size =
+            json!({"size": {"valueFrom": {"configMap": {"name": format!("at{}", step.len()), "key": "k"}}}});
         let other = s.ready(&format!("b{}", step.len()), &size).await?;
         assert_eq!(s.cloud.alive(&other).len(), 1);
         s.called("describe", s.calls("describe") + 3).await;

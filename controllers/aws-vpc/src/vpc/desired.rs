@@ -6,10 +6,10 @@ use super::api::{CIDR_BLOCK, Change, Desired, PartialDesired, VPCSpec};
 
 impl VPCSpec {
     pub(super) fn between_fields(&self, partial: &PartialDesired, validator: &mut SpecValidator<'_, '_>) {
-        if let Some(blocks) = given(&partial.secondary_cidr_blocks) {
-            if let Some(why) = overlapping(partial.cidr_block.as_ref().map(Resolved::expose), blocks) {
-                validator.problem("secondaryCIDRBlocks", why);
-            }
+        if let Some(blocks) = given(&partial.secondary_cidr_blocks)
+            && let Some(why) = overlapping(partial.cidr_block.as_ref().map(Resolved::expose), blocks)
+        {
+            validator.problem("secondaryCIDRBlocks", why);
         }
         let PartialDesired { enable_dns_support: support, enable_dns_hostnames: hostnames, .. } = partial;
         if given(hostnames) == Some(&true) && given(support) == Some(&false) {

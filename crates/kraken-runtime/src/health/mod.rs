@@ -55,6 +55,7 @@ struct State {
 }
 
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of one watch")]
 struct Watch {
     name: String,
     registered: Instant,

@@ -242,7 +242,9 @@ impl Watches {
                             follow(event);
                             if done {
                                 beat.synced();
-                                optional.iter().for_each(|optional| optional.probe.synced());
+                                if let Some(optional) = &optional {
+                                    optional.probe.synced();
+                                }
                             }
                         }
                         Err(error) => {

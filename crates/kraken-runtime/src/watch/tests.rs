@@ -142,9 +142,10 @@ impl OptionalKind {
             counted.lock().push(Instant::now());
             let item =
                 serde_json::json!({"metadata": {"namespace": "ns", "name": "a", "resourceVersion": "1"}});
-            let (code, body) = match answers.load(std::sync::atomic::Ordering::SeqCst) {
-                true => (200, serde_json::json!({"metadata": {"resourceVersion": "1"}, "items": [item]})),
-                false => refusal(404),
+            let (code, body) = if answers.load(std::sync::atomic::Ordering::SeqCst) {
+                (200, serde_json::json!({"metadata": {"resourceVersion": "1"}, "items": [item]}))
+            } else {
+                refusal(404)
             };
             let body = kube::client::Body::from(body.to_string().into_bytes());
             std::future::ready(http::Response::builder().status(code).body(body))

@@ -69,7 +69,7 @@ impl Checks {
     fn may_lag(&self, request: &Record, by: &CallingProcess, at: Duration) -> bool {
         let known = self.history.candidates(request, by, at, self.calm).iter().filter(|known| known.at <= at);
         let values: Vec<_> =
-            known.map(|known| self.values(known)).filter(|values| values.is_object()).collect();
+            known.map(|known| self.values(known)).filter(serde_json::Value::is_object).collect();
         values.windows(2).any(|pair| pair[0] != pair[1])
     }
 

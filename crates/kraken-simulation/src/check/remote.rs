@@ -15,6 +15,7 @@ pub(super) const RELEASED: &str = "released-by/";
 
 /// A remote object.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of one object")]
 pub struct RemoteObject {
     /// What it is.
     pub kind: Kind,

@@ -106,7 +106,7 @@ async fn run_watched(
     manager.metrics.count_resources(kind, move |tally| {
         // An object at rest is stored as text; a count decodes only its conditions.
         resources.visit_raw(|resource| {
-            tally.add(resource.metadata.namespace.as_deref(), &conditions_of(resource))
+            tally.add(resource.metadata.namespace.as_deref(), &conditions_of(resource));
         });
     });
     context.hub_lease.add(dependents(&context));

@@ -62,14 +62,13 @@ impl References {
         let listed = self.of(namespace);
         let mut listed = listed.lock().await;
         let known = listed.newest.as_ref().filter(|(at, _)| *at >= since && at.elapsed() < FRESH);
-        let list = match known {
-            Some((_, list)) => list.clone(),
-            None => {
-                let at = Instant::now();
-                let list = Arc::new(list(client, namespace).await?);
-                listed.newest = Some((at, list.clone()));
-                list
-            }
+        let list = if let Some((_, list)) = known {
+            list.clone()
+        } else {
+            let at = Instant::now();
+            let list = Arc::new(list(client, namespace).await?);
+            listed.newest = Some((at, list.clone()));
+            list
         };
         let dependents = blockers(&list.graph, of);
         let is_dependent = |request: &&DependencyRequest| {

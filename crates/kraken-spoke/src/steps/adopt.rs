@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::{
     Candidate, Comparison, FailureClass, Identity,
     actions::{persist::write, record::record},
-    context::Reconcile,
+    context::{Reconcile, place},
     dynamic::{Change, Desired, DynKind, Observed},
     model::{
         decide::{MISSING, Remedies, may_replace, remedies, remove_ignored},
@@ -151,13 +151,15 @@ async fn claim(
     Outcome::Changed(note)
 }
 
-/// Whether the owner in the tags is a resource of this cluster and kind that does not exist any more.
+/// Whether the owner in the tags is a resource of this cluster, namespace and kind that does not exist any more. What another
+/// namespace left behind is not for this one, and whether its resources exist neither.
 async fn is_former(reconcile: &Reconcile<'_>, owner: &Identity) -> Result<bool, Outcome> {
     let Reconcile { context, identity, .. } = reconcile;
     let mut parts = owner.owner.split('/');
     let (kind, namespace, name) = (parts.next(), parts.next(), parts.next());
     let (Some(namespace), Some(name)) = (namespace, name) else { return Ok(false) };
-    if owner.cluster != identity.cluster || kind != Some(context.info().name) {
+    let own = place(&*reconcile.object).0;
+    if owner.cluster != identity.cluster || kind != Some(context.info().name) || namespace != own {
         return Ok(false);
     }
     let api = context.api(namespace);

@@ -143,7 +143,7 @@ async fn claim(reconcile: &mut Reconcile<'_>, intent: &Intent, left: Observed) -
             claimed.map_err(|failure| refused(failure, Reason::Creating))?;
         }
     }
-    let memory = &mut reconcile.memory;
+    let memory = &mut *reconcile.memory;
     memory.claimed = Some(Claimed { ids: ids.clone(), at: Instant::now(), times: 0, is_confirmed: true });
     memory.created = Some((epoch.max(1), ids));
     memory.is_only_owner = true;

@@ -68,7 +68,10 @@ async fn adopt_does_not_show_what_is_observed_where_it_may_be_secret() {
     let report = Scene::of(disk).await.reconcile([found, call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("False", "AwaitingApproval"));
     let status = report.disk["status"].to_string();
-    assert!(report.message().contains("spec.peer from *** to mine") && !status.contains("another"), "{status}");
+    assert!(
+        report.message().contains("spec.peer from *** to mine") && !status.contains("another"),
+        "{status}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

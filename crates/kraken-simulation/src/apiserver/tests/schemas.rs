@@ -51,7 +51,10 @@ async fn types_bounds_and_alternatives_are_checked() {
     let body = refused(json!({"cidrBlock": {"value": 1}}));
     assert!(causes(&body).contains(&("spec.cidrBlock.value", "FieldValueTypeInvalid")), "{body}");
     let body = refused(json!({"cidrBlock": {}}));
-    assert!(body["message"].as_str().unwrap().contains("set value, such as `{value: x}`, or valueFrom"), "{body}");
+    assert!(
+        body["message"].as_str().unwrap().contains("set value, such as `{value: x}`, or valueFrom"),
+        "{body}"
+    );
     let block = json!({"value": "10.0.0.0/16"});
     let body = refused(json!({"cidrBlock": block, "lifecycle": {"drift": "Ignore"}}));
     // The second cause says that rules were not checked.

@@ -45,6 +45,7 @@ pub(crate) use records::{Changed, Claimed, Progress, Search, TokenUsed, Unseen};
 
 /// The in-memory record of one resource.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of one resource")]
 pub(crate) struct Memory<K = Object> {
     /// The object from the API server's response to the last write of this controller; the watch may not have caught up
     /// with it.

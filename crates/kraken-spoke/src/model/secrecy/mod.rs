@@ -95,9 +95,9 @@ impl Secrecy {
         if let Some(at) = field.path.find('[') {
             field.path.truncate(at);
         }
-        field.have = STARS.to_owned();
+        STARS.clone_into(&mut field.have);
         if is_secret {
-            field.want = STARS.to_owned();
+            STARS.clone_into(&mut field.want);
         }
         Difference { field, remedy }
     }

@@ -81,7 +81,7 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
             |request: &DependencyRequest| !dependencies.is_empty() && !is_of_another(request, &**object);
         references::drop_unwatched(context, &api, &key, is_needed).await.map_err(in_namespace)?;
     }
-    let in_place = found.as_ref().map(|request| still_used(request, &**object, dependencies));
+    let in_place = found.as_ref().map(|request| still_used(request, object, dependencies));
     let in_place = in_place.unwrap_or_default();
     if dependencies.is_empty() && in_place.is_empty() {
         if let Some(request) = &found {
