@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::history::{Record, Version};
 use super::judge::is_owned;
 use super::order::{dependencies, dependent_uid};
-use super::policy::{intent, strings};
+use super::policy::{intent, is_deleting, strings};
 use super::{CallingProcess, Checks, Class, SLACK};
 use crate::kinds::key;
 
@@ -23,7 +23,13 @@ impl Checks {
                 && strings(&intent["outgoing"]).any(|outgoing| outgoing == former)
         };
         let candidates = self.history.candidates(record, by, now, self.calm);
-        if candidates.is_empty() || !candidates.iter().all(is_replaced) || record.disturbed.is_some() {
+        // The deletion of the resource ends its replacement.
+        let is_ended = |version: &Version| is_deleting(&version.value);
+        if candidates.is_empty()
+            || !candidates.iter().all(is_replaced)
+            || record.versions.iter().any(is_ended)
+            || record.disturbed.is_some()
+        {
             return;
         }
         let Some((published, since)) = self.published(record, uid) else { return };

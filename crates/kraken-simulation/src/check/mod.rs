@@ -145,6 +145,8 @@ pub struct Checks {
     rest: end::Rest,
     /// The UIDs of resources that must be in place for a controller without a memory, too.
     in_place: BTreeSet<String>,
+    /// When all controllers restarted, after everything had settled.
+    restarted_at: Option<Duration>,
     canary: Canary,
     violations: Vec<Finding>,
 }
@@ -178,6 +180,7 @@ impl Checks {
             faults_until: Duration::ZERO,
             rest: end::Rest::default(),
             in_place: BTreeSet::new(),
+            restarted_at: None,
             canary: Canary::new(),
             violations: vec![],
         }

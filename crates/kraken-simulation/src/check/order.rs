@@ -78,6 +78,10 @@ impl Checks {
     /// Whether a request was deleted during the deletion of its owner, which still has remote objects: the references that it
     /// recorded still count, unless its spoke released it before, because the spec referred to nothing any more.
     fn still_counts(&self, request: &Record) -> bool {
+        // A process without a memory knows only the requests that exist.
+        if request.gone.is_some_and(|gone| self.restarted_at.is_some_and(|at| gone < at)) {
+            return false;
+        }
         let Some(uid) = dependent_uid(request) else { return false };
         let Some(owner) = self.history.records.get(uid) else { return false };
         // A spoke that releases a request may not know yet that the deletion began.
@@ -131,6 +135,17 @@ impl Checks {
         old.into_iter().filter(|from| !reached.contains(from)).collect()
     }
 
+    /// Whether the request of this resource was removed, so that a process without a memory does not know its references.
+    fn has_lost_request(&self, uid: &str) -> bool {
+        let mut requests = self
+            .history
+            .records
+            .values()
+            .filter(|request| request.kind == "DependencyRequest" && dependent_uid(request) == Some(uid));
+        let is_lost = |request: &Record| request.gone.is_some() && !self.still_counts(request);
+        requests.clone().next().is_some() && requests.all(is_lost)
+    }
+
     /// The resources whose remote objects use this one, because the spec that was last in place refers to it, whatever the current
     /// one does.
     fn users_in_place(&self, record: &Record, settled: Duration) -> Vec<Node> {
@@ -142,6 +157,7 @@ impl Checks {
             let mut versions = user.versions.iter().filter(|version| version.at < settled);
             user.namespace == record.namespace
                 && user.gone.is_none()
+                && !self.has_lost_request(uid)
                 && user.disturbed.is_none()
                 && in_place.is_some()
                 && in_place < value["metadata"]["generation"].as_i64()

@@ -16,7 +16,8 @@ use super::{CallingProcess, Checks, Class};
 
 impl Checks {
     /// Everything has settled and all controllers restart: resources that are Ready must not be changed from now on.
-    pub(super) fn expect_in_place(&mut self) {
+    pub(super) fn expect_in_place(&mut self, now: Duration) {
+        self.restarted_at = Some(now);
         let objects = (self.view.objects)();
         let is_in_place = |object: &serde_json::Value| {
             // What was changed out of band since the last resync is noticed at the next start.

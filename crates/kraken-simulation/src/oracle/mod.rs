@@ -60,7 +60,10 @@ impl<'a> Oracle<'a> {
                     || object["kind"] == "EC2Instance"
             }
             "AccountNotFound" => self.account_of(object).is_none() && account_name(object).is_some(),
-            "AccountNotReady" => self.account_of(object).is_some_and(|account| is_restricted(account)),
+            "AccountNotReady" => self.account_of(object).is_some_and(|account| {
+                // Nothing begins to use an account that is being deleted.
+                is_restricted(account) || account["metadata"]["deletionTimestamp"].is_string()
+            }),
             "DependenciesNotReady" => return self.wrong_wait(object),
             "Available" => return self.wrong_ready(object).filter(|_| !deleting),
             _ => true,

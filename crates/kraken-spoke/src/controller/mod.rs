@@ -3,7 +3,7 @@
 pub(crate) mod isolate;
 pub(crate) mod triggers;
 mod undecodable;
-mod unlabelled;
+pub(crate) mod unlabelled;
 mod watch;
 
 use std::{collections::BTreeMap, sync::Arc};

@@ -96,7 +96,7 @@ impl Unlabelled {
 }
 
 /// Everywhere, or in each of the namespaces of the process.
-fn apis(manager: &Manager) -> Vec<Api<DependencyRequest>> {
+pub(crate) fn apis(manager: &Manager) -> Vec<Api<DependencyRequest>> {
     let namespaces = manager.args.namespaces.names();
     if namespaces.is_empty() {
         return vec![Api::all(manager.client.clone())];

@@ -21,7 +21,7 @@ use kraken_runtime::{
 };
 use kube::{
     Api, Resource,
-    api::{DeleteParams, ObjectMeta},
+    api::{DeleteParams, ListParams, ObjectMeta},
 };
 use parking_lot::Mutex;
 use serde_json::json;
@@ -32,6 +32,7 @@ use crate::{
     account::{AccountKind, DEFAULT_ACCOUNT, KnownAccount, KnownAccounts},
     actions::references::drop_request,
     context::Undecodable,
+    controller::unlabelled::apis,
     dynamic::{Object, account_of},
     model::request,
 };
@@ -63,6 +64,9 @@ struct Inner {
     resources: Mutex<Vec<(Store<Object>, Undecodable)>>,
     /// The accounts that this process knows to be kept.
     kept: Mutex<HashMap<ObjectKey, Kept>>,
+    /// The records that exist, by namespace and name, once they were listed: that of an account whose finalizer a client removed
+    /// would stay for ever.
+    records: Mutex<Option<BTreeSet<ObjectKey>>>,
     /// Held while an account is kept or released.
     change: tokio::sync::Mutex<()>,
     wake: Notify,
@@ -92,6 +96,7 @@ impl Uses {
             accounts,
             resources: Mutex::default(),
             kept: Mutex::default(),
+            records: Mutex::default(),
             change: tokio::sync::Mutex::default(),
             wake: Notify::new(),
         }))
@@ -223,6 +228,10 @@ impl Inner {
                 written => written?,
             };
         }
+        let record = ObjectKey::new(&key.namespace, &name);
+        if let Some(records) = &mut *self.records.lock() {
+            records.insert(record);
+        }
         if is_ending && !is_ended {
             let params = DeleteParams::default();
             within("delete the DependencyRequest of an account", api.delete(&name, &params)).await?;
@@ -233,6 +242,7 @@ impl Inner {
     /// Releases every kept account that no resource uses, and updates the records of the others.
     async fn search(&self) -> Result<(), ApiError> {
         let _change = self.change.lock().await;
+        self.list_records().await?;
         // Taken before the resources are visited: a resource that appears later waits for the end of this search.
         let mut before = std::mem::take(&mut *self.kept.lock());
         let mut candidates = vec![];
@@ -242,11 +252,12 @@ impl Inner {
                 candidates.push((key, account));
             }
         }
-        if candidates.is_empty() {
+        let records = self.records.lock().clone().unwrap_or_default();
+        if candidates.is_empty() && records.is_empty() {
             return Ok(());
         }
         let used = self.used(candidates.iter().map(|(key, _)| key).collect());
-        let mut result = Ok(());
+        let mut result = self.release_records(records, &used).await;
         for (key, account) in candidates {
             let updated = if used.contains(&key) {
                 self.update(&key, &account, before.remove(&key)).await.map(Some)
@@ -260,6 +271,48 @@ impl Inner {
             }
         }
         result
+    }
+
+    /// Lists the records of this controller, once per process.
+    async fn list_records(&self) -> Result<(), ApiError> {
+        if self.records.lock().is_some() {
+            return Ok(());
+        }
+        let mut found = BTreeSet::new();
+        let selector = ListParams::default().labels(&format!("{OWNER_KIND_LABEL}={}", self.manager.name));
+        for api in apis(&self.manager) {
+            let list =
+                within("list the DependencyRequests of accounts", api.list_metadata(&selector)).await?;
+            found.extend(list.items.iter().map(|record| ObjectKey::of(&record.metadata)));
+        }
+        self.records.lock().get_or_insert_default().extend(found);
+        Ok(())
+    }
+
+    /// Releases the records of accounts that do not exist and that no resource uses.
+    async fn release_records(
+        &self,
+        records: BTreeSet<ObjectKey>,
+        used: &HashSet<ObjectKey>,
+    ) -> Result<(), ApiError> {
+        let accounts = self.accounts.all();
+        let record_of = |key: &ObjectKey| ObjectKey::new(&key.namespace, &self.request_name(key));
+        let needed: BTreeSet<_> = accounts.iter().chain(used).map(record_of).collect();
+        for key in records.difference(&needed) {
+            let api = self.requests(key);
+            let found = within("read the DependencyRequest of an account", api.get_opt(&key.name)).await?;
+            if let Some(request) = found {
+                drop_request(&api, self.manager.name, &request).await?;
+            }
+            self.forget_record(key);
+        }
+        Ok(())
+    }
+
+    fn forget_record(&self, record: &ObjectKey) {
+        if let Some(records) = &mut *self.records.lock() {
+            records.remove(record);
+        }
     }
 
     /// The accounts among these that a resource of the process uses. One that does not decode may use any of its namespace.
@@ -316,6 +369,7 @@ impl Inner {
         if let Some(request) = within("read the DependencyRequest of an account", api.get_opt(&name)).await? {
             drop_request(&api, self.manager.name, &request).await?;
         }
+        self.forget_record(&ObjectKey::new(&key.namespace, &name));
         if self.has_finalizer(&account.meta) {
             self.write(key, &account.meta, false).await?;
         }

@@ -129,7 +129,7 @@ impl Checker for FullCheck {
         let checks = self.checks();
         checks.converged(view.now);
         checks.rested(view.now, quiet);
-        checks.expect_in_place();
+        checks.expect_in_place(view.now);
         self.found(view.now)
     }
 
