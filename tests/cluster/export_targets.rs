@@ -20,6 +20,13 @@ fn login(secret_type: &str) -> String {
         .replace("configType: Secret", &format!("configType: Secret, whileWaiting: Keep{secret_type}"))
 }
 
+/// A Secret that the API server refuses, because its value is no JSON.
+fn docker_config(target: &str) -> String {
+    login(", secretType: kubernetes.io/dockerconfigjson")
+        .replace("key: username", "key: .dockerconfigjson")
+        .replace("configMetadata: {name: login}", &format!("configMetadata: {{name: {target}}}"))
+}
+
 fn colors(target: &str) -> String {
     export("colors", "ConfigMap", target, "{key: color, valueFrom: {configMap: {name: src, key: color}}}")
 }
@@ -50,9 +57,12 @@ async fn a_secret_is_not_deleted_before_its_successor_is_accepted() -> Result<()
     assert!(has_those_of_others(&replaced), "{}", replaced["metadata"]);
 
     // It has not the keys that this type requires.
-    test_env.apply(&login(", secretType: kubernetes.io/tls")).await?;
+    let refusal = test_env.refused(&login(", secretType: kubernetes.io/tls")).await?;
+    assert!(refusal.contains("requires entries with the keys tls.crt and tls.key"), "{refusal}");
+    // Only the API server knows that its value is no JSON.
+    test_env.apply(&docker_config("login")).await?;
     let why = test_env.not_ready("ConfigExport", "login", "WriteFailed").await?;
-    assert!(why.contains("failed to replace Secret login") && why.contains("tls.crt"), "{why}");
+    assert!(why.contains("failed to replace Secret login") && why.contains(".dockerconfigjson"), "{why}");
     let kept = test_env.get("Secret", "login").await?;
     assert_eq!(kept["metadata"]["uid"], replaced["metadata"]["uid"], "pods may mount it");
 
@@ -68,12 +78,11 @@ async fn a_target_is_kept_while_the_one_of_another_name_is_refused() -> Result<(
     let test_env = test_env().await?;
     test_env.apply(&login("")).await?;
     test_env.ready("ConfigExport", "login").await?;
-    let renamed = login(", secretType: kubernetes.io/tls")
-        .replace("configMetadata: {name: login}", "configMetadata: {name: next}");
+    let renamed = docker_config("next");
     test_env.apply(&renamed).await?;
     test_env.not_ready("ConfigExport", "login", "WriteFailed").await?;
     assert!(!test_env.get("Secret", "login").await?.is_null());
-    test_env.apply(&renamed.replace("kubernetes.io/tls", "Opaque")).await?;
+    test_env.apply(&renamed.replace("kubernetes.io/dockerconfigjson", "Opaque")).await?;
     test_env.ready("ConfigExport", "login").await?;
     test_env.gone("Secret", "login").await
 }

@@ -27,12 +27,21 @@ impl Checks {
         let objects = (self.view.objects)();
         let cloud = (self.view.cloud)();
         let explained = self.explained(&objects, &cloud);
-        let remaining = objects.iter().filter(|object| explained.contains(uid_of(object)));
-        let requests: BTreeSet<(&str, String)> = remaining.map(|resource| request_of(resource)).collect();
+        let remaining: Vec<_> = objects.iter().filter(|object| explained.contains(uid_of(object))).collect();
+        let requests: BTreeSet<(&str, String)> =
+            remaining.iter().map(|resource| request_of(resource)).collect();
+        // A spoke keeps the Account and its Secrets to the end.
+        let is_of_account = |object: &Value| {
+            let (namespace, name) = name_of(object);
+            remaining.iter().any(|resource| {
+                let account = resource["spec"]["account"]["name"].as_str().unwrap_or("default");
+                name_of(resource).0 == namespace && name.ends_with(&format!(".account.{account}"))
+            })
+        };
         let is_left = |object: &&Arc<Value>| {
             let is_own = is_resource(object) || object["kind"] == "ConfigExport";
             let is_of_explained = owners(object).any(|owner| explained.contains(owner))
-                || (is_request(object) && requests.contains(&name_of(object)));
+                || (is_request(object) && (requests.contains(&name_of(object)) || is_of_account(object)));
             is_of_kraken(object)
                 && !is_held_by_others(object)
                 && !explained.contains(uid_of(object))

@@ -1,5 +1,7 @@
 //! Step 1: the spec and the values -> the desired content of the target, or why there is none. Pure.
 
+mod secret_types;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
@@ -166,6 +168,9 @@ fn check(
         let message = format!(
             "is {refused}, and Kubernetes issues or accepts credentials for such a Secret; use another type"
         );
+        resolver.problem("secretType", message);
+    }
+    if let Some(message) = secret_types::missing_keys(spec) {
         resolver.problem("secretType", message);
     }
     for (field, message) in labels::problems(metadata) {

@@ -177,6 +177,8 @@ fn a_secret_for_which_kubernetes_issues_credentials_is_refused() {
         is_invalid(&spec, &format!("spec.secretType: is {refused}"));
         assert_eq!(certain("ns", &spec, &BTreeSet::new()).len(), 1, "at admission too");
         spec.secret_type = Some("kubernetes.io/tls".to_owned());
+        is_invalid(&spec, "which requires entries with the keys tls.crt and tls.key");
+        spec.secret_type = Some("example.com/custom".to_owned());
         assert!(!ready(&spec).is_empty());
         let account = ("kubernetes.io/service-account.name".to_owned(), "admin".to_owned());
         spec.config_metadata.annotations.extend([account]);
