@@ -186,7 +186,7 @@ where
 /// Adds a finalizer to an object, or removes it, if the object still has the version of this metadata.
 ///
 /// # Errors
-/// As [`json_patch`].
+/// As [`json_patch()`].
 pub async fn set_finalizer<K>(
     api: &Api<K>,
     manager: &str,
