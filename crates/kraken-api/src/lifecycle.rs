@@ -32,7 +32,8 @@ pub struct Lifecycle {
     /// What happens to the remote objects when this resource is deleted: `Delete` deletes them; `Retain` leaves them in
     /// the cloud and removes Kraken's tags. Default: `Retain` for each remote object that was adopted, and `Delete` for
     /// each that this resource created. Example: `Retain`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Deletion")] // the schema of an optional enum has the text of the enum
     pub deletion: Option<Deletion>,
 
     /// Whether the remote objects are protected from deletion: if `true`, the deletion of this resource waits until

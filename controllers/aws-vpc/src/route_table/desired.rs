@@ -60,7 +60,8 @@ fn of_routes(wanted: &[Joined<Wanted>], table: &RouteTable) -> Vec<Difference<Ch
         let Wanted { destination, target } = route.expose();
         let (have, change) = match table.route_to(destination) {
             None => (ABSENT.to_owned(), Change::CreateRoute(route.clone())),
-            Some(have) if have.target(target) == Some(route.expose().id()) => continue,
+            // AWS says what is wrong with a target when it is set again.
+            Some(have) if have.target(target) == Some(route.expose().id()) && !have.is_dead() => continue,
             Some(have) => (have.shown_target(route.is_secret()), Change::ReplaceRoute(route.clone())),
         };
         found.push(difference(&path(destination, route.is_secret()), route.shown(), have, change));

@@ -27,6 +27,7 @@ pub(crate) struct Route {
     pub(super) egress_only_internet_gateway_id: Option<String>,
     pub(super) origin: Option<String>,
     pub(super) state: Option<String>,
+    pub(super) state: Option<String>,
 }
 
 #[aws_observed(from = types::RouteTableAssociation)]
@@ -97,6 +98,11 @@ impl Route {
         .as_ref()
     }
 
+    /// Whether its target does not exist any more, or passes nothing on.
+    pub(super) fn is_dead(&self) -> bool {
+        self.state.as_deref() == Some("blackhole")
+    }
+
     /// As text, unless it is a former value of a Secret.
     pub(super) fn shown_target(&self, is_secret: bool) -> String {
         if is_secret {
@@ -105,6 +111,11 @@ impl Route {
         let vias = [&self.gateway_id, &self.nat_gateway_id, &self.instance_id, &self.network_interface_id];
         let others = [&self.vpc_peering_connection_id, &self.transit_gateway_id];
         let all = vias.into_iter().chain(others).chain([&self.egress_only_internet_gateway_id]);
-        all.flatten().next().cloned().unwrap_or_else(|| "another target".to_owned())
+        let target = all.flatten().next().map_or("another target", String::as_str);
+        if self.is_dead() {
+            format!("{target}, to which the route is a blackhole")
+        } else {
+            target.to_owned()
+        }
     }
 }

@@ -96,6 +96,17 @@ fn routes_are_created_replaced_and_deleted() {
 }
 
 #[test]
+fn a_route_to_a_target_that_is_gone_is_set_again() {
+    let mut dead = Route::v4("0.0.0.0/0", |r| &mut r.nat_gateway_id, "nat-1");
+    dead.state = Some("blackhole".into());
+    let wanted = json!({"routes": [to("0.0.0.0/0", "natGatewayID", "nat-1")]});
+    assert_eq!(
+        compared(wanted, &table(vec![dead])),
+        ["routes[\"0.0.0.0/0\"]: nat-1, to which the route is a blackhole becomes nat-1: ReplaceRoute"]
+    );
+}
+
+#[test]
 fn an_instance_is_reached_through_its_interface() {
     let mut route = Route::v4("0.0.0.0/0", |r| &mut r.instance_id, "i-1");
     route.network_interface_id = Some("eni-1".into());

@@ -67,7 +67,7 @@ async fn catch_panic(reconcile: &mut Reconcile<'_>, kind: &'static str) -> Outco
         reconcile.facts = ReconcileFacts::default();
         Outcome::Internal("internal error; retrying, see the controller log".to_owned())
     });
-    coverage::note(names::OUTCOME, names::outcome(&outcome));
+    coverage::note(names::OUTCOME, outcome.row().name);
     if let Outcome::Failed(failure) = &outcome {
         coverage::note(names::FAILURE, names::failure(failure.class));
         metrics.reconcile_failed(kind, failure.class.as_str());

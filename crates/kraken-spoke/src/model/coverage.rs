@@ -1,9 +1,6 @@
 //! The names of all decisions and outcomes of the loop, for the coverage table of the deterministic simulation. Pure.
 
-use crate::{
-    FailureClass,
-    model::{decide::Decision, outcome::Outcome},
-};
+use crate::{FailureClass, model::decide::Decision};
 
 /// The area of [`DECISIONS`] in [`kraken_runtime::coverage`].
 pub const DECISION: &str = "decision";
@@ -70,38 +67,6 @@ pub(crate) fn decision<C>(decision: &Decision<C>) -> &'static str {
         Decision::Replace(_) => "Replace",
         Decision::Immutable(_) => "Immutable",
         Decision::Report(_) => "Report",
-    }
-}
-
-/// The name of an outcome.
-pub(crate) fn outcome(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::InPlace => "InPlace",
-        Outcome::Waiting(_) => "Waiting",
-        Outcome::Invalid(_) => "Invalid",
-        Outcome::WaitingForHub => "WaitingForHub",
-        Outcome::InProgress(..) => "InProgress",
-        Outcome::NotYet(..) => "NotYet",
-        Outcome::Changed(_) => "Changed",
-        Outcome::Unseen(..) => "Unseen",
-        Outcome::Unheeded(_) => "Unheeded",
-        Outcome::Immutable(_) => "Immutable",
-        Outcome::Drifted(_) => "Drifted",
-        Outcome::AwaitingApproval(_) => "AwaitingApproval",
-        Outcome::Approved(_) => "Approved",
-        Outcome::AdoptionRefused(_) => "AdoptionRefused",
-        Outcome::Failed(_) => "Failed",
-        Outcome::Elsewhere(..) => "Elsewhere",
-        Outcome::LaunchRefused(_) => "LaunchRefused",
-        Outcome::LaunchLimit(_) => "LaunchLimit",
-        Outcome::Held(_) => "Held",
-        Outcome::Account(..) => "Account",
-        Outcome::Paused => "Paused",
-        Outcome::Protected(_) => "Protected",
-        Outcome::Blocked(_) => "Blocked",
-        Outcome::Kubernetes(_) => "Kubernetes",
-        Outcome::Internal(_) => "Internal",
-        Outcome::Removed => "Removed",
     }
 }
 

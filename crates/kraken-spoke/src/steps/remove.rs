@@ -31,7 +31,7 @@ use crate::{
         recorded::{RecordedState, Shown, has_finalizer, is_outstanding},
         release_policy::{ReleasePolicy, adopted},
     },
-    steps::{declare, restore},
+    steps::{declare, gather::own_secret, restore},
 };
 
 /// One step of the deletion of a resource.
@@ -267,7 +267,9 @@ async fn release(
     let Reconcile { context, memory, identity, .. } = reconcile;
     let ids = context.kind.ids(kept);
     if ids.is_empty() {
-        return finish(reconcile, Reason::Deleted, "all remote objects are deleted").await;
+        let left = own_secret::left_behind(reconcile).await;
+        let note = std::iter::once("all remote objects are deleted".to_owned()).chain(left);
+        return finish(reconcile, Reason::Deleted, &note.collect::<Vec<_>>().join("; ")).await;
     }
     context.external.release(identity, kept).await.map_err(Outcome::Failed)?;
     // Not the adopted ones: a resource that adopts them again must not delete them.

@@ -1,9 +1,10 @@
 //! The outcome of a reconcile, and its consequences: the conditions, the event, and the requeue. Pure, and the only
-//! place where any of them is decided.
+//! place where any of them is decided. A new outcome is one variant, one row ([`table`]) and one message ([`conditions`]).
 
 mod conditions;
 mod failed;
 mod requeue;
+mod table;
 
 use std::time::Duration;
 
@@ -11,10 +12,11 @@ use kraken_api::{FieldDiff, Plan, reasons::Reason};
 use kraken_options::Problem;
 use kraken_runtime::patch::ApiError;
 
-use crate::{Failure, FailureClass};
+use crate::Failure;
 
 pub(crate) use failed::{attributed, in_namespace, refused};
 pub(crate) use requeue::after_conflict;
+use table::{Activity, Observed};
 
 /// How long a resource may be in progress before its status reports it. Most operations complete sooner, and a write is
 /// saved.
@@ -98,33 +100,13 @@ impl Outcome {
     pub(crate) fn label(&self) -> &'static str {
         match self {
             Self::Removed => "Removed",
-            other => other.ready().1.as_str(),
+            other => other.row().reason.as_str(),
         }
     }
 
     /// Whether the operation may complete before it needs to be reported.
     pub(crate) fn is_in_progress(&self) -> bool {
-        match self {
-            Self::WaitingForHub
-            | Self::InProgress(..)
-            | Self::NotYet(..)
-            | Self::Changed(_)
-            | Self::Unseen(..)
-            | Self::Blocked(_) => true,
-            Self::Failed(failure) => match failure.class {
-                FailureClass::NotYet
-                | FailureClass::TokenUsed
-                | FailureClass::TokenSpent
-                | FailureClass::Throttled
-                | FailureClass::Transient => true,
-                FailureClass::Terminal
-                | FailureClass::Credentials
-                | FailureClass::NotConfigured
-                | FailureClass::Protected => false,
-            },
-            Self::Kubernetes(error) => error.is_conflict(),
-            _ => false,
-        }
+        matches!(self.row().activity, Activity::Progress | Activity::NotYet | Activity::Unavailable)
     }
 
     /// Whether a write met another version of the object.
@@ -134,62 +116,23 @@ impl Outcome {
 
     /// Whether the provider rejected the operation as not possible yet.
     pub(crate) fn is_not_yet(&self) -> bool {
-        let waits = |class| matches!(class, FailureClass::NotYet | FailureClass::TokenUsed);
-        match self {
-            Self::NotYet(..) => true,
-            Self::Failed(failure) => waits(failure.class),
-            _ => false,
-        }
+        self.row().activity == Activity::NotYet
     }
 
     /// Whether an edit is required: kstatus, Flux and Argo CD then report a failure at once.
     pub(crate) fn is_stalled(&self) -> bool {
-        match self {
-            Self::Invalid(_) | Self::Immutable(_) | Self::AdoptionRefused(_) => true,
-            Self::Elsewhere(..) | Self::LaunchRefused(_) | Self::LaunchLimit(_) | Self::Held(_) => true,
-            Self::Account(reason, _) => *reason == Reason::NotAllowedByAccount,
-            Self::Failed(failure) => failure.class == FailureClass::Terminal,
-            _ => false,
-        }
+        matches!(self.row().activity, Activity::Stalled | Activity::LaunchWithheld)
     }
 
     /// Whether the controller is working on the resource, or retries by itself.
     pub(crate) fn is_reconciling(&self) -> bool {
-        self.is_in_progress()
-            || matches!(self, Self::Approved(_) | Self::Unheeded(_) | Self::Kubernetes(_) | Self::Internal(_))
+        self.is_in_progress() || matches!(self.row().activity, Activity::Continuing | Activity::Retrying)
     }
 
     /// Whether the outcome results from a comparison with the observed state; any other outcome states nothing about
     /// drift.
     pub(crate) fn has_compared(&self) -> bool {
-        match self {
-            Self::InPlace
-            | Self::InProgress(..)
-            | Self::Changed(_)
-            | Self::Unseen(..)
-            | Self::Unheeded(_)
-            | Self::LaunchRefused(_)
-            | Self::LaunchLimit(_)
-            | Self::Held(_)
-            | Self::Immutable(_)
-            | Self::Drifted(_)
-            | Self::AwaitingApproval(_)
-            | Self::Approved(_) => true,
-            Self::Waiting(_)
-            | Self::Invalid(_)
-            | Self::WaitingForHub
-            | Self::NotYet(..)
-            | Self::AdoptionRefused(_)
-            | Self::Elsewhere(..)
-            | Self::Account(..)
-            | Self::Failed(_)
-            | Self::Paused
-            | Self::Protected(_)
-            | Self::Blocked(_)
-            | Self::Kubernetes(_)
-            | Self::Internal(_)
-            | Self::Removed => false,
-        }
+        matches!(self.row().observed, Observed::Matches | Observed::Differs)
     }
 
     /// How long the operation may take before it needs to be reported.
@@ -200,22 +143,24 @@ impl Outcome {
     /// Whether the outcome states nothing about the resource, only about the availability of the provider: the last
     /// reported state still holds.
     pub(crate) fn is_transient(&self) -> bool {
-        matches!(self, Self::Failed(Failure { class: FailureClass::Throttled | FailureClass::Transient, .. }))
+        self.row().activity == Activity::Unavailable
     }
 
     /// Whether its event is a warning.
     pub(crate) fn is_warning(&self) -> bool {
-        let is_fine = matches!(
-            self,
-            Self::InPlace | Self::Removed | Self::Paused | Self::AwaitingApproval(_) | Self::Approved(_)
-        );
-        !is_fine && (!self.is_in_progress() || self.is_not_yet())
+        match self.row().activity {
+            Activity::Waiting
+            | Activity::NotYet
+            | Activity::Retrying
+            | Activity::Stalled
+            | Activity::LaunchWithheld => true,
+            Activity::Fine | Activity::Progress | Activity::Unavailable | Activity::Continuing => false,
+        }
     }
 
     /// The reason why a due launch was not made, as the value of a metric label.
     pub(crate) fn withheld(&self) -> Option<&'static str> {
-        matches!(self, Self::LaunchRefused(_) | Self::LaunchLimit(_) | Self::Held(_) | Self::Elsewhere(..))
-            .then(|| self.label())
+        (self.row().activity == Activity::LaunchWithheld).then(|| self.label())
     }
 }
 

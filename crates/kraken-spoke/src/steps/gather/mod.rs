@@ -1,6 +1,6 @@
 //! Step 5: requests the values of the spec's references from the hub, and reads its response. Client required.
 
-mod own_secret;
+pub(super) mod own_secret;
 
 use std::{collections::BTreeSet, sync::Arc};
 

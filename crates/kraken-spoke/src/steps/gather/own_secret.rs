@@ -63,6 +63,19 @@ pub(super) async fn make(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
     }
 }
 
+/// What to say about the Secret of a resource whose remote objects are deleted, if it stays: a person created it, or it lost its owner,
+/// as by `kubectl delete --cascade=orphan`.
+pub(crate) async fn left_behind(reconcile: &Reconcile<'_>) -> Option<String> {
+    let Reconcile { context, object, .. } = reconcile;
+    let own = context.kind.own_secret(object.spec())?;
+    let name = own.name.to_string();
+    let api: Api<Secret> = Api::namespaced(context.manager.client.clone(), &place(&**object).0);
+    // The event says less if it cannot be read.
+    let secret = within("read the resource's own Secret", api.get_metadata_opt(&name)).await.ok()??;
+    let stays = secret.metadata.owner_references.iter().flatten().next().is_none();
+    stays.then(|| format!("Secret {name} has no owner and is not deleted"))
+}
+
 /// Whether a Secret is being deleted, or will be by the garbage collector because it is owned by an earlier resource of
 /// this name: an object launched with its key would soon have none.
 fn will_be_deleted(secret: &ObjectMeta, own: &OwnerReference) -> bool {

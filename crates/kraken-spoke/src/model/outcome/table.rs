@@ -1,0 +1,181 @@
+//! What each outcome means: one row, from which its conditions, event, metric and requeue follow. Pure.
+
+use std::time::Duration;
+
+use kraken_api::reasons::Reason;
+use kraken_options::{Problem, ProblemKind};
+
+use crate::{
+    FailureClass,
+    model::outcome::{HUB_GRACE, Outcome},
+};
+
+/// How soon a started operation is observed again.
+pub(super) const SOON: Duration = Duration::from_secs(1);
+/// How soon a reconcile that met a conflicting write, or that made a change, is repeated.
+pub(super) const AT_ONCE: Duration = Duration::from_millis(100);
+/// How often a blocked deletion is checked; costs one list of the namespace's references for all blocked deletions.
+const BLOCKED: Duration = Duration::from_secs(2);
+/// How often credentials are retried: they may have been corrected meanwhile.
+const CREDENTIALS: Duration = Duration::from_secs(30);
+/// How often a rejected adoption is retried: the object may have been created meanwhile, or released by its owner.
+const ADOPTION: Duration = Duration::from_secs(10);
+
+/// What an outcome means.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    /// The name of the outcome.
+    pub(crate) name: &'static str,
+    /// The reason of its conditions and of its event. The resource is ready only if it is `Available`.
+    pub(crate) reason: Reason,
+    /// Who acts next.
+    pub(crate) activity: Activity,
+    /// What it states about the remote objects.
+    pub(crate) observed: Observed,
+    /// What it states about the references.
+    pub(crate) references: References,
+    /// When the resource is reconciled again.
+    pub(crate) again: Again,
+}
+
+/// Who acts next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Activity {
+    /// Nobody: nothing is wrong.
+    Fine,
+    /// A person, or another object.
+    Waiting,
+    /// The controller or the provider: an operation is in progress, and may complete before it needs to be reported.
+    Progress,
+    /// The same, but the provider rejects the operation as not possible yet.
+    NotYet,
+    /// The same, but the provider cannot be reached: the last reported state still holds.
+    Unavailable,
+    /// The controller, at once.
+    Continuing,
+    /// The controller, with backoff: something fails that may end by itself.
+    Retrying,
+    /// A person: an edit is required. kstatus, Flux and Argo CD report a failure at once.
+    Stalled,
+    /// The same; a due launch was not made.
+    LaunchWithheld,
+}
+
+/// What an outcome states about the remote objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Observed {
+    /// They were compared with the desired state, and match it.
+    Matches,
+    /// They were compared, and differ.
+    Differs,
+    /// They could not be compared, or reached.
+    Unreached,
+    /// Nothing.
+    Unsaid,
+}
+
+/// What an outcome states about the references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum References {
+    /// Each of them has a value.
+    Resolved,
+    /// One has no value; the message of the outcome names it.
+    Unmet,
+    /// The hub has not answered.
+    Asked,
+    /// Nothing.
+    Unsaid,
+}
+
+/// When a resource is reconciled again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// Only on an event: the watch on what it waits for triggers a reconcile.
+    Event,
+    /// At the resync: the remote objects were compared, and nothing is to be done.
+    AtRest,
+    /// At the resync, although something is to be done: a person must act, which triggers a reconcile or restarts the controller.
+    Resync,
+    /// With exponential backoff.
+    Backoff,
+    /// After 1, 2, 4 seconds and so on.
+    Growing,
+    /// At any time until then.
+    Soon(Duration),
+    /// After this time.
+    After(Duration),
+}
+
+impl Outcome {
+    /// The row of this outcome.
+    pub(crate) fn row(&self) -> Row {
+        use {Activity as A, Observed as O, Reason as R, References as D};
+        let row = |name, reason, activity, observed, references, again| Row {
+            name,
+            reason,
+            activity,
+            observed,
+            references,
+            again,
+        };
+        let problems = |problems: &[Problem]| {
+            let is_resolved = problems.iter().all(|problem| problem.kind == ProblemKind::Invalid);
+            if is_resolved { D::Resolved } else { D::Unmet }
+        };
+        #[rustfmt::skip] // one line for each row
+        let row = match self {
+            Self::InPlace => row("InPlace", R::Available, A::Fine, O::Matches, D::Resolved, Again::AtRest),
+            // A policy and no failure: the Drifted condition and `status.drift` list the differences.
+            Self::Drifted(_) => row("Drifted", R::Available, A::Waiting, O::Differs, D::Resolved, Again::AtRest),
+            Self::Immutable(_) => row("Immutable", R::ImmutableField, A::Stalled, O::Differs, D::Resolved, Again::AtRest),
+            Self::AwaitingApproval(_) => row("AwaitingApproval", R::AwaitingApproval, A::Fine, O::Differs, D::Resolved, Again::Resync),
+            Self::Approved(_) => row("Approved", R::Updating, A::Continuing, O::Differs, D::Resolved, Again::Soon(AT_ONCE)),
+            Self::Changed(_) => row("Changed", R::Updating, A::Progress, O::Differs, D::Resolved, Again::Soon(AT_ONCE)),
+            Self::Unheeded(_) => row("Unheeded", R::Updating, A::Retrying, O::Differs, D::Resolved, Again::Backoff),
+            Self::InProgress(reason, _) => row("InProgress", *reason, A::Progress, O::Differs, D::Resolved, Again::Soon(SOON)),
+            Self::Unseen(reason, _, left) => row("Unseen", *reason, A::Progress, O::Differs, D::Resolved, Again::After(*left)),
+            Self::NotYet(reason, _) => row("NotYet", *reason, A::NotYet, O::Unreached, D::Resolved, Again::Growing),
+            Self::LaunchRefused(_) => row("LaunchRefused", R::LaunchRefused, A::LaunchWithheld, O::Differs, D::Resolved, Again::Backoff),
+            Self::LaunchLimit(_) => row("LaunchLimit", R::LaunchLimitReached, A::LaunchWithheld, O::Differs, D::Resolved, Again::Resync),
+            Self::Held(_) => row("Held", R::RecreationHeld, A::LaunchWithheld, O::Differs, D::Resolved, Again::Resync),
+            Self::Elsewhere(_) => row("Elsewhere", R::LocationMismatch, A::LaunchWithheld, O::Unreached, D::Unsaid, Again::Resync),
+            Self::AdoptionRefused(_) => row("AdoptionRefused", R::AdoptionRefused, A::Stalled, O::Unreached, D::Resolved, Again::After(ADOPTION)),
+            Self::Waiting(_) => row("Waiting", R::DependenciesNotReady, A::Waiting, O::Unsaid, D::Unmet, Again::Event),
+            Self::Invalid(all) => row("Invalid", R::InvalidSpec, A::Stalled, O::Unsaid, problems(all), Again::Event),
+            Self::WaitingForHub => row("WaitingForHub", R::WaitingForHub, A::Progress, O::Unsaid, D::Asked, Again::After(HUB_GRACE)),
+            // Neither the Secret of an Account is watched, nor its role; the Account itself is.
+            Self::Account(R::AccountNotReady, _) => row("Account", R::AccountNotReady, A::Waiting, O::Unreached, D::Unsaid, Again::After(CREDENTIALS)),
+            Self::Account(R::NotAllowedByAccount, _) => row("Account", R::NotAllowedByAccount, A::Stalled, O::Unreached, D::Unsaid, Again::Event),
+            Self::Account(reason, _) => row("Account", *reason, A::Waiting, O::Unreached, D::Unsaid, Again::Event),
+            Self::Paused => row("Paused", R::Paused, A::Fine, O::Unsaid, D::Unsaid, Again::Event),
+            Self::Protected(_) => row("Protected", R::DeletionProtected, A::Waiting, O::Unsaid, D::Unsaid, Again::Event),
+            Self::Blocked(_) => row("Blocked", R::DeletionBlocked, A::Progress, O::Unsaid, D::Unsaid, Again::Soon(BLOCKED)),
+            Self::Kubernetes(error) if error.is_conflict() => row("Kubernetes", R::KubernetesError, A::Progress, O::Unsaid, D::Unsaid, Again::Backoff),
+            Self::Kubernetes(_) => row("Kubernetes", R::KubernetesError, A::Retrying, O::Unsaid, D::Unsaid, Again::Backoff),
+            Self::Internal(_) => row("Internal", R::InternalError, A::Retrying, O::Unsaid, D::Unsaid, Again::Backoff),
+            Self::Removed => row("Removed", R::Available, A::Fine, O::Unsaid, D::Unsaid, Again::Event),
+            Self::Failed(failure) => {
+                let (reason, activity, again) = failed(failure.class);
+                row("Failed", reason, activity, O::Unreached, D::Resolved, again)
+            }
+        };
+        row
+    }
+}
+
+/// What a failed call means.
+#[rustfmt::skip] // one line for each row
+fn failed(class: FailureClass) -> (Reason, Activity, Again) {
+    match class {
+        // An edit triggers a reconcile at once. The reason for the rejection may also disappear without an edit: a permission, a
+        // limit, an object that is not visible to the provider yet.
+        FailureClass::Terminal => (Reason::CloudRefused, Activity::Stalled, Again::Backoff),
+        FailureClass::Throttled => (Reason::Throttled, Activity::Unavailable, Again::Backoff),
+        FailureClass::Transient => (Reason::CloudUnavailable, Activity::Unavailable, Again::Backoff),
+        FailureClass::NotYet | FailureClass::TokenUsed => (Reason::Creating, Activity::NotYet, Again::Growing),
+        FailureClass::TokenSpent => (Reason::Creating, Activity::Progress, Again::Soon(AT_ONCE)),
+        FailureClass::Credentials => (Reason::CredentialsMissing, Activity::Waiting, Again::After(CREDENTIALS)),
+        FailureClass::NotConfigured => (Reason::ControllerNotConfigured, Activity::Waiting, Again::After(CREDENTIALS)),
+        FailureClass::Protected => (Reason::DeletionProtected, Activity::Waiting, Again::Backoff),
+    }
+}
