@@ -1,12 +1,26 @@
 //! All reasons of Kraken's conditions and events. A reason is for programs and for searching the docs; the message is
 //! for users.
 
-/// Defines an enum of reasons whose variant names are the values in the Kubernetes API.
+/// What a condition with a reason says, for the documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The status of the Ready condition: `True`, `False`, `Unknown`, or `Unchanged`.
+    pub ready: &'static str,
+    /// What it means, in Markdown.
+    pub meaning: &'static str,
+    /// What to do about it, in Markdown.
+    pub remedy: &'static str,
+}
+
+/// Defines an enum of reasons whose variant names are the values in the Kubernetes API. The text of a variant is what it means; a
+/// reason of a condition is followed by the status of Ready, and by what to do.
 macro_rules! reasons {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident,)+ }) => {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[doc = $text:literal])+ $variant:ident $(: $ready:ident => $remedy:literal)?,)+
+    }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum $name { $($(#[$variant_doc])* $variant,)+ }
+        pub enum $name { $($(#[doc = $text])+ $variant,)+ }
 
         impl $name {
             /// All variants.
@@ -21,6 +35,14 @@ macro_rules! reasons {
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => stringify!($variant),)+ }
             }
+
+            /// What a condition with this reason says; `None` if only events have it, or if it is documented elsewhere.
+            pub fn explanation(self) -> Option<Explanation> {
+                let (meaning, rest): (&'static str, &[(&'static str, &'static str)]) = match self {
+                    $(Self::$variant => (concat!($($text),+), &[$((stringify!($ready), $remedy))?]),)+
+                };
+                rest.first().map(|&(ready, remedy)| Explanation { ready, meaning: meaning.trim_start(), remedy })
+            }
         }
     };
 }
@@ -29,32 +51,39 @@ reasons! {
     /// Reasons of the resources of spokes.
     Reason {
         /// The desired state is in place.
-        Available,
-        /// No controller has reported yet.
-        Pending,
-        /// A reference has no value yet; the message names each one.
-        DependenciesNotReady,
-        /// The hub has not answered the DependencyRequest.
-        WaitingForHub,
-        /// The hub does not run, and the values of references may be outdated (`DependenciesResolved` only).
-        HubNotRunning,
-        /// The spec is invalid; the message names each field.
-        InvalidSpec,
-        /// The remote object is being created, or is created and not ready yet.
-        Creating,
+        Available: True => "Nothing.",
+        /// No controller has reported yet. Progress is not reported in the first ten seconds, in which a resource waits for its
+        /// references.
+        Pending: Unknown => "If it persists, check that the spoke runs.",
+        /// A reference has no value yet. The message names each one. It is reported at once if an edit is required (a key, a path,
+        /// a type, a cycle, an unknown kind), after two seconds if the referenced object does not exist, and after eight seconds if
+        /// the object exists and has not published a value yet (after 30, while the hub keeps answering other resources of the
+        /// kind).
+        DependenciesNotReady: False => "Create or fix the named object. Its creation triggers a reconcile of the resource.",
+        /// The hub has not resolved the references for ten seconds.
+        WaitingForHub: False => "Check that `kraken-hub` runs.",
+        /// A reason of `DependenciesResolved=Unknown`: the hub has not renewed its leader lease, and changes of referenced objects
+        /// have no effect. Resources that are in place stay Ready.
+        HubNotRunning: Unchanged => "Check the Deployment `kraken-hub`. The condition is cleared when the hub runs again.",
+        /// The spec is invalid. The message names each field. A problem that no value of a reference can solve is reported without
+        /// waiting for values.
+        InvalidSpec: False => "Edit the spec, or the ConfigMap that provides the value.",
+        /// The remote object is being created, or is created and not ready yet. After a restart of the controller, it may last for
+        /// the visibility window while it searches for a launch that is not recorded ([lifecycle](lifecycle.md#removed-records)).
+        Creating: False => "Wait. The message names the cause.",
         /// The remote object is being changed.
-        Updating,
-        /// The remote object is being replaced, because a field cannot be changed in place and `lifecycle.replace`
-        /// allows it.
-        Replacing,
-        /// The resource is being deleted, and other resources still refer to it; the message names them.
-        DeletionBlocked,
+        Updating: False => "Wait. The message names the cause.",
+        /// The remote object is being replaced, because a field cannot be changed in place and `lifecycle.replace` allows it.
+        Replacing: False => "Wait. The message names the cause, and the dependents that have not moved yet.",
+        /// The resource is being deleted, and other resources still refer to it. The message names them.
+        DeletionBlocked: False => "Delete them, or change their references.",
         /// The resource is being deleted; it is removed when the provider reports that its remote objects are deleted.
-        Deleting,
-        /// A changed field cannot be changed in place; the message names it with both values.
-        ImmutableField,
-        /// The remote object differs from the spec, and `lifecycle.drift` is `Report`.
-        Drifted,
+        Deleting: False => "Wait. The message names the cause.",
+        /// A field cannot be changed in place. The message has both values.
+        ImmutableField: False => "Follow the message, or restore the old value.",
+        /// A reason of the condition `Drifted`: the remote object differs from the spec, and `lifecycle.drift` is `Report`. See
+        /// `status.drift`.
+        Drifted: True => "Revert the change, edit the spec, or set `Revert`.",
         /// An out-of-band change or deletion was reverted (event only).
         DriftReverted,
         /// A remote object was created (event only).
@@ -69,50 +98,51 @@ reasons! {
         Deleted,
         /// The remote objects were released, without Kraken's tags (event only).
         Released,
-        /// The plan awaits approval; the message has a summary and the hash, `status.plan` the whole plan.
-        AwaitingApproval,
-        /// The object in `lifecycle.adopt` cannot be adopted; the message says why.
-        AdoptionRefused,
+        /// A plan awaits approval. The message has a summary and the hash, `status.plan` the whole plan.
+        AwaitingApproval: False => "Review the plan, then annotate the resource with its hash.",
+        /// The object in `lifecycle.adopt` does not exist, is owned by another resource or cluster, or is not unique; or the id was
+        /// edited after the adoption.
+        AdoptionRefused: False => "Follow the message. Nothing was changed.",
         /// An existing remote object was adopted (event only).
         Adopted,
         /// The remote objects of a former resource of this name, which does not exist any more, were taken over (event only).
         TakenOver,
-        /// The remote objects are in another account or region than the one that the controller works in; nothing is
-        /// changed. The message names both.
-        LocationMismatch,
-        /// The Account in `spec.account` does not exist, or the resource names none and the controller requires one.
-        AccountNotFound,
-        /// The Account exists and cannot be used: a Secret or key is missing, the provider rejects the credentials, or they
-        /// belong to another account than the Account allows. The message says which.
-        AccountNotReady,
-        /// The Account of the resource forbids a value; nothing is called. The message names the field and the rule.
-        NotAllowedByAccount,
-        /// More objects exist than spec and replacement explain; nothing is launched.
-        LaunchRefused,
-        /// The resource launched too often for one spec; nothing is launched until a person confirms or edits it.
-        LaunchLimitReached,
-        /// Many remote objects of the kind disappeared at once; nothing is recreated until a person confirms.
-        RecreationHeld,
+        /// The remote objects are in another account or region than the one that the controller works in. The message names both.
+        LocationMismatch: False => "Start the controller with that account and region. Nothing was changed.",
+        /// The Account in `spec.account` does not exist in the namespace, or none is named and the controller requires one. Without
+        /// the component `aws-account`, none can exist.
+        AccountNotFound: False => "Create the Account, or name another; install the component if the message names it. The resource, and its deletion, wait for it.",
+        /// The Account cannot be used: a Secret or key is missing, the provider rejects the credentials or the role, or they belong
+        /// to an account that `allowedAccountIDs` does not contain. Nothing is observed or changed.
+        AccountNotReady: False => "Follow the message. Kraken checks again every 30 s, and at once when the Account changes.",
+        /// The Account forbids a value. The message names the field and the rule. Nothing is called.
+        NotAllowedByAccount: False => "Use another value, or have an administrator change the Account.",
+        /// More objects exist than the spec and a replacement explain. The message names them.
+        LaunchRefused: False => "Delete the surplus objects, and report it. Kraken retries with exponential backoff.",
+        /// The resource launched too often for one spec.
+        LaunchLimitReached: False => "Find out why the launched objects do not persist. Then edit the spec, or annotate it as the message says.",
+        /// Many remote objects of the kind disappeared at once.
+        RecreationHeld: False => "Check credentials, region and endpoint. If the objects were really deleted, annotate the resource as the message says.",
         /// The finalizer or the intent was removed by another client and was restored (event only).
         RecordRestored,
-        /// `lifecycle.paused` is true.
-        Paused,
-        /// `lifecycle.protect` is true and the resource is being deleted.
-        DeletionProtected,
-        /// The controller has no credentials for the provider, or the provider rejects them.
-        CredentialsMissing,
-        /// The controller lacks a setting such as the region; the message names the flag and the variable.
-        ControllerNotConfigured,
-        /// The provider rejected the request; an edit is required.
-        CloudRefused,
-        /// Throttled by the provider; the controller retries with backoff.
-        Throttled,
-        /// A temporary failure of the provider or the network; the controller retries with backoff.
-        CloudUnavailable,
-        /// A temporary failure of the Kubernetes API; the controller retries with backoff.
-        KubernetesError,
-        /// An internal error of the controller; its log has details.
-        InternalError,
+        /// `lifecycle.paused` is `true`.
+        Paused: False => "Set it to `false`.",
+        /// The resource is being deleted or replaced, and `lifecycle.protect` or the provider's own protection is on.
+        DeletionProtected: False => "Set `lifecycle.protect` to `false`. For the provider's protection, follow the message.",
+        /// The controller has no credentials, or the provider rejects them.
+        CredentialsMissing: False => "See the message and the controller's log. Kraken retries every 30 s.",
+        /// The controller was started without a required setting, such as the region.
+        ControllerNotConfigured: False => "Start it with the flag or the variable that the message names.",
+        /// The provider rejected the request.
+        CloudRefused: False => "Edit the field that the message names. Kraken retries with exponential backoff, at least every 5 minutes, because the cause may be fixed at the provider.",
+        /// The provider throttles the calls.
+        Throttled: False => "Nothing. Kraken retries with exponential backoff, at most 5 minutes.",
+        /// A temporary failure of the provider or the network.
+        CloudUnavailable: False => "Nothing. Kraken retries with exponential backoff, at most 5 minutes. If the error code begins with `Insufficient` and does not disappear, request fewer objects, or use another subnet, zone or instance type.",
+        /// A temporary failure of the Kubernetes API.
+        KubernetesError: False => "Nothing. Kraken retries with exponential backoff, at most 5 minutes.",
+        /// An internal error of the controller.
+        InternalError: False => "See the controller's log for its location, and report it.",
     }
 }
 

@@ -2,6 +2,7 @@
 //! people can read, apply and diff them.
 
 mod argocd;
+mod conditions;
 mod deploy;
 mod namespaced;
 mod policies;
@@ -122,6 +123,10 @@ fn generate() -> Result<Files> {
     // Not a component: it is merged into a ConfigMap of Argo CD's.
     let of_argocd = Path::new(CONFIG).join("argocd/argocd-cm.yaml");
     files.insert(of_argocd, argocd::config_map(&crds));
+    let page = Path::new("docs").join("conditions.md");
+    let before = fs::read_to_string(paths::workspace_root()?.join(&page))
+        .with_context(|| format!("cannot read {}", page.display()))?;
+    files.insert(page, conditions::page(&before)?);
     folder(&mut files, "namespace", "namespace.yaml", format!("{MARK}\n{NAMESPACE}"));
     let part = |name: &str| Path::new(CONFIG).join("components").join(name);
     let overlay = |name: &str| Path::new(CONFIG).join("overlays").join(name);

@@ -2,6 +2,7 @@ use kraken_api::conditions::State;
 use kraken_runtime::queue::Requeue;
 
 use super::*;
+use crate::FailureClass;
 
 fn failure(class: FailureClass) -> Outcome {
     Outcome::Failed(Failure { class, action: "a".into(), code: "c".into(), message: "m".into() })
@@ -73,4 +74,30 @@ fn reported_drift_does_not_change_ready() {
     assert_eq!((drifted.ready().0, drifted.ready().1), (State::True, Reason::Available));
     assert_eq!(drifted.synced().unwrap().0, State::False);
     assert!(drifted.drift().unwrap().contains("spec.size: observed 9, desired 3"));
+}
+
+#[test]
+fn the_documentation_names_the_reasons_that_are_stalled() {
+    let text = String::new;
+    let all = [
+        Outcome::Invalid(vec![]),
+        Outcome::Immutable(vec![]),
+        Outcome::AdoptionRefused(text()),
+        Outcome::Elsewhere(text()),
+        Outcome::Account(Reason::NotAllowedByAccount, text()),
+        Outcome::Account(Reason::AccountNotReady, text()),
+        Outcome::LaunchRefused(text()),
+        Outcome::LaunchLimit(text()),
+        Outcome::Held(text()),
+        failure(FailureClass::Terminal),
+        failure(FailureClass::Credentials),
+        Outcome::Protected(text()),
+        Outcome::Waiting(vec![]),
+    ];
+    let page = include_str!("../../../../../docs/conditions.md");
+    let sentence = page.split("\n\n").find(|part| part.starts_with("`Stalled` is true with")).unwrap();
+    for outcome in all {
+        let reason = outcome.row().reason.as_str();
+        assert_eq!(sentence.contains(&format!("`{reason}`")), outcome.is_stalled(), "{reason}");
+    }
 }
