@@ -57,8 +57,9 @@ async fn a_secret_is_not_deleted_before_its_successor_is_accepted() -> Result<()
     assert!(has_those_of_others(&replaced), "{}", replaced["metadata"]);
 
     // It has not the keys that this type requires.
-    let refusal = test_env.refused(&login(", secretType: kubernetes.io/tls")).await?;
-    assert!(refusal.contains("requires entries with the keys tls.crt and tls.key"), "{refusal}");
+    test_env.apply(&login(", secretType: kubernetes.io/tls")).await?;
+    let why = test_env.not_ready("ConfigExport", "login", "InvalidSpec").await?;
+    assert!(why.contains("requires entries with the keys tls.crt and tls.key"), "{why}");
     // Only the API server knows that its value is no JSON.
     test_env.apply(&docker_config("login")).await?;
     let why = test_env.not_ready("ConfigExport", "login", "WriteFailed").await?;

@@ -14,6 +14,7 @@ pub mod controller;
 pub mod dynamic;
 pub mod external;
 pub mod failure;
+mod guarantees;
 mod ignored;
 mod model;
 mod orphans;

@@ -27,7 +27,6 @@ pub(crate) struct Route {
     pub(super) egress_only_internet_gateway_id: Option<String>,
     pub(super) origin: Option<String>,
     pub(super) state: Option<String>,
-    pub(super) state: Option<String>,
 }
 
 #[aws_observed(from = types::RouteTableAssociation)]

@@ -257,7 +257,15 @@ impl Inner {
             return Ok(());
         }
         let used = self.used(candidates.iter().map(|(key, _)| key).collect());
-        let mut result = self.release_records(records, &used).await;
+        // A record without an account, or of one that lost the finalizer. Those of the candidates are released with their finalizers.
+        let record_of = |key: &ObjectKey| ObjectKey::new(&key.namespace, &self.request_name(key));
+        let needed: BTreeSet<_> = candidates.iter().map(|(key, _)| key).chain(&used).map(record_of).collect();
+        let mut result = Ok(());
+        for record in records.difference(&needed) {
+            if let Err(error) = self.drop_record(record).await {
+                result = Err(error);
+            }
+        }
         for (key, account) in candidates {
             let updated = if used.contains(&key) {
                 self.update(&key, &account, before.remove(&key)).await.map(Some)
@@ -289,30 +297,18 @@ impl Inner {
         Ok(())
     }
 
-    /// Releases the records of accounts that do not exist and that no resource uses.
-    async fn release_records(
-        &self,
-        records: BTreeSet<ObjectKey>,
-        used: &HashSet<ObjectKey>,
-    ) -> Result<(), ApiError> {
-        let accounts = self.accounts.all();
-        let record_of = |key: &ObjectKey| ObjectKey::new(&key.namespace, &self.request_name(key));
-        let needed: BTreeSet<_> = accounts.iter().chain(used).map(record_of).collect();
-        for key in records.difference(&needed) {
-            let api = self.requests(key);
-            let found = within("read the DependencyRequest of an account", api.get_opt(&key.name)).await?;
-            if let Some(request) = found {
-                drop_request(&api, self.manager.name, &request).await?;
-            }
-            self.forget_record(key);
+    /// Deletes a record, if it exists.
+    async fn drop_record(&self, record: &ObjectKey) -> Result<(), ApiError> {
+        let api = self.requests(record);
+        if let Some(request) =
+            within("read the DependencyRequest of an account", api.get_opt(&record.name)).await?
+        {
+            drop_request(&api, self.manager.name, &request).await?;
         }
-        Ok(())
-    }
-
-    fn forget_record(&self, record: &ObjectKey) {
         if let Some(records) = &mut *self.records.lock() {
             records.remove(record);
         }
+        Ok(())
     }
 
     /// The accounts among these that a resource of the process uses. One that does not decode may use any of its namespace.
@@ -365,11 +361,7 @@ impl Inner {
 
     /// Removes the record, then the finalizer.
     async fn release(&self, key: &ObjectKey, account: &KnownAccount) -> Result<(), ApiError> {
-        let (api, name) = (self.requests(key), self.request_name(key));
-        if let Some(request) = within("read the DependencyRequest of an account", api.get_opt(&name)).await? {
-            drop_request(&api, self.manager.name, &request).await?;
-        }
-        self.forget_record(&ObjectKey::new(&key.namespace, &name));
+        self.drop_record(&ObjectKey::new(&key.namespace, &self.request_name(key))).await?;
         if self.has_finalizer(&account.meta) {
             self.write(key, &account.meta, false).await?;
         }

@@ -1,4 +1,4 @@
-//! Step 7: observes the remote objects, through the batched reader, by id and, if that is not enough, by tag. Client
+//! Step 6: observes the remote objects, through the batched reader, by id and, if that is not enough, by tag. Client
 //! required, but not always used.
 
 use kraken_api::{Drift, FieldDiff, Location, ResourceStatus, reasons::Reason};

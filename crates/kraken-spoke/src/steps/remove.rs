@@ -23,6 +23,7 @@ use crate::{
     },
     context::{Reconcile, place},
     dynamic::{DynKind, Observed},
+    guarantees,
     model::{
         ids::{listed, shown_as_deleted, union, without},
         intent::{Clock, Intent},
@@ -31,7 +32,7 @@ use crate::{
         recorded::{RecordedState, Shown, has_finalizer, is_outstanding},
         release_policy::{ReleasePolicy, adopted},
     },
-    steps::{declare, gather::own_secret, restore},
+    steps::{act::declare, gather::own_secret, restore},
 };
 
 /// One step of the deletion of a resource.
@@ -86,6 +87,7 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
         if !expects_deletion {
             permitted(reconcile).await?;
         }
+        guarantees::deletes(reconcile, policy, &reconcile.context.kind.ids(&doomed));
         return delete(reconcile, &doomed).await;
     }
     if is_unseen && !mutants::active(Mutant::EmptyAnswerBelieved) {

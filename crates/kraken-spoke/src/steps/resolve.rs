@@ -1,4 +1,4 @@
-//! Step 6: resolves options and values to the desired state, or reports all problems together. No client required.
+//! Step 5: resolves options and values to the desired state, or reports all problems together. No client required.
 
 use kraken_api::{Lifecycle, reasons::Reason};
 use kraken_options::{
@@ -23,13 +23,13 @@ use crate::{
         secrecy::{self, Secrecy, SecretFields},
         status::is_ready,
     },
+    steps::gather::Gathered,
 };
 
 /// The desired state, and what decides how a difference from it is treated.
 pub(crate) fn resolve(
     reconcile: &mut Reconcile<'_>,
-    dependencies: &Dependencies,
-    values: &Values,
+    Gathered { dependencies, values }: &Gathered,
 ) -> Result<Target, Outcome> {
     let Reconcile { context, object, identity, memory, .. } = reconcile;
     let (desired, resolution) =

@@ -23,6 +23,7 @@ use crate::{
         recorded::has_finalizer,
         secrecy::SecretFields,
     },
+    steps::gather::recall_from_request,
 };
 
 /// The intent to restore, if the resource has or may have remote objects, and lacks the finalizer or the last intent.
@@ -86,6 +87,10 @@ pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestam
 
 /// Restores what is missing. Also of a paused resource: no remote object may be left behind when it is deleted.
 pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
+    if !reconcile.is_deleted() {
+        reconcile.memory.not_deleting();
+        recall_from_request(reconcile);
+    }
     let Reconcile { memory, object, identity, .. } = reconcile;
     memory.intent = memory.last_intent(&**object);
     memory.doubt(&identity.uid, object.status());

@@ -1,4 +1,4 @@
-//! Steps 9 to 12, and the report of the outcome.
+//! Steps 7 and 8, and the report of the outcome.
 
 use kraken_api::FINALIZER;
 use kraken_runtime::queue::Requeue;

@@ -1,4 +1,4 @@
-//! After step 8: fields that are set after the creation, whose references do not order it.
+//! Step 7: fields that are set after the creation, whose references do not order it.
 
 use serde_json::{Value, json};
 use tokio::time::advance;

@@ -1,4 +1,4 @@
-//! Steps 7 and 8: the observation, and the decision.
+//! Steps 6 and 7: the observation, and the decision.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Steps 1 to 6: everything before the remote objects are observed.
+//! Steps 1 to 5: everything before the remote objects are observed.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Step 12: the search for remote objects of a resource without any record.
+//! After the steps: the search for remote objects of a resource without any record.
 
 use std::time::Duration;
 

@@ -9,6 +9,7 @@ use crate::{
     actions::record::record,
     context::{Context, Reconcile, place},
     dynamic::{Change, DynKind},
+    guarantees,
     model::{
         decide::Planned,
         memory::{Changed, Memory, Unseen},
@@ -82,6 +83,7 @@ pub(super) async fn change(
     if is_disruptive && let Err(outcome) = permit(reconcile, &what) {
         return outcome;
     }
+    guarantees::changes(reconcile, observation, is_drift);
     let Reconcile { context, memory, identity, .. } = reconcile;
     let (effective, current) = (observation.effective(), &observation.current);
     let updated = context.external.update(identity, &change, effective, current).await;

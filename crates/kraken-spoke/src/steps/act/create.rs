@@ -11,6 +11,7 @@ use crate::{
         record::record,
     },
     context::Reconcile,
+    guarantees,
     model::{
         ids::{listed, union, without},
         intent::Intent,
@@ -32,8 +33,9 @@ pub(super) async fn create(
     is_drift: bool,
 ) -> Result<Outcome, Outcome> {
     let epoch = epoch(reconcile, observation, what).await?;
+    let launch = Launch { epoch, token: reconcile.identity.token(epoch) };
+    guarantees::creates(reconcile, observation, &launch);
     let Reconcile { context, memory, identity, facts, .. } = reconcile;
-    let launch = Launch { epoch, token: identity.token(epoch) };
     let (desired, current) = (&observation.target.desired, &observation.current);
     let created = match context.external.create(identity, &launch, desired, current).await {
         Ok(created) => created,

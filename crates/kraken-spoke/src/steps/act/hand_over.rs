@@ -18,7 +18,7 @@ use crate::{
         outcome::{Outcome, refused},
     },
     shared::dependents,
-    steps::declare,
+    steps::act::declare,
 };
 
 /// The least delay between two looks at the dependents. It grows with the time that has passed.

@@ -1,7 +1,8 @@
-//! Step 11: carries out the decision, with one side effect per reconcile. Client required.
+//! Step 8: publishes the state, and carries out the decision, with one side effect per reconcile. Client required.
 
 mod change;
 mod create;
+pub(crate) mod declare;
 mod guard;
 mod hand_over;
 mod replace;
@@ -26,12 +27,13 @@ use crate::{
 };
 use change::Due;
 
-/// Carries out the decision, once it is approved.
+/// Publishes the state, and carries out the decision once it is approved.
 pub(crate) async fn act(
     reconcile: &mut Reconcile<'_>,
     observation: &Observation<'_>,
     decision: Decision<Change>,
 ) -> Result<Outcome, Outcome> {
+    Box::pin(declare::declare(reconcile, observation, &decision)).await?;
     let fixed: Option<&[_]> = match &decision {
         Decision::InPlace => Some(&[]),
         Decision::Immutable(fields) => Some(fields),

@@ -15,6 +15,7 @@ use crate::{
     actions::{persist::persist, record::record, unprotect::unprotect},
     context::Reconcile,
     dynamic::Observed,
+    guarantees,
     model::{
         ids::{listed, union, without},
         intent::Intent,
@@ -23,10 +24,7 @@ use crate::{
         outcome::{Outcome, refused},
         recorded::{EARLIER_LAUNCH, is_outstanding},
     },
-    steps::{
-        act::{guard, hand_over::await_dependents},
-        declare,
-    },
+    steps::act::{declare, guard, hand_over::await_dependents},
 };
 
 /// Persists that the existing objects are to be replaced. The next steps are decided from that record, also after a
@@ -126,12 +124,14 @@ async fn delete_or_release(
     let (to_keep, to_delete) = context.kind.select(replaced.clone(), &kept);
     let ids = context.kind.ids(&to_delete);
     if !ids.is_empty() {
+        guarantees::deletes(reconcile, policy, &ids);
         return delete(reconcile, &to_delete, &ids).await;
     }
     if kept.is_empty() {
         let message = "waiting for the provider to finish the deletion of the replaced objects".to_owned();
         return Outcome::InProgress(Reason::Replacing, message);
     }
+    guarantees::releases(policy, &kept);
     if let Err(failure) = context.external.release(&reconcile.identity, &to_keep).await {
         return refused(failure, Reason::Replacing);
     }

@@ -1,6 +1,10 @@
-//! Step 5: requests the values of the spec's references from the hub, and reads its response. Client required.
+//! Step 4: requests the values of the spec's references from the hub, and reads its response. Client required.
 
 pub(super) mod own_secret;
+mod recall;
+mod skip;
+
+pub(super) use recall::recall_from_request;
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -36,20 +40,34 @@ const PROBE: &str = "kraken-probe";
 /// The maximum number of resources on record that only the remote objects use.
 const MAX_IN_PLACE: usize = 1024;
 
+/// What the spec refers to.
+pub(crate) struct Gathered {
+    /// The references.
+    pub dependencies: Dependencies,
+    /// Their values.
+    pub values: Values,
+}
+
 /// The values of the references.
 #[derive(Default)]
-pub(crate) struct Gathered {
-    pub values: Values,
+struct Answered {
+    values: Values,
     /// Whether a Secret without a required key was read in a version that the hub may not have read. If the key returns before the
     /// hub reads the Secret, its response stays as it is, and triggers no reconcile.
-    pub is_ahead_of_hub: bool,
+    is_ahead_of_hub: bool,
+}
+
+/// The references of the spec, and their values. Ends the reconcile of a resource that is paused or unchanged.
+pub(crate) async fn gather(reconcile: &mut Reconcile<'_>) -> Result<Gathered, Outcome> {
+    let dependencies = skip::skip(reconcile).await?;
+    let Answered { values, is_ahead_of_hub } = answered(reconcile, &dependencies).await?;
+    reconcile.is_ahead_of_hub = is_ahead_of_hub;
+    recall::recall(reconcile).await?;
+    Ok(Gathered { dependencies, values })
 }
 
 /// The values of the references. A problem that no response of the hub can solve is reported without waiting for it.
-pub(crate) async fn gather(
-    reconcile: &Reconcile<'_>,
-    dependencies: &Dependencies,
-) -> Result<Gathered, Outcome> {
+async fn answered(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Result<Answered, Outcome> {
     let gathered = request(reconcile, dependencies).await;
     let Err(Outcome::WaitingForHub) = gathered else { return gathered };
     let Reconcile { context, object, .. } = reconcile;
@@ -57,7 +75,7 @@ pub(crate) async fn gather(
 }
 
 /// Applies the DependencyRequest if it differs from the references, and reads the hub's response from the watch.
-async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Result<Gathered, Outcome> {
+async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Result<Answered, Outcome> {
     let Reconcile { context, object, .. } = reconcile;
     let key = context.owned_key(&reconcile.key());
     let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &key.namespace);
@@ -87,7 +105,7 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         if let Some(request) = &found {
             references::drop_request(&api, manager, request).await.map_err(in_namespace)?;
         }
-        return Ok(Gathered::default());
+        return Ok(Answered::default());
     }
     if let Some(request) = found.as_ref().filter(|request| request.meta().deletion_timestamp.is_some()) {
         // While its namespace or its resource is being deleted, the finalizer keeps the request, and with it the order of
@@ -111,10 +129,10 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         own_secret::make(reconcile).await?;
         let request = document(context, object, &key.name, &wanted);
         apply(&api, manager, &key.name, &request).await.map_err(in_namespace)?;
-        return if dependencies.is_empty() { Ok(Gathered::default()) } else { Err(Outcome::WaitingForHub) };
+        return if dependencies.is_empty() { Ok(Answered::default()) } else { Err(Outcome::WaitingForHub) };
     };
     if dependencies.is_empty() {
-        return Ok(Gathered::default());
+        return Ok(Answered::default());
     }
     response(reconcile, dependencies, &request).await
 }
@@ -189,7 +207,7 @@ async fn response(
     reconcile: &Reconcile<'_>,
     dependencies: &Dependencies,
     request: &DependencyRequest,
-) -> Result<Gathered, Outcome> {
+) -> Result<Answered, Outcome> {
     let context = &reconcile.context;
     let Some(status) = &request.status else { return Err(Outcome::WaitingForHub) };
     if status.observed_generation != request.metadata.generation && !mutants::active(Mutant::StaleAnswer) {
@@ -204,7 +222,7 @@ async fn response(
         .read(&context.manager.client, &namespace, dependencies, answered, &mut values)
         .await
         .map_err(Outcome::Kubernetes)?;
-    Ok(Gathered { values, is_ahead_of_hub })
+    Ok(Answered { values, is_ahead_of_hub })
 }
 
 /// The spec with its empty lists: server-side apply does not change a field that is not sent, so an entry that another
@@ -219,10 +237,7 @@ fn explicit(spec: &DependencyRequestSpec) -> Value {
 }
 
 /// The request with the hub's response, if it is for the current references.
-pub(super) fn answer(
-    reconcile: &Reconcile<'_>,
-    dependencies: &Dependencies,
-) -> Option<Arc<DependencyRequest>> {
+fn answer(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Option<Arc<DependencyRequest>> {
     let Reconcile { context, object, .. } = reconcile;
     let request = context.requests.get(&context.owned_key(&reconcile.key()))?;
     let is_current = is_owned_by(&*request, &**object)
@@ -271,7 +286,7 @@ fn is_owned_by(request: &impl Resource, owner: &impl Resource) -> bool {
     })
 }
 
-pub(super) fn values_of(answer: &DependentValues) -> Values {
+fn values_of(answer: &DependentValues) -> Values {
     Values {
         config_maps: answer.from_config_maps.clone(),
         resources: answer.from_kraken_resources.clone(),

@@ -1,4 +1,7 @@
-//! Step 2: connects the reconcile with the account that the resource uses. Client required, by kinds with accounts.
+//! Step 2: connects the reconcile with the account that the resource uses, and takes over what a former resource of its name left there.
+//! Client required.
+
+mod take_over;
 
 use std::sync::Arc;
 
@@ -20,7 +23,7 @@ pub(crate) async fn connect(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
         return Err(if reconcile.lifecycle().paused { Outcome::Paused } else { outcome });
     }
     reconcile.is_connected = true;
-    Ok(())
+    take_over::take_over(reconcile).await
 }
 
 /// Keeps the account from deletion as long as the resource uses it. Nothing new is created with an account that is being deleted.

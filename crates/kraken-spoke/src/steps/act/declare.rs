@@ -1,4 +1,4 @@
-//! Step 10: publishes the state, if its content changed or another client edited it. Client required.
+//! Publishes the state, if its content changed or another client edited it. Client required.
 //!
 //! Only the metadata of StateDeclarations is watched. The digest of the content and the generation that this controller
 //! wrote are annotations, and are also kept in memory: any other generation is an edit by another client, and is

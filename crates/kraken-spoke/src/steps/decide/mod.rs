@@ -1,4 +1,8 @@
-//! Step 8: decides on the next action, and withholds the recreation of objects that vanished. No client required.
+//! Step 7: decides on the next action, and withholds the recreation of objects that vanished. Client required only by [`follow`] and
+//! [`adopt`].
+
+mod adopt;
+mod follow;
 
 use kraken_api::{conditions, reasons::Reason};
 use kraken_runtime::coverage;
@@ -18,8 +22,19 @@ use crate::{
     shared::vanished::{CONFIRMED_FOR, Recreation, message},
 };
 
-/// The next action.
-pub(crate) fn decide(
+/// The next action, if there is one now. An adoption that is due is made here, because it ends the reconcile.
+pub(crate) async fn decide(
+    reconcile: &mut Reconcile<'_>,
+    observation: &mut Observation<'_>,
+) -> Result<Decision<Change>, Outcome> {
+    let decision = decided(reconcile, observation)?;
+    let decision = follow::follow(reconcile, observation, decision).await?;
+    adopt::adopt(reconcile, observation).await?;
+    Ok(decision)
+}
+
+/// The next action according to the comparison. No client required.
+fn decided(
     reconcile: &mut Reconcile<'_>,
     observation: &mut Observation<'_>,
 ) -> Result<Decision<Change>, Outcome> {

@@ -1,5 +1,5 @@
-//! Step 12, after `resume`: searches by tag for the remote objects of a resource without any record, if its spec cannot be applied
-//! now, so that step 7 was not reached: without a finalizer, its deletion would leave them behind. Client required.
+//! Searches by tag for the remote objects of a resource without any record, if its spec cannot be applied
+//! now, so that step 6 was not reached: without a finalizer, its deletion would leave them behind. Client required.
 //!
 //! Only a resource that is older than this process is searched for: this process knows its own launches.
 
@@ -29,7 +29,7 @@ const RETRY: Duration = Duration::from_secs(30);
 
 /// The outcome of a reconcile that ended before anything was observed, after the search that is due. A failed search is not
 /// reported: the outcome is what a person can act on.
-pub(crate) async fn search(reconcile: &mut Reconcile<'_>, outcome: Outcome) -> Outcome {
+pub(super) async fn search(reconcile: &mut Reconcile<'_>, outcome: Outcome) -> Outcome {
     if !is_possible(reconcile, &outcome) {
         reconcile.memory.search = Search::default();
         return outcome;

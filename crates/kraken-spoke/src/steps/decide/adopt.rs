@@ -1,4 +1,4 @@
-//! Step 9: adoption. The resource takes ownership of one existing remote object, by setting its tags. Client required.
+//! Adoption. The resource takes ownership of one existing remote object, by setting its tags. Client required.
 //!
 //! No object is changed before it is certain that exactly one object matches, that no other resource owns it, and, if
 //! it would have to be changed, that a person has approved the plan.
@@ -16,6 +16,7 @@ use crate::{
     actions::{persist::write, record::record},
     context::{Reconcile, place},
     dynamic::{Change, Desired, DynKind, Observed},
+    guarantees,
     model::{
         decide::{MISSING, Remedies, may_replace, remedies, remove_ignored},
         ids::listed,
@@ -29,7 +30,7 @@ use crate::{
 };
 
 /// Adopts the object that the spec names, if the resource must adopt and has neither adopted nor created an object yet.
-pub(crate) async fn adopt(
+pub(super) async fn adopt(
     reconcile: &mut Reconcile<'_>,
     observation: &Observation<'_>,
 ) -> Result<(), Outcome> {
@@ -123,6 +124,7 @@ async fn claim(
         claimed.release();
         return Outcome::Kubernetes(error);
     }
+    guarantees::claims(reconcile, &id);
     let result = context.external.claim(&reconcile.identity, epoch, &candidate.observed).await;
     let (ids, is_confirmed) = (vec![id.clone()], result.is_ok());
     reconcile.memory.claimed = Some(Claimed { ids, at: Instant::now(), times: 0, is_confirmed });

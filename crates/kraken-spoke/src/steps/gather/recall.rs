@@ -1,4 +1,4 @@
-//! Before steps 1 and 6: learns which fields once came from a Secret, if neither the status nor the intent tells.
+//! Learns which fields once came from a Secret, if neither the status nor the intent tells.
 //!
 //! A client may remove both while no process runs, and edit such a field to a literal. The remote object still has the Secret's
 //! value. The DependencyRequest of the former spec shows that there was a reference, and the published state names the field.
@@ -10,7 +10,7 @@ use kube::{Api, Resource, core::object::HasStatus};
 use crate::{
     context::Reconcile,
     model::{intent::Intent, outcome::Outcome, secrecy, state::is_of},
-    steps::{declare, resolve},
+    steps::{act::declare, resolve},
 };
 
 /// Records every field that can come from a Secret if the request still names Secrets that the spec does not refer to, and nothing
@@ -35,7 +35,7 @@ pub(crate) fn recall_from_request(reconcile: &mut Reconcile<'_>) {
 }
 
 /// Reads the state of a resource once for each process, and records the fields that it withholds. Client required.
-pub(crate) async fn recall(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
+pub(super) async fn recall(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     if reconcile.memory.recalled {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Step 4: skips a resource that is paused, and the resync of one that refers to Secrets and is unchanged: no Secret is
+//! Skips a resource that is paused, and the resync of one that refers to Secrets and is unchanged: no Secret is
 //! read if the desired and the observed state are the same as when everything was last in place. Client required.
 //!
 //! The result of a reconcile depends on the desired state (the generation, the values of references, the versions of
@@ -25,11 +25,11 @@ use crate::{
         unchanged::{Unchanged, digest},
     },
     shared::secrets,
-    steps::{gather, resolve},
+    steps::resolve,
 };
 
 /// Ends the reconcile of a resource that is paused or unchanged; returns the references of any other.
-pub(crate) async fn skip(reconcile: &mut Reconcile<'_>) -> Result<Dependencies, Outcome> {
+pub(super) async fn skip(reconcile: &mut Reconcile<'_>) -> Result<Dependencies, Outcome> {
     if reconcile.lifecycle().paused && !mutants::active(Mutant::PausedIgnored) {
         return Err(Outcome::Paused);
     }
@@ -50,7 +50,7 @@ async fn is_unchanged(reconcile: &mut Reconcile<'_>, dependencies: &Dependencies
     if !is_resync(reconcile, &before)? {
         return None;
     }
-    let values = versions(&*gather::answer(reconcile, dependencies)?, dependencies)?;
+    let values = versions(&*super::answer(reconcile, dependencies)?, dependencies)?;
     if reconcile.context.inputs(&reconcile.identity.uid, &values) != before.inputs {
         return None;
     }
@@ -90,7 +90,7 @@ fn is_resync(reconcile: &mut Reconcile<'_>, before: &Unchanged) -> Option<bool> 
 /// know one.
 fn versions(answer: &DependencyRequest, dependencies: &Dependencies) -> Option<Values> {
     let status = answer.status.as_ref().filter(|status| status.unmet.is_empty())?;
-    let mut values = gather::values_of(&status.dependent_values);
+    let mut values = super::values_of(&status.dependent_values);
     for key in &dependencies.secrets {
         let keys = status.dependent_values.from_secrets.get(&key.name)?;
         let version = secrets::version(keys)?;

@@ -1,4 +1,4 @@
-//! After step 2: takes over the remote objects of a former resource of the same cluster, namespace, kind and name, whose UID does not exist
+//! Takes over the remote objects of a former resource of the same cluster, namespace, kind and name, whose UID does not exist
 //! any more: a backup was restored (its objects have new UIDs and no status), or finalizers were removed and the resource was applied
 //! again. Otherwise everything would be created a second time. Client required, but rarely used.
 //!
@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Takes over what a former resource of this name left. Ends the reconcile if it did, or if a person must decide.
-pub(crate) async fn take_over(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
+pub(super) async fn take_over(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     if !is_due(reconcile) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Step 12: starts objects that a change in place has stopped and not started yet, if the spec of their resource cannot be
+//! Starts objects that a change in place has stopped and not started yet, if the spec of their resource cannot be
 //! applied now: no server stays stopped because of an edit during a disruption. A paused resource reports it instead,
 //! because its objects must not be changed. Client required.
 
@@ -14,7 +14,7 @@ use crate::{
 
 /// The outcome of a reconcile that ended before anything was observed, with the action or message that stopped objects
 /// require.
-pub(crate) async fn resume(reconcile: &mut Reconcile<'_>, outcome: Outcome) -> Outcome {
+pub(super) async fn resume(reconcile: &mut Reconcile<'_>, outcome: Outcome) -> Outcome {
     if !is_due(reconcile, &outcome) {
         return outcome;
     }

@@ -1,4 +1,4 @@
-//! After step 8: waits for the values of fields that are set after the creation, such as the rules of a security group. The resource is
+//! Waits for the values of fields that are set after the creation, such as the rules of a security group. The resource is
 //! created without them and its state is declared, so that what they refer to can refer to it in turn. Client required.
 
 use kraken_api::reasons::Reason;
@@ -13,11 +13,11 @@ use crate::{
         observation::Observation,
         outcome::{GRACE, Outcome},
     },
-    steps::{adopt, declare},
+    steps::{act::declare, decide::adopt},
 };
 
 /// Ends the reconcile of what exists while such a value is missing. Nothing of it is changed, as with any other missing value.
-pub(crate) async fn follow(
+pub(super) async fn follow(
     reconcile: &mut Reconcile<'_>,
     observation: &Observation<'_>,
     decision: Decision<Change>,

@@ -1,0 +1,82 @@
+//! What holds at each call that changes remote objects, whichever step led to it. If it does not, Kraken has a defect: the reconcile
+//! panics before the call, which ends only this reconcile and is reported as `InternalError`.
+
+use kraken_api::Drift;
+use kube::Resource;
+
+use crate::{
+    Launch,
+    context::Reconcile,
+    dynamic::Object,
+    model::{
+        ids::listed, intent::Intent, observation::Observation, recorded::has_finalizer,
+        release_policy::ReleasePolicy,
+    },
+};
+
+/// The last version of the resource that this process read or wrote.
+fn latest<'a>(reconcile: &'a Reconcile<'_>) -> &'a Object {
+    reconcile.memory.latest.as_deref().unwrap_or(&reconcile.object)
+}
+
+/// Nothing is created or changed for a resource that is paused or being deleted, nor without the connection of its account.
+fn is_wanted(reconcile: &Reconcile<'_>) {
+    assert!(reconcile.is_connected, "a change without the connection of the account");
+    let object = latest(reconcile);
+    assert!(object.meta().deletion_timestamp.is_none(), "a change for a resource that is being deleted");
+    assert!(!object.lifecycle().paused, "a change for a resource that is paused");
+}
+
+/// A create call: the finalizer and the launch are persisted, in the place where the call is made, and the limits of the launch were
+/// checked.
+pub(crate) fn creates(reconcile: &Reconcile<'_>, observation: &Observation<'_>, launch: &Launch) {
+    is_wanted(reconcile);
+    let object = latest(reconcile);
+    assert!(has_finalizer(object), "a launch without a finalizer: its objects would be left behind");
+    let intent = Intent::of(object).or_else(|| reconcile.memory.intent.clone());
+    let epoch = intent.as_ref().map(|intent| intent.epoch);
+    assert_eq!(epoch, Some(launch.epoch), "a launch that is not persisted");
+    assert_eq!(
+        launch.token,
+        reconcile.identity.token(launch.epoch),
+        "a launch with the token of another one"
+    );
+    let recorded = intent.and_then(|intent| intent.location);
+    if let (Some(recorded), Some(here)) = (&recorded, &observation.location) {
+        assert_eq!(recorded, here, "a launch in another place than the persisted one");
+    }
+}
+
+/// A change in place: there is an object to change, and drift that is only reported is not reverted.
+pub(crate) fn changes(reconcile: &Reconcile<'_>, observation: &Observation<'_>, is_drift: bool) {
+    is_wanted(reconcile);
+    let ids = reconcile.context.kind.ids(&observation.current);
+    assert!(!ids.is_empty(), "a change without a remote object");
+    let is_reported = is_drift && reconcile.lifecycle().drift == Drift::Report;
+    assert!(!is_reported, "drift of {} is reverted although it is only reported", listed(&ids));
+}
+
+/// A claim: the adoption of this object is persisted, so that its deletion keeps it.
+pub(crate) fn claims(reconcile: &Reconcile<'_>, id: &String) {
+    is_wanted(reconcile);
+    let intent = Intent::of(latest(reconcile)).or_else(|| reconcile.memory.intent.clone());
+    let is_recorded = intent.is_some_and(|intent| {
+        intent.adopts && (intent.adopted.contains(id) || intent.taken_back.contains(id))
+    });
+    assert!(is_recorded, "an adoption of {id} that is not persisted");
+}
+
+/// A deletion: the lifecycle allows it, for each of the objects.
+pub(crate) fn deletes(reconcile: &Reconcile<'_>, policy: ReleasePolicy<'_>, ids: &[String]) {
+    let lifecycle = reconcile.lifecycle();
+    assert!(!lifecycle.paused, "{} of a paused resource is deleted", listed(ids));
+    assert!(!lifecycle.protect, "{} is deleted although it is protected", listed(ids));
+    let kept: Vec<String> = ids.iter().filter(|id| policy.keeps(id)).cloned().collect();
+    assert!(kept.is_empty(), "{} is deleted although it is to be kept", listed(&kept));
+}
+
+/// A release: each of the objects is to be kept.
+pub(crate) fn releases(policy: ReleasePolicy<'_>, ids: &[String]) {
+    let doomed: Vec<String> = ids.iter().filter(|id| !policy.keeps(id)).cloned().collect();
+    assert!(doomed.is_empty(), "{} loses its owner tags although it is to be deleted", listed(&doomed));
+}
