@@ -69,13 +69,22 @@ async fn a_vpc_and_its_subnet_that_are_replaced_together_are_each_created_once()
     Ok(())
 }
 
+/// The targets of the group, and the instance behind the address.
+async fn used(test_env: &TestEnv, arn: &str, allocation: &str) -> Result<(Vec<String>, String)> {
+    let targets = targets(test_env, arn).await?;
+    let addresses = test_env.in_cloud("DescribeAddresses", "addressesSet").await?;
+    let address = addresses.iter().find(|address| address["allocationId"] == allocation);
+    let behind =
+        address.context("the address is gone")?["instanceId"].as_str().unwrap_or_default().to_owned();
+    Ok((targets, behind))
+}
+
 /// Until all of them are ready, at each moment: a running instance among the targets, and one behind the address.
 async fn watch_the_hand_over(test_env: &TestEnv, arn: &str, allocation: &str) -> Result<()> {
     let begin = Instant::now();
     loop {
-        // First: whatever is registered or associated now must still run afterwards.
-        let targets = targets(test_env, arn).await?;
-        let addresses = test_env.in_cloud("DescribeAddresses", "addressesSet").await?;
+        // What is registered and associated is read before and after the instances: on a slow machine it may change in between.
+        let (targets, behind) = used(test_env, arn, allocation).await?;
         let running: Vec<String> = test_env
             .alive("web")
             .await?
@@ -83,10 +92,12 @@ async fn watch_the_hand_over(test_env: &TestEnv, arn: &str, allocation: &str) ->
             .filter(|instance| instance.state == "running")
             .map(|instance| instance.id)
             .collect();
-        let address = addresses.iter().find(|address| address["allocationId"] == allocation);
-        let behind = address.context("the address is gone")?["instanceId"].clone();
-        ensure!(targets.iter().any(|target| running.contains(target)), "{targets:?} of {running:?}");
-        ensure!(running.iter().any(|id| behind == **id), "{behind} of {running:?}");
+        let (targets_after, behind_after) = used(test_env, arn, allocation).await?;
+        let is_running = |id: &&String| running.contains(id);
+        let any_target = targets.iter().chain(&targets_after).any(|id| is_running(&id));
+        ensure!(any_target, "{targets:?}, then {targets_after:?}, of {running:?}");
+        let any_behind = [&behind, &behind_after].iter().any(is_running);
+        ensure!(any_behind, "{behind}, then {behind_after}, of {running:?}");
         let mut are_ready = true;
         for (kind, name) in [("EC2Instance", "web"), ("TargetGroup", "web"), ("ElasticIP", "web")] {
             are_ready &= is_ready(&test_env.get(kind, name).await?);
