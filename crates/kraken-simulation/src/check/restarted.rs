@@ -14,24 +14,18 @@ use super::end::{OBSERVED, ignores_drift};
 use super::policy::{is_deleting, is_resource, ready};
 use super::{CallingProcess, Checks, Class};
 
-/// Until then, attributes that need one call per object may not have been read again.
-const READ_DEEPLY: Duration = Duration::from_mins(5);
-
 impl Checks {
     /// Everything has settled and all controllers restart: resources that are Ready must not be changed from now on.
     pub(super) fn expect_in_place(&mut self, now: Duration) {
         self.restarted_at = Some(now);
         let objects = (self.view.objects)();
         let is_in_place = |object: &serde_json::Value| {
-            // What was changed out of band since the last resync is noticed later.
+            // What was changed out of band since the last resync is noticed at the next start.
             let own = object["spec"]["lifecycle"]["resyncInterval"].as_str().map(interval::parse);
             let is_watched =
                 own.is_none_or(|own| own.is_ok_and(|own| own.is_some_and(|own| own <= OBSERVED)));
-            let uid = super::history::uid_of(object);
-            let is_changed = |id: &String| self.tampered.get(id).is_some_and(|at| *at + READ_DEEPLY > now);
             is_resource(object)
                 && is_watched
-                && !self.cloud.of_uid(uid).any(|(id, _)| is_changed(id))
                 && !is_deleting(object)
                 && !ignores_drift(object)
                 && ready(object)["status"] == "True"

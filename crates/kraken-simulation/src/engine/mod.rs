@@ -30,7 +30,7 @@ pub use trace::{CallEvent, Event, EventKind, ProcessId, Trace};
 
 use crate::apiserver::{ApiServer, Kinds, SchemaError};
 use crate::kinds;
-use crate::schedule::{Action, Controller, Fault, Operation, Schedule, Settings};
+use crate::schedule::{Action, Controller, Fault, Operation, Schedule, Settings, Tamper};
 use shared::{Shared, State};
 
 /// When every simulation begins.
@@ -129,11 +129,7 @@ impl Simulation {
         }
         self.phase(FAULTS_END);
         self.end_faults();
-        // Only a sweep finds an object that a restored backup does not name.
-        let is_restored =
-            schedule.steps.iter().any(|step| step.action == Action::Operation(Operation::Restore));
-        let swept_after = self.0.settings.swept_after() + Duration::from_secs(10);
-        self.settle(if is_restored { CALM.max(swept_after) } else { CALM }).await;
+        self.settle(self.least_calm(schedule)).await;
         self.check(checker::Checker::settled);
         self.restart_all().await;
         let teardown = {
@@ -151,6 +147,30 @@ impl Simulation {
             self.settle(Duration::ZERO).await;
         }
         self.check(checker::Checker::emptied);
+    }
+
+    /// How long the slowest observation of what users did takes.
+    fn least_calm(&self, schedule: &Schedule) -> Duration {
+        let settings = &self.0.settings;
+        let operations = || {
+            schedule.steps.iter().filter_map(|step| match &step.action {
+                Action::Operation(operation) => Some(operation),
+                Action::Fault(_) => None,
+            })
+        };
+        let mut least = CALM;
+        // Only a sweep finds an object that a restored backup does not name.
+        if operations().any(|operation| *operation == Operation::Restore) {
+            least = least.max(settings.swept_after() + Duration::from_secs(10));
+        }
+        // Only a deep resync reads some attributes.
+        let is_change = |operation: &Operation| {
+            matches!(operation, Operation::TamperRemote { tamper: Tamper::Change { .. }, .. })
+        };
+        if operations().any(is_change) {
+            least = least.max(settings.deeply_observed_after() + Duration::from_secs(10));
+        }
+        least
     }
 
     /// Replaces every process by one without a memory, and waits until these have observed everything.

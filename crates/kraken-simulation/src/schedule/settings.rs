@@ -103,6 +103,11 @@ impl Settings {
         self.tag_lag + self.resync_interval
     }
 
+    /// The time within which a deep resync has observed every change in the cloud: the first resync after it is due.
+    pub(crate) fn deeply_observed_after(&self) -> Duration {
+        self.deep_resync_interval + self.resync_interval + self.observed_after()
+    }
+
     /// The time within which a controller that starts has become the leader and has begun its first orphan sweep.
     pub(crate) fn swept_after(&self) -> Duration {
         self.lease_duration + self.visibility_window.min(self.orphan_interval)
