@@ -1,6 +1,8 @@
 //! Which dependents of a resource use the objects of its replacement. Pure.
 
-use kraken_api::{DependencyRequest, StateDeclarationSpec, dependency_request::ResourceDependency};
+use kraken_api::{
+    DependencyRequest, StateDeclarationSpec, dependency_request::ResourceDependency, names::referenced_kind,
+};
 use kraken_options::Path;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -55,6 +57,14 @@ impl Published {
     }
 }
 
+/// Whether the objects of a dependent may still use this resource although its spec refers to it no more: the edit is not in place.
+pub(crate) fn uses_former(request: &DependencyRequest, of: &Node) -> bool {
+    let spec = &request.spec;
+    let is_named = spec.kraken_resource_dependencies.iter().any(|named| may_refer_to(&node_of(named), of));
+    let mut former = spec.in_place_dependencies.iter();
+    !is_named && former.any(|used| may_refer_to(&(referenced_kind(&used.kind), used.name.clone()), of))
+}
+
 /// The published value at this path; that of an empty path is the main id.
 fn value(state: &StateDeclarationSpec, path: &str) -> Option<Value> {
     if path.is_empty() {
@@ -90,6 +100,21 @@ mod tests {
         assert_eq!((changed("disk", ""), changed("disk.testing", "disk.id")), (1, 1));
         assert_eq!((changed("disk", "disk.zone"), changed("disk", "disk.absent")), (0, 0));
         assert_eq!((changed("gadget", ""), changed("disk.acme", "")), (0, 0));
+    }
+
+    #[test]
+    fn dependent_whose_edit_is_not_in_place_uses_the_former_objects() {
+        let with = |spec: Value| -> DependencyRequest {
+            serde_json::from_value(json!({"metadata": {"name": "m"}, "spec": spec})).unwrap()
+        };
+        let of = ("disk.testing".to_owned(), "a".to_owned());
+        let used = json!([{"kind": "disk.testing", "name": "a"}]);
+        assert!(uses_former(&with(json!({"inPlaceDependencies": used})), &of));
+        let named = json!([{"kind": "disk", "name": "a", "path": "", "type": "any"}]);
+        let both = with(json!({"inPlaceDependencies": used, "krakenResourceDependencies": named}));
+        assert!(!uses_former(&both, &of), "it is in place with the new objects when the values are");
+        let other = with(json!({"inPlaceDependencies": [{"kind": "disk.testing", "name": "b"}]}));
+        assert!(!uses_former(&other, &of));
     }
 
     #[test]

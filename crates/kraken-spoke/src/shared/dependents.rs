@@ -35,18 +35,33 @@ impl DependentKinds {
         owner: &OwnerReference,
         answer: &References,
     ) -> bool {
-        let Ok(resource) = self.resource(client, owner).await else { return false };
+        let Ok(found) = self.launched(client, namespace, owner).await else { return false };
+        found.is_none_or(|found| {
+            let status: Result<Option<ResourceStatus>, _> = RawObject::decode(found.status.as_deref());
+            let in_place = status.ok().flatten().and_then(|status| status.in_place);
+            in_place.is_some_and(|in_place| in_place.references == references_digest(&owner.uid, answer))
+        })
+    }
+
+    /// Whether the resource has no remote object. It is false if that cannot be read.
+    pub(crate) async fn has_nothing(&self, client: &Client, namespace: &str, owner: &OwnerReference) -> bool {
+        self.launched(client, namespace, owner).await.is_ok_and(|found| found.is_none())
+    }
+
+    /// The resource, if it exists and may have remote objects.
+    async fn launched(
+        &self,
+        client: &Client,
+        namespace: &str,
+        owner: &OwnerReference,
+    ) -> Result<Option<RawObject>, kube::Error> {
+        let resource = self.resource(client, owner).await?;
         let api: Api<RawObject> = Api::namespaced_with(client.clone(), namespace, &resource);
-        let Ok(found) = api.get_opt(&owner.name).await else { return false };
-        let Some(found) = found.filter(|found| found.metadata.uid.as_deref() == Some(&*owner.uid)) else {
-            return true;
-        };
-        if !found.annotations().contains_key(INTENT_ANNOTATION) {
-            return true;
-        }
-        let status: Result<Option<ResourceStatus>, _> = RawObject::decode(found.status.as_deref());
-        let in_place = status.ok().flatten().and_then(|status| status.in_place);
-        in_place.is_some_and(|in_place| in_place.references == references_digest(&owner.uid, answer))
+        let found = api.get_opt(&owner.name).await?;
+        Ok(found.filter(|found| {
+            found.metadata.uid.as_deref() == Some(&*owner.uid)
+                && found.annotations().contains_key(INTENT_ANNOTATION)
+        }))
     }
 
     async fn resource(&self, client: &Client, owner: &OwnerReference) -> Result<ApiResource, kube::Error> {

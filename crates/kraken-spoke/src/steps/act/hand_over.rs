@@ -12,7 +12,7 @@ use crate::{
     context::{Reconcile, place},
     dynamic::Observed,
     model::{
-        hand_over::{HandOver, Published},
+        hand_over::{HandOver, Published, uses_former},
         ids::listed,
         observation::Observation,
         outcome::{Outcome, refused},
@@ -92,14 +92,18 @@ async fn waiting(
     let requests = context.references.dependents(client, &namespace, &node, since).await;
     let mut waiting = vec![];
     for request in requests.map_err(Outcome::Kubernetes)? {
-        let changed = published.changed(&request, &node);
-        if changed.is_empty() {
-            continue;
-        }
-        let answer = request.status.clone().unwrap_or_default().dependent_values.from_kraken_resources;
         let Some(owner) = dependents::owner(&request) else { continue };
-        let is_handed_over = published.is_answered(&answer, &changed)
-            && context.references.kinds.is_in_place(client, &namespace, owner, &answer).await;
+        let changed = published.changed(&request, &node);
+        let is_handed_over = if uses_former(&request, &node) {
+            // Its spec does not refer to this resource any more, and is not in place: it frees the former objects when it is.
+            context.references.kinds.has_nothing(client, &namespace, owner).await
+        } else if changed.is_empty() {
+            true
+        } else {
+            let answer = request.status.clone().unwrap_or_default().dependent_values.from_kraken_resources;
+            published.is_answered(&answer, &changed)
+                && context.references.kinds.is_in_place(client, &namespace, owner, &answer).await
+        };
         if !is_handed_over {
             waiting.push(format!("{} {}", owner.kind, owner.name));
         }
