@@ -93,7 +93,9 @@ impl Checks {
             let lost = (is_held(before) && !is_held(after))
                 || (intent(before).is_some() && intent(before) != intent(after))
                 || before["status"]["externalIds"] != after["status"]["externalIds"];
-            if older || (lost && is_resource(after)) {
+            // The only record of the references of a resource that is being deleted.
+            let forged = before["kind"] == "DependencyRequest" && before["spec"] != after["spec"];
+            if older || forged || (lost && is_resource(after)) {
                 record.disturbed = Some(now);
             }
             if is_displacement(before, after) {

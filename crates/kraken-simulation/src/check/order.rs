@@ -135,14 +135,17 @@ impl Checks {
         old.into_iter().filter(|from| !reached.contains(from)).collect()
     }
 
-    /// Whether the request of this resource was removed, so that a process without a memory does not know its references.
+    /// Whether the request of this resource was removed or edited by a user, so that a process without a memory does not know its
+    /// references.
     fn has_lost_request(&self, uid: &str) -> bool {
         let mut requests = self
             .history
             .records
             .values()
             .filter(|request| request.kind == "DependencyRequest" && dependent_uid(request) == Some(uid));
-        let is_lost = |request: &Record| request.gone.is_some() && !self.still_counts(request);
+        let is_lost = |request: &Record| {
+            request.disturbed.is_some() || (request.gone.is_some() && !self.still_counts(request))
+        };
         requests.clone().next().is_some() && requests.all(is_lost)
     }
 
