@@ -17,6 +17,7 @@ pub mod hash;
 pub mod health;
 mod leadership;
 pub mod lease;
+pub mod list;
 pub mod logs;
 pub mod manager;
 pub mod metrics;

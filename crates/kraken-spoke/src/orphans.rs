@@ -19,7 +19,7 @@ use std::{
 use kraken_runtime::{
     Manager,
     hash::{HashMap, HashSet},
-    patch::within,
+    list::each_metadata,
     watch::{ObjectKey, RawObject},
 };
 use kube::{
@@ -60,9 +60,6 @@ pub(crate) struct Sweeper {
     /// The UIDs whose objects were orphans in the previous sweep, by the key of the connection.
     pub(crate) before: BTreeMap<Arc<str>, HashSet<String>>,
 }
-
-/// The number of owners in one response of the API server: a hundred thousand at once would be more than a hundred megabytes.
-const PAGE: u32 = 1000;
 
 /// The connections to sweep, by key.
 type Connections = BTreeMap<Arc<str>, Arc<dyn DynExternal>>;
@@ -191,17 +188,12 @@ impl Sweeper {
     async fn owners(&self) -> Result<HashMap<String, ObjectKey>, String> {
         let api: Api<RawObject> = Api::all_with(self.manager.client.clone(), &self.kind.info().resource);
         let of = |meta: &ObjectMeta| Some((meta.uid.clone()?, ObjectKey::of(meta)));
-        let (mut owners, mut page) = (HashMap::default(), ListParams::default().limit(PAGE));
-        loop {
-            // An expired page fails the sweep: a list that is not complete would make orphans of what it lacks.
-            let objects = within("list the resources", api.list_metadata(&page)).await;
-            let objects = objects.map_err(|error| error.to_string())?;
-            owners.extend(objects.items.iter().filter_map(|object| of(&object.metadata)));
-            match objects.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(token) => page = page.continue_token(&token),
-                None => return Ok(owners),
-            }
-        }
+        let mut owners = HashMap::default();
+        // A list that is not complete would make orphans of what it lacks.
+        each_metadata(&api, "list the resources", ListParams::default(), |meta| owners.extend(of(&meta)))
+            .await
+            .map_err(|error| error.to_string())?;
+        Ok(owners)
     }
 
     /// Passes on the live objects whose owner exists.

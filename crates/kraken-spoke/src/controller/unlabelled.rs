@@ -11,8 +11,9 @@ use kraken_api::{
     names::{owned_name, owner_name},
 };
 use kraken_runtime::{
+    list::each_metadata,
     manager::Manager,
-    patch::{ApiError, within},
+    patch::ApiError,
     queue::{Lane, Queue},
     watch::ObjectKey,
 };
@@ -24,8 +25,6 @@ use tracing::warn;
 
 use crate::{context::Shared, shared::unselected::Unselected};
 
-/// The number of requests per response.
-const PAGE: u32 = 500;
 /// The delay after the first failure; it doubles with each further failure.
 const RETRY_FIRST: Duration = Duration::from_secs(1);
 /// The maximum delay between two attempts.
@@ -72,15 +71,9 @@ impl Unlabelled {
     /// and that of a deleted one releases the request.
     pub(crate) async fn find(&self, manager: &Manager) -> Result<(), ApiError> {
         for api in apis(manager) {
-            // The most recent state, as the first list of a watch: a cache may be older than the stores.
-            let mut params = ListParams::default().labels(&format!("!{OWNER_KIND_LABEL}")).limit(PAGE);
-            loop {
-                let page = within("list the DependencyRequests without a label", api.list_metadata(&params));
-                let page = page.await?;
-                page.items.iter().for_each(|request| self.note(&request.metadata));
-                let Some(next) = page.metadata.continue_.filter(|next| !next.is_empty()) else { break };
-                params = params.continue_token(&next);
-            }
+            let params = ListParams::default().labels(&format!("!{OWNER_KIND_LABEL}"));
+            let verb = "list the DependencyRequests without a label";
+            each_metadata(&api, verb, params, |request| self.note(&request)).await?;
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ use kraken_api::{
 };
 use kraken_runtime::{
     hash::{HashMap, HashSet},
+    list::each_metadata,
     manager::Manager,
     mutants::{self, Mutant},
     patch::{ApiError, apply, set_finalizer, within},
@@ -289,9 +290,10 @@ impl Inner {
         let mut found = BTreeSet::new();
         let selector = ListParams::default().labels(&format!("{OWNER_KIND_LABEL}={}", self.manager.name));
         for api in apis(&self.manager) {
-            let list =
-                within("list the DependencyRequests of accounts", api.list_metadata(&selector)).await?;
-            found.extend(list.items.iter().map(|record| ObjectKey::of(&record.metadata)));
+            each_metadata(&api, "list the DependencyRequests of accounts", selector.clone(), |record| {
+                found.insert(ObjectKey::of(&record));
+            })
+            .await?;
         }
         self.records.lock().get_or_insert_default().extend(found);
         Ok(())
