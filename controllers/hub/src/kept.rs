@@ -6,15 +6,18 @@
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kraken_api::{DependencyRequest, KEPT_SECRET_FINALIZER};
 use kraken_runtime::{
     clock,
-    patch::set_finalizer,
+    patch::{set_finalizer, within},
     queue::Requeue,
     watch::{Change, ObjectKey},
 };
-use kube::{Api, Resource, api::ObjectMeta};
+use kube::{
+    Api, Resource,
+    api::{ObjectMeta, PostParams},
+};
 use tracing::{info, warn};
 
 use crate::{
@@ -28,6 +31,9 @@ pub(crate) const KIND: &str = "Secret";
 /// How long a Secret is kept whose deletion was requested while neither its account nor its namespace is being deleted: the
 /// deletion of the account may follow, as if a folder is deleted. After that, a person replaces the Secret.
 const GRACE: Duration = Duration::from_secs(30);
+
+/// The name of a ConfigMap that is never stored.
+const PROBE: &str = "kraken-probe";
 
 /// What a Secret needs.
 #[derive(Debug, PartialEq, Eq)]
@@ -87,13 +93,18 @@ pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Req
         Dependent::Request(key) => cluster.requests.get(key).filter(|request| request.spec.keep_secrets),
         Dependent::Export(_) => None,
     });
-    let is_present = match due(&meta, &requests.collect::<Vec<_>>(), clock::now()) {
+    let requests: Vec<_> = requests.collect();
+    let (namespace, name) = (&*key.namespace, &*key.name);
+    let is_present = match due(&meta, &requests, clock::now()) {
         Due::Nothing => return Requeue::Never,
         Due::Wait(left) => return Requeue::After(left),
         Due::Keep => true,
+        // Of a large namespace, the accounts may be deleted minutes after their Secrets.
+        Due::Release if !requests.is_empty() && is_ending(&cluster, namespace).await => {
+            return Requeue::After(GRACE);
+        }
         Due::Release => false,
     };
-    let (namespace, name) = (&*key.namespace, &*key.name);
     let api: Api<Secret> = Api::namespaced(cluster.manager.client.clone(), namespace);
     match set_finalizer(&api, cluster.manager.name, &meta, KEPT_SECRET_FINALIZER, is_present).await {
         Ok(_) => {
@@ -109,6 +120,18 @@ pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Req
             Requeue::Backoff
         }
     }
+}
+
+/// Whether the namespace is being deleted: nothing can be created in it then. Nothing is stored in either case.
+async fn is_ending(cluster: &ClusterState, namespace: &str) -> bool {
+    let api: Api<ConfigMap> = Api::namespaced(cluster.manager.client.clone(), namespace);
+    let probe = ConfigMap {
+        metadata: ObjectMeta { name: Some(PROBE.to_owned()), ..ObjectMeta::default() },
+        ..ConfigMap::default()
+    };
+    let params = PostParams { dry_run: true, ..PostParams::default() };
+    let made = within("create a ConfigMap", api.create(&params, &probe)).await;
+    made.is_err_and(|error| error.is_namespace_terminating())
 }
 
 #[cfg(test)]

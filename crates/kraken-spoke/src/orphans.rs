@@ -20,6 +20,7 @@ use kraken_runtime::{
     Manager,
     hash::{HashMap, HashSet},
     list::each_metadata,
+    patch::within,
     watch::{ObjectKey, RawObject},
 };
 use kube::{
@@ -115,7 +116,10 @@ impl Sweeper {
             for (uid, (identity, observed)) in &orphans {
                 if seen.insert((place.clone(), uid.clone())) {
                     let is_old = self.before.get(&key).is_some_and(|before| before.contains(uid));
-                    let is_due = self.args.remove_orphans && is_old && removed < self.args.orphan_limit;
+                    let is_due = self.args.remove_orphans
+                        && is_old
+                        && removed < self.args.orphan_limit
+                        && !self.is_applied_again(&identity.owner, &owners).await;
                     removed += usize::from(is_due);
                     self.report(&*external, identity, observed, is_due).await;
                 }
@@ -224,6 +228,21 @@ impl Sweeper {
             })
             .map(|(identity, observed)| (identity.uid.clone(), (identity, observed)))
             .collect()
+    }
+
+    /// Whether a resource with the name in the owner tag was created since the owners were listed, or that is not known: it takes the
+    /// objects over.
+    async fn is_applied_again(&self, owner: &str, owners: &HashMap<String, ObjectKey>) -> bool {
+        let mut parts = owner.split('/').skip(1);
+        let (Some(namespace), Some(name)) = (parts.next(), parts.next()) else { return false };
+        let resource = &self.kind.info().resource;
+        let api: Api<RawObject> = Api::namespaced_with(self.manager.client.clone(), namespace, resource);
+        match within("read the owner of an orphan", api.get_metadata_opt(name)).await {
+            Ok(found) => {
+                found.and_then(|found| found.metadata.uid).is_some_and(|uid| !owners.contains_key(&uid))
+            }
+            Err(_) => true,
+        }
     }
 
     /// Reports the orphans of one owner, or deletes them if that is due.

@@ -43,6 +43,7 @@ impl Listed for ObservedListener {
 impl AwsResource for Listeners {
     // Not idempotent: the port is unique in a load balancer, but another client can change it before the listener is visible.
     type Kind = api::Listener;
+    const ORDERED_FIELDS: &[&str] = &["protocol", "certificateARN", "sslPolicy", "defaultAction", "port"];
 
     tagged::calls!(ObservedListener);
 

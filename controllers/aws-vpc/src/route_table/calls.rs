@@ -45,6 +45,7 @@ macro_rules! with_route {
 
 impl AwsResource for RouteTables {
     type Kind = api::RouteTable;
+    const ORDERED_FIELDS: &[&str] = &["routes", "subnetIDs"];
     const IS_IDEMPOTENT: bool = true;
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<RouteTable>, Failure> {

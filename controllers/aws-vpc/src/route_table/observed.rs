@@ -97,9 +97,11 @@ impl Route {
         .as_ref()
     }
 
-    /// Whether its target does not exist any more, or passes nothing on.
+    /// Whether its target does not exist any more. One to an instance or an interface also passes nothing on while that is stopped.
     pub(super) fn is_dead(&self) -> bool {
         self.state.as_deref() == Some("blackhole")
+            && self.instance_id.is_none()
+            && self.network_interface_id.is_none()
     }
 
     /// As text, unless it is a former value of a Secret.

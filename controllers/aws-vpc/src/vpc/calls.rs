@@ -13,6 +13,7 @@ pub(crate) struct Vpcs;
 
 impl AwsResource for Vpcs {
     type Kind = api::VPC;
+    const ORDERED_FIELDS: &[&str] = &["enableDNSSupport", "enableDNSHostnames"];
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Vpc>, Failure> {
         let call = aws.ec2().describe_vpcs().set_vpc_ids(query.ids).set_filters(query.filters);

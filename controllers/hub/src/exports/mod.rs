@@ -189,8 +189,13 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
             }
         }
     };
-    // The spec no longer names the target of an earlier one. If the API server does not accept the new one, pods may still mount it.
-    if matches!(finished.outcome, Outcome::Failed(_)) {
+    // The spec no longer names the target of an earlier one. Until the new one is written, pods may still mount it.
+    let is_kept = match &finished.outcome {
+        Outcome::Failed(_) | Outcome::Terminating => true,
+        Outcome::Waiting(_, state) => *state != TargetState::Absent,
+        _ => false,
+    };
+    if is_kept {
         return finished;
     }
     for former in targets.surplus(&targets.current(), Some(&finished.outcome)) {

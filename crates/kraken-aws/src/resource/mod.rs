@@ -168,6 +168,8 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     const SHOWS_DELETED: bool = false;
     /// As [`kraken_spoke::External::MAKES_SECRETS`].
     const MAKES_SECRETS: bool = false;
+    /// As [`kraken_spoke::External::ORDERED_FIELDS`].
+    const ORDERED_FIELDS: &[&str] = &[];
 
     /// Pure. As [`kraken_spoke::External::own_secret`].
     fn own_secret(_: &SpecOf<Self>) -> Option<OwnSecret> {

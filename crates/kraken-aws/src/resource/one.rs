@@ -20,6 +20,7 @@ impl<S: AwsResource> AwsObjects for S {
     const IDEMPOTENT_BY_NAME: bool = S::IDEMPOTENT_BY_NAME;
     const SHOWS_DELETED: bool = S::SHOWS_DELETED;
     const MAKES_SECRETS: bool = S::MAKES_SECRETS;
+    const ORDERED_FIELDS: &[&str] = S::ORDERED_FIELDS;
 
     fn own_secret(spec: &SpecOf<S>) -> Option<OwnSecret> {
         S::own_secret(spec)

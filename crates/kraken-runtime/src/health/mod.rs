@@ -179,7 +179,10 @@ impl Watch {
         if self.ended {
             return Some(format!("the watch of {name} has ended"));
         }
-        if self.is_rejected(now) {
+        // Of a kind that is not served, another failure is no news.
+        let is_absent =
+            self.absent && self.failing.is_some_and(|(_, last)| now.duration_since(last) <= FAILURE_GAP);
+        if self.is_rejected(now) || is_absent {
             return None;
         }
         if !self.synced && now.duration_since(self.registered) > SYNC_LIMIT {
@@ -194,7 +197,8 @@ impl Watch {
     fn failing_since(&self, now: Instant) -> Option<String> {
         let (first, last) = self.failing.filter(|_| self.synced)?;
         let length = now.duration_since(first);
-        (length > NOTICE && now.duration_since(last) <= FAILURE_GAP).then(|| {
+        // A watch that resumes has no event while nothing changes: a single failure is none.
+        (last.duration_since(first) > NOTICE && now.duration_since(last) <= FAILURE_GAP).then(|| {
             format!("the watch of {} has failed for {} s: {}", self.name, length.as_secs(), self.cause)
         })
     }

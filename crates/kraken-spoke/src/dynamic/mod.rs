@@ -55,6 +55,8 @@ pub struct KindInfo {
     pub missing_path: &'static str,
     /// As [`crate::External::WHOLE_PATHS`].
     pub whole_paths: &'static [&'static str],
+    /// As [`crate::External::ORDERED_FIELDS`].
+    pub ordered_fields: &'static [&'static str],
     /// As [`crate::External::DISRUPTS`].
     pub disrupts: bool,
     /// As [`crate::External::ACCOUNTS`].

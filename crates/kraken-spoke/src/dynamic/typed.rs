@@ -56,6 +56,7 @@ fn info_of<E: External>() -> KindInfo {
         summary: E::SUMMARY,
         missing_path: E::MISSING_PATH,
         whole_paths: E::WHOLE_PATHS,
+        ordered_fields: E::ORDERED_FIELDS,
         disrupts: E::DISRUPTS,
         accounts: E::ACCOUNTS,
     }

@@ -89,6 +89,9 @@ pub trait External: Send + Sync + 'static {
 
     /// Whether [`External::own_secret`] can return a Secret: the spoke then gets the permission to create Secrets.
     const MAKES_SECRETS: bool = false;
+    /// The fields of the spec whose changes follow one another in the order of the differences: one that is rejected or has no effect
+    /// holds up the later ones. Other fields are independent.
+    const ORDERED_FIELDS: &[&str] = &[];
     /// Whether a change in place may stop a remote object ([`Remedy::Disruptive`]).
     const DISRUPTS: bool = false;
 

@@ -100,6 +100,11 @@ impl Disruptions {
         self.permits.lock().insert(group.clone(), permit(uid, name));
     }
 
+    /// Records that a disruption failed before it stopped anything: others need not wait.
+    pub(crate) fn returned(&self, group: &Group, uid: &str) {
+        self.permits.lock().retain(|of, permit| of != group || permit.uid != uid || permit.is_done);
+    }
+
     /// Records that no object of the resource is stopped for a change.
     pub(crate) fn ended(&self, group: &Group, uid: &str) {
         let mut permits = self.permits.lock();
@@ -138,6 +143,10 @@ mod tests {
         assert_eq!(begin("", "b"), Err(60));
         tokio::time::advance(PAUSE).await;
         assert_eq!(begin("", "b"), Ok(()));
+        disruptions.returned(&group(""), "a");
+        assert_eq!(begin("", "a"), Err(10), "it is not its permit");
+        disruptions.returned(&group(""), "b");
+        assert_eq!(begin("", "c"), Ok(()), "nothing was stopped");
         // The resource is deleted.
         tokio::time::advance(ABANDONED).await;
         assert_eq!(begin("", "a"), Ok(()));

@@ -26,7 +26,7 @@ use kube::{
 };
 use parking_lot::Mutex;
 use serde_json::json;
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 use tracing::{info, warn};
 
 use crate::{
@@ -138,7 +138,11 @@ impl Uses {
     pub(crate) async fn run(self) {
         let shutdown = self.0.manager.shutdown.clone();
         loop {
-            let pause = match self.0.search().await {
+            let begun = Instant::now();
+            let searched = self.0.search().await;
+            // Each deletion of a resource leads to a search: of many resources, they must not take all the time.
+            let least = PAUSE.max(begun.elapsed() * 10);
+            let pause = match searched {
                 Ok(()) => INTERVAL,
                 Err(error) => {
                     if !error.is_conflict() {
@@ -149,7 +153,7 @@ impl Uses {
             };
             let woken = tokio::time::timeout(pause, self.0.wake.notified());
             if shutdown.run_until_cancelled(woken).await.is_none()
-                || shutdown.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none()
+                || shutdown.run_until_cancelled(tokio::time::sleep(least)).await.is_none()
             {
                 return;
             }

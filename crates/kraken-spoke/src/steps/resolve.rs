@@ -47,8 +47,11 @@ pub(crate) fn resolve(
     };
     let secret_fields = SecretFields::of(&resolution.secret_fields, former, is_compared);
     memory.secret_fields.clone_from(&secret_fields.all);
-    let is_adopted =
-        object.lifecycle().adopt.is_some() || !adopted(object.status(), intent.as_ref()).is_empty();
+    // Nor is it known which values of what a former resource left are secret.
+    let is_taken_over = intent.as_ref().is_some_and(|intent| intent.former.is_some());
+    let is_adopted = is_taken_over
+        || object.lifecycle().adopt.is_some()
+        || !adopted(object.status(), intent.as_ref()).is_empty();
     let secrecy = Secrecy::of(context.info(), &secret_fields, memory.secrets.clone(), is_adopted);
     let before = object.status().and_then(|status| status.in_place.as_ref());
     let inputs = context.inputs(&identity.uid, values);

@@ -68,6 +68,7 @@ impl Disks {
             summary: &[("Size", "disk.size")],
             missing_path: "count",
             whole_paths: &[],
+            ordered_fields: &[],
             disrupts: true,
             accounts: has_accounts.then_some(account),
         };

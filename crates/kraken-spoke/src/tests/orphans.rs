@@ -19,6 +19,8 @@ use crate::{FailureClass, OrphanArgs, account::KnownAccounts, orphans::Sweeper};
 
 /// A sweeper in a cluster with the Disk `u-1`, and the scripts of its connections.
 struct Sweeps {
+    /// The reads of single resources.
+    kube: Script,
     own: Script,
     other: Script,
     sweeper: Sweeper,
@@ -34,7 +36,8 @@ fn sweeps(other: Option<Other>, is_required: bool) -> Sweeps {
 /// The same with these Disks in the cluster.
 fn sweeps_of(other: Option<Other>, is_required: bool, disks: Vec<Value>) -> Sweeps {
     let stored = Stored::new(disk().json());
-    let client = server::client(&Script::default(), &stored, vec![("disks", disks)]);
+    let kube = Script::default();
+    let client = server::client(&kube, &stored, vec![("disks", disks)]);
     let manager = Manager::detached("kraken-test", client, run_args(), "cluster".to_owned());
     let (own, script) = (Script::default(), other.as_ref().map(|other| other.script.clone()));
     let all = other.iter().map(|_| ObjectKey::new("ns", "shop")).collect();
@@ -56,17 +59,23 @@ fn sweeps_of(other: Option<Other>, is_required: bool, disks: Vec<Value>) -> Swee
         }),
         before: BTreeMap::new(),
     };
-    Sweeps { own, other: script.unwrap_or_default(), sweeper, owned }
+    Sweeps { kube, own, other: script.unwrap_or_default(), sweeper, owned }
 }
 
 impl Sweeps {
     /// One sweep, in which exactly these calls are made with the controller's own credentials and with those of the account.
+    /// Before each deletion, the owner does not exist.
     async fn sweep(&mut self, own: Vec<Call>, other: Vec<Call>) {
+        let deleted = own.iter().chain(&other).filter_map(|call| call.name.strip_prefix("delete "));
+        let owners =
+            deleted.map(|id| call(&format!("GET disks/{}", id.replace("disk-", "u-"))).rejected(404));
+        self.kube.begin(owners.collect::<Vec<_>>());
         self.own.begin(own);
         self.other.begin(other);
         self.sweeper.sweep().await.unwrap();
         self.own.end();
         self.other.end();
+        self.kube.end();
     }
 
     /// The count of orphans in the metrics.
@@ -153,9 +162,9 @@ async fn an_orphan_that_two_credentials_can_see_is_deleted_once() {
 #[tokio::test(start_paused = true)]
 async fn objects_of_one_owner_in_two_accounts_are_deleted_in_both() {
     let mut sweeps = sweeps(Some(Other::at("key", "shop")), false);
-    let (own, other) = ([owned("disk-8", "u-9")], [owned("disk-9", "u-9")]);
+    let (own, other) = ([owned("disk-9", "u-9")], [owned("disk-9", "u-9")]);
     sweeps.sweep(vec![list_owned(&own)], vec![list_owned(&other)]).await;
-    let own = vec![list_owned(&own), call("delete disk-8")];
+    let own = vec![list_owned(&own), call("delete disk-9")];
     sweeps.sweep(own, vec![list_owned(&other), call("delete disk-9")]).await;
 }
 
@@ -167,4 +176,18 @@ async fn live_objects_of_existing_resources_are_passed_on_with_their_epochs() {
     sweeps.sweep(vec![list_owned(&objects)], vec![]).await;
     let of = |epoch| (ObjectKey::new("ns", "a"), "u-1".to_owned(), epoch);
     assert_eq!(*sweeps.owned.lock(), [of(1), of(2)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_of_an_owner_that_was_applied_again_during_the_sweep_are_kept() {
+    let mut sweeps = sweeps(None, false);
+    let objects = [owned("disk-9", "u-9")];
+    sweeps.sweep(vec![list_owned(&objects)], vec![]).await;
+    let again = json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata",
+        "metadata": {"name": "u-9", "namespace": "ns", "uid": "another"}});
+    sweeps.own.begin(vec![list_owned(&objects)]);
+    sweeps.kube.begin(vec![call("GET disks/u-9").returns(again)]);
+    sweeps.sweeper.sweep().await.unwrap();
+    sweeps.own.end();
+    sweeps.kube.end();
 }

@@ -25,7 +25,7 @@ pub(super) const AT_ONCE: Requeue = Requeue::Soon(Duration::from_millis(100));
 /// An expected call, such as `PATCH disks/a` or `create epoch 1`.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
-    name: String,
+    pub(super) name: String,
     reply: Reply,
 }
 

@@ -136,9 +136,14 @@ impl Writer<'_> {
         let Some(object) = found else { return Ok(Found::of(Observed::Absent)) };
         let metadata = self.metadata_changes(object.meta());
         let is_of_type = object.is_of(self.secret_type());
-        // The type of a Secret is immutable.
-        let immutable = if is_of_type { object.immutable() } else { Some(true) };
-        let matches = is_of_type && object.matches(content) && metadata.is_empty();
+        let has_content = is_of_type && object.matches(content);
+        // The type of a Secret is immutable. The metadata never is.
+        let immutable = match (is_of_type, has_content) {
+            (false, _) => Some(true),
+            (true, true) => Some(false),
+            (true, false) => object.immutable(),
+        };
+        let matches = has_content && metadata.is_empty();
         let observed = self.classify(named, object.meta(), matches, immutable).await?;
         Ok(Found { observed, metadata, digest_key: digest_key(&object), meta: object.meta().clone() })
     }

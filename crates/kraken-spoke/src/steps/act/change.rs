@@ -15,6 +15,7 @@ use crate::{
         memory::{Changed, Memory, Unseen},
         observation::Observation,
         outcome::{Outcome, refused},
+        secrecy,
     },
     shared::disruptions::{Busy, Group},
 };
@@ -52,11 +53,10 @@ fn is_any_unobserved(context: &Context, group: &Group, own: &str) -> bool {
 }
 
 /// Waits until no other resource of the group is disrupted.
-fn permit(reconcile: &Reconcile<'_>, what: &str) -> Result<(), Outcome> {
-    let (group, name) = disruption_group(reconcile);
+fn permit(reconcile: &Reconcile<'_>, group: &Group, name: &str, what: &str) -> Result<(), Outcome> {
     let (context, uid) = (&reconcile.context, &reconcile.identity.uid);
-    let opens_in = context.first_window().filter(|_| is_any_unobserved(context, &group, uid));
-    let begun = context.disruptions.begin(&group, uid, &name, opens_in);
+    let opens_in = context.first_window().filter(|_| is_any_unobserved(context, group, uid));
+    let begun = context.disruptions.begin(group, uid, name, opens_in);
     begun.map_err(|Busy { why, left }| {
         Outcome::Unseen(Reason::Updating, format!("waiting before the change \"{what}\": {why}"), left)
     })
@@ -75,12 +75,14 @@ pub(super) async fn change(
         changes.into_iter().map(|change| (description(kind, &change), change)).collect();
     let changed = &mut reconcile.memory.changed;
     changed.retain(|changed| due.iter().any(|(what, _)| changed.what == *what));
-    let next = match next(changed, &due) {
+    let ordered = reconcile.context.info().ordered_fields;
+    let next = match next(changed, &due, ordered) {
         Ok(next) => next,
         Err(outcome) => return outcome,
     };
     let (what, Planned { field, change, is_disruptive }) = due.remove(next);
-    if is_disruptive && let Err(outcome) = permit(reconcile, &what) {
+    let (group, name) = disruption_group(reconcile);
+    if is_disruptive && let Err(outcome) = permit(reconcile, &group, &name, &what) {
         return outcome;
     }
     guarantees::changes(reconcile, observation, is_drift);
@@ -102,13 +104,20 @@ pub(super) async fn change(
         if is_about_the_change(failure.class) {
             note(memory, &what, true);
         }
+        if is_disruptive && context.kind.disrupted(current).0.is_empty() {
+            context.disruptions.returned(&group, &identity.uid);
+        }
         return refused(failure, Reason::Updating);
     }
     let changed = note(memory, &what, false);
     if changed.times == 1 {
         record(reconcile, reason(&*reconcile.context.kind, &field.path, is_drift), &what).await;
     }
-    if changed.is_stuck() && due.iter().all(|(_, other)| is_related(&other.field.path, &field.path)) {
+    let is_held_up = |(index, (_, other)): (usize, &Described)| {
+        is_related(&other.field.path, &field.path)
+            || (index >= next && is_ordered(ordered, &field.path, &other.field.path))
+    };
+    if changed.is_stuck() && due.iter().enumerate().all(is_held_up) {
         return Outcome::Unheeded(changed.unheeded());
     }
     Outcome::Changed(what)
@@ -119,12 +128,22 @@ type Described = (String, Planned<Change>);
 
 /// The index of the change to make now: the first one, in their order, of a field that is not stuck. If all are, the one that was
 /// tried the longest time ago.
-fn next(changed: &[Changed], due: &[Described]) -> Result<usize, Outcome> {
+fn next(changed: &[Changed], due: &[Described], ordered: &[&str]) -> Result<usize, Outcome> {
     let record = |what: &String| changed.iter().find(|changed| changed.what == *what);
     let is_stuck = |(what, _): &&Described| record(what).is_some_and(Changed::is_stuck);
-    let stuck: Vec<&str> = due.iter().filter(is_stuck).map(|(_, due)| due.field.path.as_str()).collect();
-    let is_free = |(_, due): &Described| !stuck.iter().any(|path| is_related(path, &due.field.path));
-    if let Some(index) = due.iter().position(is_free) {
+    let stuck: Vec<(usize, &str)> = due
+        .iter()
+        .enumerate()
+        .filter(|(_, due)| is_stuck(due))
+        .map(|(index, (_, due))| (index, due.field.path.as_str()))
+        .collect();
+    let is_free = |index: usize, path: &str| {
+        !stuck.iter().any(|(earlier, other)| {
+            is_related(other, path) || (*earlier < index && is_ordered(ordered, other, path))
+        })
+    };
+    let mut all = due.iter().enumerate();
+    if let Some((index, _)) = all.find(|(index, (_, due))| is_free(*index, &due.field.path)) {
         let Some(left) = record(&due[index].0).and_then(Changed::left) else { return Ok(index) };
         let message = format!("{}; waiting for the change to become visible", due[index].0);
         return Err(Outcome::Unseen(Reason::Updating, message, left));
@@ -145,6 +164,12 @@ fn is_related(one: &str, other: &str) -> bool {
         part.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
     is_in(one, other) || is_in(other, one)
+}
+
+/// Whether changes of two fields are made one after the other.
+fn is_ordered(ordered: &[&str], one: &str, other: &str) -> bool {
+    let (one, other) = (secrecy::top(one), secrecy::top(other));
+    one != other && ordered.contains(&one) && ordered.contains(&other)
 }
 
 /// Whether a failure is about this change, and not about every call.
@@ -228,7 +253,7 @@ mod tests {
     /// The path of the change to make, or the milliseconds to wait.
     fn chosen(memory: &Memory<()>, paths: &[&str]) -> Result<String, Option<u128>> {
         let all = due(paths);
-        match next(&memory.changed, &all) {
+        match next(&memory.changed, &all, &["routes", "subnets"]) {
             Ok(index) => Ok(all[index].1.field.path.clone()),
             Err(Outcome::Unseen(_, _, left)) => Err(Some(left.as_millis())),
             Err(Outcome::Unheeded(_)) => Err(None),
@@ -270,5 +295,17 @@ mod tests {
         assert_eq!(chosen(&memory, &all), Ok("ingress".to_owned()));
         note(&mut memory, "changed ingress", false);
         assert_eq!(chosen(&memory, &all), Ok("egress".to_owned()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn rejected_change_holds_up_the_later_ones_of_an_ordered_field() {
+        let mut memory = Memory::<()>::default();
+        let all = ["routes[1]", "routes[2]", "subnets[a]", "tags.A"];
+        note(&mut memory, "changed routes[1]", true);
+        assert_eq!(chosen(&memory, &all), Ok("routes[2]".to_owned()), "items of one field are independent");
+        note(&mut memory, "changed routes[2]", true);
+        assert_eq!(chosen(&memory, &all), Ok("tags.A".to_owned()), "no subnet without its routes");
+        note(&mut memory, "changed subnets[a]", true);
+        assert_eq!(chosen(&memory, &["routes[3]", "subnets[a]"]), Ok("routes[3]".to_owned()));
     }
 }
