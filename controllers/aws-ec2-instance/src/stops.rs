@@ -42,7 +42,7 @@ enum Step {
     Stop,
     /// Nothing: AWS cannot stop the instance.
     Unstoppable,
-    /// Nothing, until the instance is stopped for another reason: the spec does not ask for a stop.
+    /// Nothing, until the instance is stopped for another reason: the spec does not request a stop.
     Wait,
 }
 

@@ -37,7 +37,7 @@ impl Checks {
             Some("which is published".to_owned())
         } else if now.saturating_sub(since) < self.replace_timeout {
             let user = self.user_of(record, former, now);
-            user.map(|user| format!("which {user} was told to use and may be using"))
+            user.map(|user| format!("which was published to {user} and may be in use"))
         } else {
             None
         };

@@ -55,7 +55,7 @@ pub(crate) struct Intent {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secret_fields: BTreeMap<String, i64>,
     /// The intent with which the resource came, and which is not its own: that of a former resource of this name, of which objects
-    /// may exist, see [`crate::steps::take_over`], or one that a client edited. Not set by a launch.
+    /// may exist, see [`crate::steps::connect`], or one that a client edited. Not set by a launch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former: Option<String>,
     /// The last launches, for the circuit breaker.

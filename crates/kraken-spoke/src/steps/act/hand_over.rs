@@ -21,7 +21,7 @@ use crate::{
     steps::act::declare,
 };
 
-/// The least delay between two looks at the dependents. It grows with the time that has passed.
+/// The least delay between two reads of the dependents. It grows with the time that has passed.
 const LEAST: Duration = Duration::from_secs(1);
 /// The greatest.
 const MOST: Duration = Duration::from_secs(8);
