@@ -4,7 +4,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    body::Bytes,
+    body::{Bytes, HttpBody as _},
     extract::{DefaultBodyLimit, FromRequest, Request, State},
     http::{StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
@@ -13,7 +13,10 @@ use axum::{
 use futures::FutureExt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, StatusDetails};
 use kraken_options::{Problem, summary};
-use tokio::time::Instant;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::Instant,
+};
 use tracing::{debug, error};
 
 use crate::{
@@ -25,6 +28,11 @@ use crate::{
 
 /// The maximum size of a review: the API server accepts objects of 1.5 MiB (3 MiB as JSON), and an update contains two.
 const MAX_BODY: usize = 8 * 1024 * 1024;
+/// A review of at most this size needs no permit: that of an ordinary object has a few KiB, so that large ones, which any pod can
+/// send, do not hold it up.
+const SMALL: u64 = 64 * 1024;
+/// How many KiB all larger reviews together may take at a time. Decoded, a review takes up to 25 times as much.
+const LARGE_KIB: usize = 12 * 1024;
 /// The timeout of a request, from its head to the end of the review: a body that arrives in pieces must not hold a connection. Below
 /// the `timeoutSeconds` of the configuration, so that the response arrives in time.
 const DEADLINE: Duration = Duration::from_secs(4);
@@ -34,17 +42,44 @@ const MAX_WARNING: usize = 240;
 /// The maximum number of problems that are listed by field, in addition to the message.
 const MAX_CAUSES: usize = 64;
 
+/// What the requests share.
+#[derive(Clone)]
+struct Shared {
+    mounts: Mounts,
+    /// A permit for each KiB of large reviews.
+    large: Arc<Semaphore>,
+}
+
 /// The routes: one for each hook, which returns 503 until its validator is mounted.
 pub fn router(mounts: Mounts) -> Router {
     Router::new()
         .route("/validate/{hook}", post(answer))
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .with_state(mounts)
+        .with_state(Shared { mounts, large: Arc::new(Semaphore::new(LARGE_KIB)) })
 }
 
-async fn answer(State(mounts): State<Mounts>, request: Request) -> Response {
+/// The permits for a body of at most this size, until it is reviewed; `None` if there are not enough before the deadline.
+async fn permits(large: &Semaphore, size: u64, deadline: Instant) -> Option<Option<SemaphorePermit<'_>>> {
+    if size <= SMALL {
+        return Some(None);
+    }
+    let kib = u32::try_from(size.div_ceil(1024)).unwrap_or(u32::MAX);
+    let permit = tokio::time::timeout_at(deadline, large.acquire_many(kib)).await;
+    permit.ok()?.ok().map(Some)
+}
+
+async fn answer(State(Shared { mounts, large }): State<Shared>, request: Request) -> Response {
     let (path, progress) = (request.uri().path().to_owned(), request.extensions().get::<Progress>().cloned());
     let deadline = Instant::now() + DEADLINE;
+    let Some(validator) = mounts.at(&path) else {
+        // The API server handles it as a failure of the webhook.
+        return (StatusCode::SERVICE_UNAVAILABLE, "no validator is mounted for this kind (yet)\n")
+            .into_response();
+    };
+    let size = request.body().size_hint().upper().unwrap_or(u64::MAX).min(MAX_BODY as u64);
+    let Some(_permits) = permits(&large, size, deadline).await else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "too many large reviews at once\n").into_response();
+    };
     let body = match tokio::time::timeout_at(deadline, Bytes::from_request(request, &())).await {
         Ok(Ok(body)) => body,
         Ok(Err(rejection)) => return rejection.into_response(),
@@ -56,11 +91,6 @@ async fn answer(State(mounts): State<Mounts>, request: Request) -> Response {
     if let Some(progress) = progress {
         progress.received();
     }
-    let Some(validator) = mounts.at(&path) else {
-        // The API server handles it as a failure of the webhook.
-        return (StatusCode::SERVICE_UNAVAILABLE, "no validator is mounted for this kind (yet)\n")
-            .into_response();
-    };
     let review: AdmissionReview = match serde_json::from_slice(&body) {
         Ok(review) => review,
         // The error may quote secret values.

@@ -1,3 +1,5 @@
+use std::convert::Infallible;
+
 use axum::body::Body;
 use axum::http::Request;
 use futures::future::BoxFuture;
@@ -123,4 +125,29 @@ async fn invalid_review_is_an_error_and_not_a_rejection() {
     let mounts = Mounts::default();
     mounts.mount(&hook(), Strict);
     assert_eq!(send(mounts, &hook().path(), vec![b' '; MAX_BODY + 1]).await.0, 413);
+}
+
+#[tokio::test(start_paused = true)]
+async fn large_reviews_share_a_budget_and_small_ones_need_none() {
+    let mounts = Mounts::default();
+    mounts.mount(&hook(), Strict);
+    let router = router(mounts);
+    // A body without a length that never arrives.
+    let slow = || {
+        let body = Body::from_stream(futures::stream::pending::<Result<Bytes, Infallible>>());
+        router.clone().oneshot(Request::post(hook().path()).body(body).unwrap())
+    };
+    let large = json!({"spec": {"text": "x".repeat(5 * 1024 * 1024)}});
+    let send = |object: Value| {
+        let body = review("CREATE", "a", object, Value::Null).to_string();
+        router.clone().oneshot(Request::post(hook().path()).body(Body::from(body)).unwrap())
+    };
+    let (first, (second, small)) = futures::join!(slow(), async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        futures::join!(send(large.clone()), send(json!({"spec": {}})))
+    });
+    assert_eq!(small.unwrap().status(), 200);
+    assert_eq!(first.unwrap().status(), 408);
+    assert_eq!(second.unwrap().status(), 200, "when the first one has timed out");
+    assert_eq!(send(large).await.unwrap().status(), 200);
 }
