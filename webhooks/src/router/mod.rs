@@ -71,11 +71,6 @@ async fn permits(large: &Semaphore, size: u64, deadline: Instant) -> Option<Opti
 async fn answer(State(Shared { mounts, large }): State<Shared>, request: Request) -> Response {
     let (path, progress) = (request.uri().path().to_owned(), request.extensions().get::<Progress>().cloned());
     let deadline = Instant::now() + DEADLINE;
-    let Some(validator) = mounts.at(&path) else {
-        // The API server handles it as a failure of the webhook.
-        return (StatusCode::SERVICE_UNAVAILABLE, "no validator is mounted for this kind (yet)\n")
-            .into_response();
-    };
     let size = request.body().size_hint().upper().unwrap_or(u64::MAX).min(MAX_BODY as u64);
     let Some(_permits) = permits(&large, size, deadline).await else {
         return (StatusCode::SERVICE_UNAVAILABLE, "too many large reviews at once\n").into_response();
@@ -91,6 +86,11 @@ async fn answer(State(Shared { mounts, large }): State<Shared>, request: Request
     if let Some(progress) = progress {
         progress.received();
     }
+    let Some(validator) = mounts.at(&path) else {
+        // The API server handles it as a failure of the webhook.
+        return (StatusCode::SERVICE_UNAVAILABLE, "no validator is mounted for this kind (yet)\n")
+            .into_response();
+    };
     let review: AdmissionReview = match serde_json::from_slice(&body) {
         Ok(review) => review,
         // The error may quote secret values.
