@@ -10,14 +10,11 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kraken_api::{DependencyRequest, KEPT_SECRET_FINALIZER};
 use kraken_runtime::{
     clock,
-    patch::{set_finalizer, within},
+    patch::{set_finalizer, try_namespace},
     queue::Requeue,
     watch::{Change, ObjectKey},
 };
-use kube::{
-    Api, Resource,
-    api::{ObjectMeta, PostParams},
-};
+use kube::{Api, Resource, api::ObjectMeta};
 use tracing::{info, warn};
 
 use crate::{
@@ -122,16 +119,14 @@ pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Req
     }
 }
 
-/// Whether the namespace is being deleted: nothing can be created in it then. Nothing is stored in either case.
+/// Whether the namespace is being deleted.
 async fn is_ending(cluster: &ClusterState, namespace: &str) -> bool {
     let api: Api<ConfigMap> = Api::namespaced(cluster.manager.client.clone(), namespace);
     let probe = ConfigMap {
         metadata: ObjectMeta { name: Some(PROBE.to_owned()), ..ObjectMeta::default() },
         ..ConfigMap::default()
     };
-    let params = PostParams { dry_run: true, ..PostParams::default() };
-    let made = within("create a ConfigMap", api.create(&params, &probe)).await;
-    made.is_err_and(|error| error.is_namespace_terminating())
+    try_namespace(&api, "create a ConfigMap", &probe).await.is_err()
 }
 
 #[cfg(test)]

@@ -200,11 +200,10 @@ impl JsonSchema for ExportEntry {
                     "description": "The key to write, 1 to 253 letters, digits, `-`, `_` or `.`. Example: `vpc-id`.",
                 }),
             );
-            let value = properties.get_mut("value").and_then(|value| value.as_object_mut());
-            value.map(|value| {
+            if let Some(value) = properties.get_mut("value").and_then(|value| value.as_object_mut()) {
                 let text = "The literal value: a string is written unchanged, any other type as JSON. Example: `t3.micro`";
-                value.insert("description".into(), text.into())
-            });
+                value.insert("description".into(), text.into());
+            }
         }
         schema.insert("required".into(), serde_json::json!(["key"]));
         // Without `atomic`, server-side apply stores an object that becomes empty as null.

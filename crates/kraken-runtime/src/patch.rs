@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use kube::{
     Api, Resource,
-    api::{ObjectMeta, Patch, PatchParams},
+    api::{ObjectMeta, Patch, PatchParams, PostParams},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -98,6 +98,21 @@ pub async fn within<T>(
     request: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<T, ApiError> {
     request.await.map_err(|source| ApiError { verb, source: Box::new(source) })
+}
+
+/// Tries whether objects can be created in the namespace of this API. `probe` is never stored.
+///
+/// # Errors
+/// If the namespace is being deleted. Any other error is about the probe and not about the namespace.
+pub async fn try_namespace<K>(api: &Api<K>, verb: &'static str, probe: &K) -> Result<(), ApiError>
+where
+    K: Clone + DeserializeOwned + Serialize + Debug,
+{
+    let params = PostParams { dry_run: true, ..PostParams::default() };
+    match within(verb, api.create(&params, probe)).await {
+        Err(error) if error.is_namespace_terminating() => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Server-side apply of `object` with this field manager.

@@ -1,6 +1,8 @@
 //! What holds at each call that changes remote objects, whichever step led to it. If it does not, Kraken has a defect: the reconcile
 //! panics before the call, which ends only this reconcile and is reported as `InternalError`.
 
+use std::sync::Arc;
+
 use kraken_api::Drift;
 use kube::Resource;
 
@@ -15,8 +17,13 @@ use crate::{
 };
 
 /// The last version of the resource that this process read or wrote.
-fn latest<'a>(reconcile: &'a Reconcile<'_>) -> &'a Object {
-    reconcile.memory.latest.as_deref().unwrap_or(&reconcile.object)
+fn latest(reconcile: &Reconcile<'_>) -> Arc<Object> {
+    reconcile.memory.newest(reconcile.object.clone())
+}
+
+/// The last launch or adoption that is persisted.
+fn persisted(reconcile: &Reconcile<'_>) -> Option<Intent> {
+    Intent::of(&*latest(reconcile)).or_else(|| reconcile.memory.intent.clone())
 }
 
 /// Nothing is created or changed for a resource that is paused or being deleted, nor without the connection of its account.
@@ -31,9 +38,9 @@ fn is_wanted(reconcile: &Reconcile<'_>) {
 /// checked.
 pub(crate) fn creates(reconcile: &Reconcile<'_>, observation: &Observation<'_>, launch: &Launch) {
     is_wanted(reconcile);
-    let object = latest(reconcile);
-    assert!(has_finalizer(object), "a launch without a finalizer: its objects would be left behind");
-    let intent = Intent::of(object).or_else(|| reconcile.memory.intent.clone());
+    let is_held = has_finalizer(&*latest(reconcile));
+    assert!(is_held, "a launch without a finalizer: its objects would be left behind");
+    let intent = persisted(reconcile);
     let epoch = intent.as_ref().map(|intent| intent.epoch);
     assert_eq!(epoch, Some(launch.epoch), "a launch that is not persisted");
     assert_eq!(
@@ -59,8 +66,7 @@ pub(crate) fn changes(reconcile: &Reconcile<'_>, observation: &Observation<'_>, 
 /// A claim: the adoption of this object is persisted, so that its deletion keeps it.
 pub(crate) fn claims(reconcile: &Reconcile<'_>, id: &String) {
     is_wanted(reconcile);
-    let intent = Intent::of(latest(reconcile)).or_else(|| reconcile.memory.intent.clone());
-    let is_recorded = intent.is_some_and(|intent| {
+    let is_recorded = persisted(reconcile).is_some_and(|intent| {
         intent.adopts && (intent.adopted.contains(id) || intent.taken_back.contains(id))
     });
     assert!(is_recorded, "an adoption of {id} that is not persisted");

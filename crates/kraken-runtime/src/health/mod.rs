@@ -160,9 +160,9 @@ impl Health {
 }
 
 impl Watch {
-    /// Whether the API server rejected the last attempt, recently enough that the loop still runs.
-    fn is_rejected(&self, now: Instant) -> bool {
-        self.rejected && self.failing.is_some_and(|(_, last)| now.duration_since(last) <= FAILURE_GAP)
+    /// Whether the last attempt failed, recently enough that the loop still runs.
+    fn is_failing(&self, now: Instant) -> bool {
+        self.failing.is_some_and(|(_, last)| now.duration_since(last) <= FAILURE_GAP)
     }
 
     /// The message of `/readyz` about a watch that has not synced.
@@ -179,10 +179,8 @@ impl Watch {
         if self.ended {
             return Some(format!("the watch of {name} has ended"));
         }
-        // Of a kind that is not served, another failure is no news.
-        let is_absent =
-            self.absent && self.failing.is_some_and(|(_, last)| now.duration_since(last) <= FAILURE_GAP);
-        if self.is_rejected(now) || is_absent {
+        // No restart helps against a rejection, and of a kind that is not served, another failure is no news.
+        if (self.rejected || self.absent) && self.is_failing(now) {
             return None;
         }
         if !self.synced && now.duration_since(self.registered) > SYNC_LIMIT {

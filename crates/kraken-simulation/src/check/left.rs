@@ -34,8 +34,8 @@ impl Checks {
         let is_of_account = |object: &Value| {
             let (namespace, name) = name_of(object);
             remaining.iter().any(|resource| {
-                let account = resource["spec"]["account"]["name"].as_str().unwrap_or("default");
-                name_of(resource).0 == namespace && name.ends_with(&format!(".account.{account}"))
+                name_of(resource).0 == namespace
+                    && name.ends_with(&format!(".account.{}", account_name(resource)))
             })
         };
         let is_left = |object: &&Arc<Value>| {
@@ -139,14 +139,13 @@ impl Checks {
     /// Whether the Account of a resource was deleted while the resource had named it for some time, and may have had remote objects: a
     /// spoke must keep it.
     fn lost_its_account(&self, object: &Value) -> bool {
-        let name_of = |object: &Value| object["spec"]["account"]["name"].as_str().map(ToOwned::to_owned);
-        let name = name_of(object).unwrap_or_else(|| "default".to_owned());
+        let name = account_name(object);
         let Some(record) = self.history.records.get(uid_of(object)) else { return false };
         let used_at = |at: Duration| {
             let then = record.versions.iter().take_while(|version| version.at <= at).last();
             then.is_some_and(|version| {
                 let finalizers = version.value["metadata"]["finalizers"].as_array();
-                name_of(&version.value).unwrap_or_else(|| "default".to_owned()) == name
+                account_name(&version.value) == name
                     && finalizers.into_iter().flatten().any(|finalizer| finalizer == FINALIZER)
             })
         };
@@ -223,6 +222,11 @@ fn is_of_kraken(object: &Value) -> bool {
 
 fn is_request(object: &Value) -> bool {
     object["kind"] == "DependencyRequest"
+}
+
+/// The name of the Account that a resource uses.
+fn account_name(resource: &Value) -> &str {
+    resource["spec"]["account"]["name"].as_str().unwrap_or("default")
 }
 
 /// The namespace and the name of an object.

@@ -6,6 +6,7 @@
 
 use kraken_api::{DependencyRequest, REFERENCES_FINALIZER};
 use kraken_runtime::{
+    manager::Manager,
     patch::{ApiError, json_patch, within},
     watch::ObjectKey,
 };
@@ -16,6 +17,15 @@ use kube::{
 use serde_json::json;
 
 use crate::{context::Context, model::request::has_finalizer};
+
+/// Everywhere, or in each of the namespaces of the process.
+pub(crate) fn apis(manager: &Manager) -> Vec<Api<DependencyRequest>> {
+    let namespaces = manager.args.namespaces.names();
+    if namespaces.is_empty() {
+        return vec![Api::all(manager.client.clone())];
+    }
+    namespaces.iter().map(|namespace| Api::namespaced(manager.client.clone(), namespace)).collect()
+}
 
 /// Removes the finalizer, so that Kubernetes deletes the request during garbage collection, or at once if its deletion
 /// was requested already.

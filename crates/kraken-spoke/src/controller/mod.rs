@@ -3,7 +3,7 @@
 pub(crate) mod isolate;
 pub(crate) mod triggers;
 mod undecodable;
-pub(crate) mod unlabelled;
+mod unlabelled;
 mod watch;
 
 use std::{collections::BTreeMap, sync::Arc};

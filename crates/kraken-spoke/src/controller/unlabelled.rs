@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use kraken_api::{
-    DependencyRequest, OWNER_KIND_LABEL,
+    OWNER_KIND_LABEL,
     names::{owned_name, owner_name},
 };
 use kraken_runtime::{
@@ -17,13 +17,10 @@ use kraken_runtime::{
     queue::{Lane, Queue},
     watch::ObjectKey,
 };
-use kube::{
-    Api,
-    api::{ListParams, ObjectMeta},
-};
+use kube::api::{ListParams, ObjectMeta};
 use tracing::warn;
 
-use crate::{context::Shared, shared::unselected::Unselected};
+use crate::{actions::references::apis, context::Shared, shared::unselected::Unselected};
 
 /// The delay after the first failure; it doubles with each further failure.
 const RETRY_FIRST: Duration = Duration::from_secs(1);
@@ -86,15 +83,6 @@ impl Unlabelled {
             }
         }
     }
-}
-
-/// Everywhere, or in each of the namespaces of the process.
-pub(crate) fn apis(manager: &Manager) -> Vec<Api<DependencyRequest>> {
-    let namespaces = manager.args.namespaces.names();
-    if namespaces.is_empty() {
-        return vec![Api::all(manager.client.clone())];
-    }
-    namespaces.iter().map(|namespace| Api::namespaced(manager.client.clone(), namespace)).collect()
 }
 
 /// The resource of this kind that owns a request without a label, by the name of the request, which no client can change.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kraken_api::{
     DependencyRequest,
-    dependency_request::ResourceDependency,
+    dependency_request::{InPlaceDependency, ResourceDependency},
     names::{self, owner_kind, referenced_kind},
 };
 use kube::api::ObjectMeta;
@@ -18,12 +18,16 @@ pub(crate) fn graph_of(requests: &[DependencyRequest]) -> Graph {
     let mut graph = Graph::new();
     for request in requests {
         let Some(owner) = owner_of(&request.metadata) else { continue };
-        let in_place = request.spec.in_place_dependencies.iter();
-        let in_place = in_place.map(|d| (referenced_kind(&d.kind), d.name.clone()));
+        let in_place = request.spec.in_place_dependencies.iter().map(node_in_place);
         let to = request.spec.kraken_resource_dependencies.iter().map(node_of).chain(in_place);
         graph.entry(owner).or_default().extend(to);
     }
     graph
+}
+
+/// The resource that remote objects may use although the spec refers to it no more.
+pub(crate) fn node_in_place(used: &InPlaceDependency) -> Node {
+    (referenced_kind(&used.kind), used.name.clone())
 }
 
 /// The resource that a reference names.

@@ -1,14 +1,12 @@
 //! Which dependents of a resource use the objects of its replacement. Pure.
 
-use kraken_api::{
-    DependencyRequest, StateDeclarationSpec, dependency_request::ResourceDependency, names::referenced_kind,
-};
+use kraken_api::{DependencyRequest, StateDeclarationSpec, dependency_request::ResourceDependency};
 use kraken_options::Path;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::model::{
-    graph::{Node, may_refer_to, node_of},
+    graph::{Node, may_refer_to, node_in_place, node_of},
     in_place::References,
 };
 
@@ -62,7 +60,7 @@ pub(crate) fn uses_former(request: &DependencyRequest, of: &Node) -> bool {
     let spec = &request.spec;
     let is_named = spec.kraken_resource_dependencies.iter().any(|named| may_refer_to(&node_of(named), of));
     let mut former = spec.in_place_dependencies.iter();
-    !is_named && former.any(|used| may_refer_to(&(referenced_kind(&used.kind), used.name.clone()), of))
+    !is_named && former.any(|used| may_refer_to(&node_in_place(used), of))
 }
 
 /// The published value at this path; that of an empty path is the main id.

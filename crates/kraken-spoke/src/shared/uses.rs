@@ -31,9 +31,8 @@ use tracing::{info, warn};
 
 use crate::{
     account::{AccountKind, DEFAULT_ACCOUNT, KnownAccount, KnownAccounts},
-    actions::references::drop_request,
+    actions::references::{apis, drop_request},
     context::Undecodable,
-    controller::unlabelled::apis,
     dynamic::{Object, account_of},
     model::request,
 };

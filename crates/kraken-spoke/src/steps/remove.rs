@@ -269,9 +269,11 @@ async fn release(
     let Reconcile { context, memory, identity, .. } = reconcile;
     let ids = context.kind.ids(kept);
     if ids.is_empty() {
-        let left = own_secret::left_behind(reconcile).await;
-        let note = std::iter::once("all remote objects are deleted".to_owned()).chain(left);
-        return finish(reconcile, Reason::Deleted, &note.collect::<Vec<_>>().join("; ")).await;
+        let mut note = "all remote objects are deleted".to_owned();
+        if let Some(left) = own_secret::left_behind(reconcile).await {
+            note.extend(["; ", &left]);
+        }
+        return finish(reconcile, Reason::Deleted, &note).await;
     }
     context.external.release(identity, kept).await.map_err(Outcome::Failed)?;
     // Not the adopted ones: a resource that adopts them again must not delete them.

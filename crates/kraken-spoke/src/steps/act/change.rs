@@ -52,12 +52,13 @@ fn is_any_unobserved(context: &Context, group: &Group, own: &str) -> bool {
     is_any
 }
 
-/// Waits until no other resource of the group is disrupted.
-fn permit(reconcile: &Reconcile<'_>, group: &Group, name: &str, what: &str) -> Result<(), Outcome> {
+/// Waits until no other resource of the group is disrupted; returns the group.
+fn permit(reconcile: &Reconcile<'_>, what: &str) -> Result<Group, Outcome> {
+    let (group, name) = disruption_group(reconcile);
     let (context, uid) = (&reconcile.context, &reconcile.identity.uid);
-    let opens_in = context.first_window().filter(|_| is_any_unobserved(context, group, uid));
-    let begun = context.disruptions.begin(group, uid, name, opens_in);
-    begun.map_err(|Busy { why, left }| {
+    let opens_in = context.first_window().filter(|_| is_any_unobserved(context, &group, uid));
+    let begun = context.disruptions.begin(&group, uid, &name, opens_in);
+    begun.map(|()| group).map_err(|Busy { why, left }| {
         Outcome::Unseen(Reason::Updating, format!("waiting before the change \"{what}\": {why}"), left)
     })
 }
@@ -81,10 +82,10 @@ pub(super) async fn change(
         Err(outcome) => return outcome,
     };
     let (what, Planned { field, change, is_disruptive }) = due.remove(next);
-    let (group, name) = disruption_group(reconcile);
-    if is_disruptive && let Err(outcome) = permit(reconcile, &group, &name, &what) {
-        return outcome;
-    }
+    let group = match is_disruptive.then(|| permit(reconcile, &what)).transpose() {
+        Ok(group) => group,
+        Err(outcome) => return outcome,
+    };
     guarantees::changes(reconcile, observation, is_drift);
     let Reconcile { context, memory, identity, .. } = reconcile;
     let (effective, current) = (observation.effective(), &observation.current);
@@ -104,7 +105,7 @@ pub(super) async fn change(
         if is_about_the_change(failure.class) {
             note(memory, &what, true);
         }
-        if is_disruptive && context.kind.disrupted(current).0.is_empty() {
+        if let Some(group) = group.filter(|_| context.kind.disrupted(current).0.is_empty()) {
             context.disruptions.returned(&group, &identity.uid);
         }
         return refused(failure, Reason::Updating);

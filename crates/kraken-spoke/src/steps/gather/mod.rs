@@ -16,9 +16,9 @@ use kraken_api::{
 use kraken_options::{Dependencies, Values};
 use kraken_runtime::{
     mutants::{self, Mutant},
-    patch::{ApiError, apply, within},
+    patch::{ApiError, apply, try_namespace, within},
 };
-use kube::{Api, Resource, ResourceExt, api::PostParams};
+use kube::{Api, Resource, ResourceExt};
 use serde_json::{Value, json};
 
 use crate::{
@@ -110,7 +110,8 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
     if let Some(request) = found.as_ref().filter(|request| request.meta().deletion_timestamp.is_some()) {
         // While its namespace or its resource is being deleted, the finalizer keeps the request, and with it the order of
         // deletion. The watch of the resource may lag behind that of the request, which the garbage collector deletes.
-        is_alive(&api).await.map_err(in_namespace)?;
+        let probe = DependencyRequest::new(PROBE, DependencyRequestSpec::default());
+        try_namespace(&api, "create a DependencyRequest", &probe).await.map_err(in_namespace)?;
         if !is_wanted(reconcile).await.map_err(Outcome::Kubernetes)? {
             return Err(Outcome::WaitingForHub);
         }
@@ -246,17 +247,6 @@ fn answer(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Option<Arc<
         && request::is_held(&request);
     let status = request.status.as_ref()?;
     (is_current && status.observed_generation == request.metadata.generation).then_some(request)
-}
-
-/// Fails if the namespace is being deleted: nothing is stored in either case.
-async fn is_alive(api: &Api<DependencyRequest>) -> Result<(), ApiError> {
-    let params = PostParams { dry_run: true, ..PostParams::default() };
-    let probe = DependencyRequest::new(PROBE, DependencyRequestSpec::default());
-    match within("create a DependencyRequest", api.create(&params, &probe)).await {
-        Err(error) if error.is_namespace_terminating() => Err(error),
-        // Any other error is about the probe and not about the namespace.
-        _ => Ok(()),
-    }
 }
 
 /// Whether the resource exists and is not being deleted, according to the API server and not to the watch. Otherwise the
