@@ -2,7 +2,7 @@
 //!
 //! The types describe a choice as `oneOf`, for which the API server's message is the text of a schema: "must validate one and
 //! only one schema (oneOf). Found 2 valid alternatives". CEL has no access to what has no type, and to a list or a map of it: an
-//! option that is such a list has a number of fields ("must have at most 1 items"), and any other choice stays a `oneOf`.
+//! option that is such a list has a number of fields ("must have at most 1 item"), and any other choice stays a `oneOf`.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool, ValidationRule,

@@ -174,7 +174,8 @@ fn check_text(value: &Value, text: &str, schema: &Schema, place: &Place<'_>, cau
     let length = text.chars().count() as u64;
     // Only the first of these is reported.
     if let Some(most) = limits.max_length.filter(|most| length > *most) {
-        let message = format!("Too long: may not be more than {most} bytes");
+        let bytes = if most == 1 { "byte" } else { "bytes" };
+        let message = format!("Too long: may not be more than {most} {bytes}");
         causes.push(Cause { reason: "FieldValueTooLong", message, field: place.text() });
     } else if let Some(least) = limits.min_length.filter(|least| length < *least) {
         causes.push(place.invalid(value, &format!("should be at least {least} chars long")));
@@ -201,7 +202,8 @@ fn count(
         causes.push(place.invalid(&Value::from(size), &format!("should have at least {least} {what}")));
     }
     if let Some(most) = most.filter(|most| size > *most) {
-        let message = format!("Too many: {size}: must have at most {most} items");
+        let items = if most == 1 { "item" } else { "items" };
+        let message = format!("Too many: {size}: must have at most {most} {items}");
         causes.push(Cause { reason: "FieldValueTooMany", message, field: place.text() });
     }
 }
