@@ -16,6 +16,7 @@ mod fault;
 mod fields;
 mod go;
 mod kinds;
+mod merge_patch;
 mod meta;
 mod operations;
 mod patch;

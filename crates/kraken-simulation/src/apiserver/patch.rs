@@ -11,7 +11,7 @@ use super::{
     fault::Fault,
     fields::{Managed, Manager, Operation, is_typed, scaled, updated},
     kinds::{Kind, Nature},
-    meta, operations,
+    merge_patch, meta, operations,
     request::{self, Query, Target},
     scale,
     store::Object,
@@ -309,6 +309,6 @@ fn patched(mut value: Value, type_: &str, body: &[u8]) -> Result<Value, Fault> {
     if !patch.is_object() {
         return Err(Fault::bad_request("error decoding patch: not an object"));
     }
-    json_patch::merge(&mut value, &patch);
+    merge_patch::apply(&mut value, patch);
     Ok(value)
 }
