@@ -169,3 +169,53 @@ async fn value_beside_value_from_is_rejected_with_what_to_write() -> Result<()> 
     }
     shell.run("kubectl delete vpc main --timeout=60s").await.map(drop)
 }
+
+/// The warnings of a command about resources of Kraken, without "Warning: ". kubectl prints its own, too.
+fn warnings(printed: &str) -> Vec<&str> {
+    let all = printed.lines().filter_map(|line| line.strip_prefix("Warning: "));
+    all.filter(|warning| warning.split(':').next().is_some_and(|object| object.contains('/'))).collect()
+}
+
+#[tokio::test]
+async fn an_edit_and_a_deletion_say_what_they_will_do() -> Result<()> {
+    let test_env = with_webhooks().await?;
+    let shell = Shell::of(&test_env)?;
+    let network = |cidr: &str, dns: bool| {
+        let replace = "lifecycle: {replace: DeleteFirst}";
+        let vpc = vpc(
+            "main",
+            &format!("cidrBlock: {{value: {cidr}}}, enableDNSHostnames: {{value: {dns}}}, {replace}"),
+        );
+        format!(
+            "{vpc}---\napiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Subnet\nmetadata: {{name: a}}\n\
+             spec: {{vpcID: {{valueFrom: {{ref: VPC/main}}}}, cidrBlock: {{value: 10.0.1.0/24}}}}\n"
+        )
+    };
+    shell.write("network.yaml", &network("10.0.0.0/16", false))?;
+    let applied = shell.run("kubectl apply -f network.yaml").await?;
+    assert_eq!(warnings(&applied), [""; 0], "nothing exists yet");
+    let ready = "kubectl wait --for=condition=Ready --timeout=60s vpc/main subnet/a >/dev/null; kubectl get vpc main -o jsonpath='{.status.externalIds[0]}'";
+    let id = shell.run(ready).await?;
+    for command in ["kubectl apply -f network.yaml", "kubectl label vpc main team=a"] {
+        assert_eq!(warnings(&shell.run(command).await?), [""; 0], "{command}");
+    }
+    shell.write("network.yaml", &network("10.1.0.0/16", true))?;
+    for flags in ["", "--server-side --force-conflicts"] {
+        let printed = shell.run(&format!("kubectl apply --dry-run=server {flags} -f network.yaml")).await?;
+        let expected = [
+            format!(
+                "VPC/main: replaces {id} (DeleteFirst), and then changes subnet a: cidrBlock 10.0.0.0/16 -> 10.1.0.0/16"
+            ),
+            format!("VPC/main: changes {id} in place: enableDNSHostnames false -> true"),
+        ];
+        assert_eq!(warnings(&printed), expected, "{printed}");
+    }
+    let printed = shell.run("kubectl delete --dry-run=server vpc/main").await?;
+    assert_eq!(
+        warnings(&printed),
+        [format!("VPC/main: deletes {id} in the cloud, after 1 dependent: subnet a")]
+    );
+    // Nothing of it was done.
+    assert_eq!(shell.run("kubectl get vpc main -o jsonpath='{.status.externalIds[0]}'").await?, id);
+    shell.run("kubectl delete kraken --all --timeout=120s").await.map(drop)
+}

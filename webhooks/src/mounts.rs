@@ -26,6 +26,8 @@ pub struct Subject {
     pub name: String,
     /// The whole object.
     pub object: Arc<Value>,
+    /// The current object, if it is an update: only for what the author is told of the edit. A problem is one of the new object.
+    pub before: Option<Arc<Value>>,
 }
 
 /// The result of a review.

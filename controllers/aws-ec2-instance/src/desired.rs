@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 
 use kraken_aws::{
+    AwsSpec as _,
     diff::{changed, difference, of_sets},
     fields::{ABSENT, NOT_SHOWN, SECRET, shown},
     validator::SpecValidator,
 };
-use kraken_spoke::{Difference, Ignored, Resolved};
+use kraken_spoke::{Difference, Edit, Ignored, Opt, Resolved};
 use serde_json::json;
 
 use crate::{
-    api::{Change, Desired, EC2InstanceSpec, HttpEndpoint, MetadataOptions, PartialDesired},
+    api::{Change, Desired, EC2InstanceSpec, HttpEndpoint, MetadataOptions, PartialDesired, UserDataChange},
     instance::Instance,
     rules,
 };
@@ -113,6 +114,17 @@ impl EC2InstanceSpec {
 
     /// The fields that AWS does not return, or not in a comparable form. A removed key is one of them, because absent
     /// fields are not compared.
+    /// As the comparison decides: changed user data stops nothing unless the spec says so.
+    pub(crate) fn edit_of_instances(&self, before: &Self, field: &str) -> Edit {
+        let stops = matches!(self.user_data_change, Some(Opt::Value(UserDataChange::Stop)));
+        match field {
+            "userData" if self.user_data.is_some() && !stops => Edit::Waits,
+            "associatePublicIPAddress" | "rootVolume" => Edit::Replaces,
+            "userDataChange" => Edit::Nothing,
+            _ => Self::edit_of(before, self, field),
+        }
+    }
+
     pub(crate) fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {
         let key = if desired.key_name.is_some() { "" } else { ABSENT };
         let public = desired.associate_public_ip_address.as_ref().map(shown);
@@ -150,15 +162,20 @@ pub(crate) mod tests {
     };
     use serde_json::Value;
 
-    /// The desired state of a valid spec, with some fields replaced.
-    fn resolved(changes: Value) -> Result<DesiredWithTags<Desired>, Vec<String>> {
+    /// A valid spec, with some fields replaced.
+    pub(crate) fn spec(changes: Value) -> EC2InstanceSpec {
         let spec = json!({
             "imageID": {"value": "ami-1"},
             "instanceType": {"value": "t2.nano"},
             "minCount": {"value": 1},
             "maxCount": {"value": 1},
         });
-        let spec = serde_json::from_value(with(spec, changes)).unwrap();
+        serde_json::from_value(with(spec, changes)).unwrap()
+    }
+
+    /// Its desired state.
+    fn resolved(changes: Value) -> Result<DesiredWithTags<Desired>, Vec<String>> {
+        let spec = spec(changes);
         let resolved = resolve(|values| EC2InstanceSpec::with_tags(&spec, values));
         resolved.map(|(own, tags)| DesiredWithTags { own, tags })
     }

@@ -7,13 +7,13 @@ use std::fmt::Debug;
 use aws_config::BehaviorVersion;
 use aws_sdk_ec2::config::{Credentials, Region};
 use kraken_spoke::{
-    Difference, FromContext, Registry, Remedy, Resolver, Spoke,
+    Difference, Edit, FromContext, Registry, Remedy, Resolver, Spoke,
     api::crd::spoke_kind,
     options::{SecretData, Values},
     runtime::metrics::Metrics,
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     Aws, AwsResource, AwsSpec,
@@ -59,12 +59,36 @@ where
     of_kind::<S>(written).unwrap_err()
 }
 
-/// The differences between a valid spec and an object, as sentences ([`rendered`]).
+/// The differences between a valid spec and an object, as sentences ([`rendered`]). Admission must announce each of them as what it
+/// is ([`AwsResource::edit_of`]).
 pub fn compared<S: AwsResource>(written: Value, object: &ObservedOf<S>) -> Vec<String>
 where
     SpecOf<S>: DeserializeOwned,
 {
-    rendered(SpecOf::<S>::differences(&desired::<S>(written), object))
+    let differences = SpecOf::<S>::differences(&desired::<S>(written.clone()), object);
+    for difference in &differences {
+        let announced = announced::<S>(&written, difference);
+        let is_right = match difference.remedy {
+            Remedy::Change(_) => announced == Edit::InPlace,
+            Remedy::Disruptive(..) | Remedy::Resume(_) => announced == Edit::Stops,
+            Remedy::Immutable(_) => announced == Edit::Replaces,
+        };
+        assert!(is_right, "{announced:?} is announced for {:?}", difference.field);
+    }
+    rendered(differences)
+}
+
+/// What admission announces for an edit that makes this difference, from the observed value.
+fn announced<S: AwsResource>(written: &Value, Difference { field, .. }: &Difference<impl Sized>) -> Edit
+where
+    SpecOf<S>: DeserializeOwned,
+{
+    let spec = |written: Value| serde_json::from_value::<SpecOf<S>>(written).ok();
+    let name = field.path.split(['.', '[']).next().unwrap();
+    let have = serde_json::from_str(&field.have).unwrap_or_else(|_| json!(field.have));
+    let before = spec(with(written.clone(), json!({name: {"value": have}})));
+    let after = || spec(written.clone()).unwrap();
+    S::edit_of(&before.unwrap_or_else(after), &after(), name)
 }
 
 fn of_kind<S: AwsResource>(written: Value) -> Result<DesiredOf<S>, Vec<String>>

@@ -2,38 +2,37 @@
 //! that only an edit can solve are rejected, all of them together; a reference without a value is not a reason to
 //! reject.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
-use futures::future::{BoxFuture, ready};
+use futures::future::BoxFuture;
 use kraken_options::Problem;
 use kraken_runtime::{
     watch::RawObject,
     webhook::{Operation, ReviewResult, Subject, Validator},
 };
 
-use kube::core::object::HasStatus;
+use kube::Client;
 
 use crate::{
     account::KnownAccounts,
     dynamic::{Object, SharedKind},
-    model::{
-        fields::Fields,
-        ids::listed,
-        intent::Intent,
-        outcome::Outcome,
-        release_policy::{ReleasePolicy, adopted},
-    },
+    model::{effects, fields::Fields, outcome::Outcome},
+    shared::blockers::References,
     steps::resolve,
 };
 
 /// The message for the deletion of a protected resource.
 const PROTECTED: &str = "is true: the resource cannot be deleted; set lifecycle.protect to false first";
 
+/// How long a review waits for the dependents of a resource, which it only names.
+const FOR_DEPENDENTS: Duration = Duration::from_millis(500);
+
 /// Reviews the resources of one kind.
 pub struct Admission {
     fields: Fields,
     kind: SharedKind,
     accounts: Option<Arc<dyn KnownAccounts>>,
+    references: Option<(Client, References)>,
 }
 
 impl fmt::Debug for Admission {
@@ -45,7 +44,7 @@ impl fmt::Debug for Admission {
 impl Admission {
     /// The webhook of this kind.
     pub fn new(kind: SharedKind) -> Self {
-        Self { fields: Fields::of(kind.info()), kind, accounts: None }
+        Self { fields: Fields::of(kind.info()), kind, accounts: None, references: None }
     }
 
     /// The same with the rules of these accounts, which apply to the kind if it has accounts.
@@ -54,11 +53,13 @@ impl Admission {
         Self { accounts: accounts.filter(|_| self.kind.info().accounts.is_some()), ..self }
     }
 
-    fn verdict(&self, subject: &Subject) -> ReviewResult {
-        // Only text decodes as a `RawObject`.
-        let read = serde_json::from_str::<RawObject>(&subject.object.to_string());
-        let read = read.map_err(|error| error.to_string());
-        let object = match read.and_then(|object| self.kind.decode(&object).map_err(|(_, error)| error)) {
+    /// The same with the requests of this cluster, from which it names the dependents of a resource.
+    pub(crate) fn with_references(self, client: Client, references: References) -> Self {
+        Self { references: Some((client, references)), ..self }
+    }
+
+    async fn verdict(&self, subject: &Subject) -> ReviewResult {
+        let object = match self.decode(&subject.object) {
             Ok(object) => object,
             // A deletion needs no valid spec.
             Err(_) if subject.operation == Operation::Delete => return ReviewResult::default(),
@@ -68,16 +69,50 @@ impl Admission {
         if subject.operation == Operation::Delete {
             let protected =
                 spec.lifecycle().protect.then(|| Problem::invalid("lifecycle.protect", PROTECTED));
-            let warnings = || kept(&object).into_iter().collect();
-            return protected
-                .map_or_else(|| ReviewResult { problems: vec![], warnings: warnings() }, refused);
+            if let Some(protected) = protected {
+                return refused(protected);
+            }
+            let dependents = if effects::deletes(&object) { self.dependents(subject).await } else { vec![] };
+            return ReviewResult { problems: vec![], warnings: effects::of_deletion(&object, &dependents) };
         }
         let mut problems = match resolve::certain(&*self.kind, spec, &self.fields) {
             Some(Outcome::Invalid(problems)) => problems,
             _ => vec![],
         };
         problems.extend(self.forbidden(&subject.namespace, &object));
-        ReviewResult { problems, warnings: vec![] }
+        let warnings = if problems.is_empty() { self.effects(subject, &object).await } else { vec![] };
+        ReviewResult { problems, warnings }
+    }
+
+    /// What an edit of the spec will do. Most updates are of the metadata.
+    async fn effects(&self, subject: &Subject, after: &Object) -> Vec<String> {
+        let Some(before) = subject.before.as_ref().filter(|before| before["spec"] != subject.object["spec"])
+        else {
+            return vec![];
+        };
+        let Ok(before) = self.decode(before) else { return vec![] };
+        let dependents = if effects::replaces(&*self.kind, &before, after) {
+            self.dependents(subject).await
+        } else {
+            vec![]
+        };
+        effects::of_edit(&*self.kind, &before, after, &dependents)
+    }
+
+    /// The resources that refer to this one, as `kind name`; none if they cannot be read in time.
+    async fn dependents(&self, subject: &Subject) -> Vec<String> {
+        let Some((client, references)) = &self.references else { return vec![] };
+        let node = (self.kind.info().key.clone(), subject.name.clone());
+        let read = references.blockers(client, &subject.namespace, &node);
+        let read = tokio::time::timeout(FOR_DEPENDENTS, read).await;
+        read.ok().and_then(Result::ok).unwrap_or_default()
+    }
+
+    fn decode(&self, object: &serde_json::Value) -> Result<Object, String> {
+        // Only text decodes as a `RawObject`.
+        let read = serde_json::from_str::<RawObject>(&object.to_string());
+        let read = read.map_err(|error| error.to_string());
+        read.and_then(|object| self.kind.decode(&object).map_err(|(_, error)| error))
     }
 
     /// What the account forbids that the resource uses. Without that account, or if it cannot be used, nothing: the resource
@@ -88,24 +123,9 @@ impl Admission {
     }
 }
 
-/// The warning for a deletion that keeps objects in the cloud although the spec does not state it.
-fn kept(object: &Object) -> Option<String> {
-    let intent = Intent::of(object);
-    let adopted = adopted(object.status(), intent.as_ref());
-    let ids = object.status().map(|status| status.external_ids.as_slice()).unwrap_or_default();
-    let kept = ReleasePolicy::of(object.lifecycle(), &adopted, intent.as_ref()).silently_kept(ids);
-    (!kept.is_empty()).then(|| {
-        format!(
-            "{} is kept in the cloud, because it was adopted; to delete it, set spec.lifecycle.deletion to Delete before the deletion \
-             is complete",
-            listed(&kept)
-        )
-    })
-}
-
 impl Validator for Admission {
     fn review(&self, subject: Subject) -> BoxFuture<'_, ReviewResult> {
-        Box::pin(ready(self.verdict(&subject)))
+        Box::pin(async move { self.verdict(&subject).await })
     }
 }
 

@@ -27,7 +27,7 @@ mod tests;
 
 pub use args::{LoopArgs, OrphanArgs};
 pub use external::{
-    Candidate, Comparison, Difference, External, Identity, Launch, ObserveRequest, OwnSecret, Remedy,
+    Candidate, Comparison, Difference, Edit, External, Identity, Launch, ObserveRequest, OwnSecret, Remedy,
     SpokeKind,
 };
 pub use failure::{Failure, FailureClass};

@@ -17,6 +17,7 @@ use crate::{
     args::LoopArgs,
     controller::{self, Common},
     dynamic::{DynExternal, DynKind, calls_of, kind_of},
+    shared::blockers::References,
 };
 
 /// A spoke: one binary that manages one or more kinds.
@@ -157,7 +158,13 @@ impl<S: Spoke> Program for SpokeProgram<S> {
     async fn run(manager: Manager, args: Self::Args) -> anyhow::Result<()> {
         let context = S::connect(args.own, &manager).await?;
         let accounts = context.provider_accounts();
-        let mut runner = Runner { manager: &manager, accounts: accounts.clone(), context, kinds: vec![] };
+        let mut runner = Runner {
+            manager: &manager,
+            accounts: accounts.clone(),
+            context,
+            references: References::default(),
+            kinds: vec![],
+        };
         S::kinds(&mut runner);
         let kinds = std::mem::take(&mut runner.kinds);
         controller::run_all(manager.clone(), kinds, args.common, Common::with_accounts(accounts)).await
@@ -196,13 +203,16 @@ struct Runner<'a, C> {
     manager: &'a Manager,
     accounts: Option<Arc<dyn KnownAccounts>>,
     context: C,
+    references: References,
     kinds: Vec<(Arc<dyn DynKind>, Arc<dyn DynExternal>)>,
 }
 
 impl<C> Registry<C> for Runner<'_, C> {
     fn kind<E: FromContext<C>>(&mut self) {
         let (kind, external) = (kind_of::<E>(), calls_of(E::from_context(&self.context)));
-        let admission = Admission::new(kind.clone()).with_accounts(self.accounts.clone());
+        let admission = Admission::new(kind.clone())
+            .with_accounts(self.accounts.clone())
+            .with_references(self.manager.client.clone(), self.references.clone());
         self.manager.webhooks.mount(&Hook::of_kind::<E::Kind>(), admission);
         tracing::info!(kind = kind.info().name, "starting the controller");
         self.kinds.push((kind, external));

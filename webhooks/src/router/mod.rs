@@ -128,20 +128,22 @@ async fn review_request(validator: Arc<dyn Validator>, request: AdmissionRequest
         Operation::Connect => return allowed,
     };
     let Some(reviewed) = reviewed else { return allowed };
-    let subject = |object| Subject {
+    let before = before.map(Arc::new);
+    let subject = |object, before| Subject {
         operation,
         group: kind.group.clone(),
         kind: kind.kind.clone(),
         plural: resource.resource.clone(),
         namespace: namespace.clone(),
         name: name.clone(),
-        object: Arc::new(object),
+        object,
+        before,
     };
     // kubectl prints neither the file nor the object of a warning, and only the file of a rejection.
     let named = if name.is_empty() { kind.kind.clone() } else { format!("{}/{name}", kind.kind) };
-    let mut verdict = validator.review(subject(reviewed)).await;
+    let mut verdict = validator.review(subject(Arc::new(reviewed), before.clone())).await;
     if let Some(before) = before.filter(|_| !verdict.problems.is_empty()) {
-        let known = validator.review(subject(before)).await.problems;
+        let known = validator.review(subject(before, None)).await.problems;
         verdict = verdict.tolerating(&known);
     }
     debug!(

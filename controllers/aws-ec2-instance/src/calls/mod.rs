@@ -16,10 +16,10 @@ use kraken_aws::{
     resource::{self, Creation, DescribeQuery, Group, Phase, RemoteObject},
     tags::UID,
 };
-use kraken_spoke::{Difference, Failure, FailureClass, Identity, runtime::hash::HashSet};
+use kraken_spoke::{Difference, Edit, Failure, FailureClass, Identity, runtime::hash::HashSet};
 
 use crate::{
-    api::{Change, Desired, EC2Instance},
+    api::{Change, Desired, EC2Instance, EC2InstanceSpec},
     instance::Instance,
     mark::{self, Mark},
     stops,
@@ -33,6 +33,10 @@ impl AwsObjects for Instances {
     const IS_IDEMPOTENT: bool = true;
     const SHOWS_DELETED: bool = true;
     const DISRUPTS: bool = true;
+
+    fn edit_of(before: &EC2InstanceSpec, after: &EC2InstanceSpec, field: &str) -> Edit {
+        after.edit_of_instances(before, field)
+    }
 
     fn remedies(
         desired: &Desired,

@@ -1,14 +1,14 @@
 //! The comparison: each test covers one difference and its remedy.
 
-use kraken_aws::{AwsSpec as _, account::RESTRICTED, testing::with};
 use kraken_aws::{
-    Managed,
+    AwsObjects as _, Managed,
     resource::{self, Change::Own, TagChange},
     tag_memory,
     tags::{MEMORY, UID},
 };
+use kraken_aws::{AwsSpec as _, account::RESTRICTED, testing::with};
 use kraken_spoke::{
-    Comparison, External, FieldDiff, Remedy, Resolver,
+    Comparison, Edit, External, FieldDiff, Remedy, Resolver,
     options::{Governed, Values},
 };
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     api,
     calls::Instances,
-    desired::tests::desired,
+    desired::tests::{desired, spec},
     instance::{
         IamInstanceProfile, Instance, Metadata, Monitoring, SecurityGroup,
         tests::{in_state, instance},
@@ -61,6 +61,32 @@ fn why(remedy: &Remedy<Change>) -> &str {
         Remedy::Immutable(why) => why,
         other => panic!("{other:?}"),
     }
+}
+
+/// What an edit of this field does, with these changes of the spec.
+fn edit_of(changes: Value, field: &str) -> Edit {
+    let spec = spec(changes);
+    Instances::edit_of(&spec, &spec, field)
+}
+
+#[test]
+fn an_edit_is_announced_as_it_is_made() {
+    let all = [
+        ("imageID", Edit::Replaces),
+        ("instanceType", Edit::Stops),
+        ("maxCount", Edit::Scales),
+        ("minCount", Edit::Nothing),
+        ("userDataChange", Edit::Nothing),
+        ("securityGroupIDs", Edit::Keeps),
+        ("rootVolume", Edit::Replaces),
+    ];
+    for (field, edit) in all {
+        assert_eq!(edit_of(json!({}), field), edit, "{field}");
+    }
+    let script = json!({"userData": {"value": "a"}});
+    assert_eq!(edit_of(script.clone(), "userData"), Edit::Waits);
+    assert_eq!(edit_of(with(script, json!({"userDataChange": {"value": "Stop"}})), "userData"), Edit::Stops);
+    assert_eq!(edit_of(json!({}), "userData"), Edit::Keeps);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The calls of volumes.
 
 use kraken_aws::{ec2::types::VolumeType, errors::terminal, prelude::*};
+use kraken_spoke::Edit;
 
 use super::{
     api::{self, Change, Desired},
@@ -14,6 +15,10 @@ pub(crate) struct Volumes;
 impl AwsResource for Volumes {
     type Kind = api::Volume;
     const IS_IDEMPOTENT: bool = true;
+
+    fn edit_of(before: &api::VolumeSpec, after: &api::VolumeSpec, field: &str) -> Edit {
+        after.edit_of_volume(before, field)
+    }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Volume>, Failure> {
         let call = aws.ec2().describe_volumes().set_volume_ids(query.ids).set_filters(query.filters);

@@ -1,6 +1,7 @@
 //! The rules between the fields of a volume, and its own comparisons. Pure.
 
-use kraken_aws::prelude::*;
+use kraken_aws::{AwsSpec as _, prelude::*};
+use kraken_spoke::{Edit, Opt};
 
 use super::{
     api::{Change, Desired, PartialDesired, VolumeSpec},
@@ -44,6 +45,18 @@ impl VolumeSpec {
             return Some(Difference { remedy: Remedy::Immutable(why.to_owned()), ..difference });
         }
         Some(difference)
+    }
+
+    /// A smaller size is another volume.
+    pub(super) fn edit_of_volume(&self, before: &Self, field: &str) -> Edit {
+        let literal = |spec: &Self| match spec.size_gib {
+            Some(Opt::Value(size)) => Some(size),
+            _ => None,
+        };
+        match (field, literal(before), literal(self)) {
+            ("sizeGiB", Some(before), Some(after)) if after < before => Edit::Replaces,
+            _ => Self::edit_of(before, self, field),
+        }
     }
 
     /// AWS returns the ARN of the key, which ends with the key id. Only KMS can resolve an alias.

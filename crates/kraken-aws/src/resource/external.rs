@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, marker::PhantomData};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
-    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Ignored, Launch, Location,
+    Adopt, Candidate, Comparison, Edit, External, Failure, FromContext, Identity, Ignored, Launch, Location,
     ObserveRequest, OwnSecret, Resolver, SpokeKind,
     account::{AccountKind, Connection, OnChange, Refusal},
 };
@@ -80,6 +80,10 @@ impl<S: AwsObjects> External for Managed<S> {
 
     fn desired(spec: &SpecOf<S>, values: &mut Resolver<'_>) -> Option<Self::Desired> {
         spec.with_tags(values).map(|(own, tags)| DesiredWithTags { own, tags })
+    }
+
+    fn edit_of(before: &SpecOf<S>, after: &SpecOf<S>, field: &str) -> Edit {
+        S::edit_of(before, after, field)
     }
 
     fn own_secret(spec: &SpecOf<S>) -> Option<OwnSecret> {

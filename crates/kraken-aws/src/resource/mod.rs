@@ -15,7 +15,7 @@ mod tag_changes;
 use std::{fmt::Debug, future::ready};
 
 use aws_sdk_ec2::types::{Filter, ResourceType, TagSpecification};
-use kraken_spoke::{Failure, FailureClass, Launch, OwnSecret, SpokeKind};
+use kraken_spoke::{Edit, Failure, FailureClass, Launch, OwnSecret, SpokeKind};
 use kube::core::object::HasSpec;
 use serde::Serialize;
 
@@ -170,6 +170,11 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     const MAKES_SECRETS: bool = false;
     /// As [`kraken_spoke::External::ORDERED_FIELDS`].
     const ORDERED_FIELDS: &[&str] = &[];
+
+    /// Pure. As [`kraken_spoke::External::edit_of`].
+    fn edit_of(before: &SpecOf<Self>, after: &SpecOf<Self>, field: &str) -> Edit {
+        AwsSpec::edit_of(before, after, field)
+    }
 
     /// Pure. As [`kraken_spoke::External::own_secret`].
     fn own_secret(_: &SpecOf<Self>) -> Option<OwnSecret> {

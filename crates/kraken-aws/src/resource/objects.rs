@@ -2,7 +2,7 @@
 
 use std::future::ready;
 
-use kraken_spoke::{Difference, Failure, Identity, OwnSecret, SpokeKind};
+use kraken_spoke::{Difference, Edit, Failure, Identity, OwnSecret, SpokeKind};
 use kube::core::object::HasSpec;
 
 use super::{
@@ -31,6 +31,11 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
     const ORDERED_FIELDS: &[&str] = &[];
     /// As [`kraken_spoke::External::DISRUPTS`].
     const DISRUPTS: bool = false;
+
+    /// Pure. As [`super::AwsResource::edit_of`].
+    fn edit_of(before: &SpecOf<Self>, after: &SpecOf<Self>, field: &str) -> Edit {
+        AwsSpec::edit_of(before, after, field)
+    }
 
     /// Pure. As [`super::AwsResource::own_secret`].
     fn own_secret(_: &SpecOf<Self>) -> Option<OwnSecret> {

@@ -1,7 +1,7 @@
 //! A kind with one object per resource as one with several objects: each call is made for each of them. There is more than
 //! one only until surplus objects are deleted.
 
-use kraken_spoke::{Failure, Identity, OwnSecret};
+use kraken_spoke::{Edit, Failure, Identity, OwnSecret};
 
 use super::{
     AwsObjects, AwsResource, ChangeOf, Creation, DescribeQuery, DesiredOf, ObservedOf, RemoteObject, SpecOf,
@@ -21,6 +21,10 @@ impl<S: AwsResource> AwsObjects for S {
     const SHOWS_DELETED: bool = S::SHOWS_DELETED;
     const MAKES_SECRETS: bool = S::MAKES_SECRETS;
     const ORDERED_FIELDS: &[&str] = S::ORDERED_FIELDS;
+
+    fn edit_of(before: &SpecOf<S>, after: &SpecOf<S>, field: &str) -> Edit {
+        S::edit_of(before, after, field)
+    }
 
     fn own_secret(spec: &SpecOf<S>) -> Option<OwnSecret> {
         S::own_secret(spec)

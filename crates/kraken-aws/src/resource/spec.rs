@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use kraken_spoke::{Difference, Ignored, Resolved, Resolver};
+use kraken_spoke::{Difference, Edit, Ignored, Resolved, Resolver};
 use serde_json::Value;
 
 use super::RemoteObject;
@@ -54,6 +54,11 @@ pub trait AwsSpec {
 
     /// The differences of one object, except tags.
     fn differences(desired: &Self::Desired, observed: &Self::Observed) -> Vec<Difference<Self::Change>>;
+
+    /// As [`kraken_spoke::External::edit_of`], as the field says.
+    fn edit_of(_before: &Self, _after: &Self, _field: &str) -> Edit {
+        Edit::default()
+    }
 
     /// As [`kraken_spoke::External::without_ignored`].
     fn without_ignored(_: &Self::Desired, _: &Self::Observed, _: &Ignored) -> Option<Self::Desired> {

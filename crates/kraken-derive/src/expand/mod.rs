@@ -5,6 +5,7 @@ mod common;
 mod count;
 mod desired;
 mod differences;
+mod edits;
 mod group;
 mod observed;
 mod resource;
@@ -63,6 +64,7 @@ fn spec(kind: &Kind) -> Result<TokenStream> {
         differences::function(kind),
         changes::without_ignored(kind)?,
         changes::at_creation(kind),
+        edits::function(kind),
         state::deep(kind),
         count::expand(kind),
     ];

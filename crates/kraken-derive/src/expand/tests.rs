@@ -176,6 +176,31 @@ fn a_field_that_is_applied_at_launch_only_is_reported() {
 }
 
 #[test]
+fn the_keys_of_a_field_say_what_an_edit_does() {
+    let code = code(quote! {
+        #[field("image", fixed)] image: Opt<String>,
+        #[field("zone", fixed)] zone: Option<Opt<String>>,
+        #[field("type", change = Type, stopped)] type_: Opt<String>,
+        #[field("size", change = Size)] size: Opt<i32>,
+        #[field("rate", change = Rate, default = 3)] rate: Option<Opt<i32>>,
+        #[field("key", launch_only)] key: Opt<String>,
+    });
+    contains(
+        &code,
+        &quote! {
+            match field {
+                "image" => ::kraken_spoke::Edit::Replaces,
+                "zone" if after.zone.is_none() => ::kraken_spoke::Edit::Keeps,
+                "zone" => ::kraken_spoke::Edit::Replaces,
+                "type" => ::kraken_spoke::Edit::Stops,
+                "key" => ::kraken_spoke::Edit::Replaces,
+                _ => ::kraken_spoke::Edit::InPlace,
+            }
+        },
+    );
+}
+
+#[test]
 fn the_paths_of_secrets_are_those_of_the_observed_fields() {
     let code = expanded(
         quote! { summary("Size" = "Size"), drift("state"), whole("e.f") },

@@ -19,7 +19,7 @@ use kube::core::ApiResource;
 use serde_json::Value;
 
 use crate::account::{AccountKind, Connection, OnChange, Refusal};
-use crate::{Candidate, Comparison, Failure, Identity, Ignored, Launch, ObserveRequest, OwnSecret};
+use crate::{Candidate, Comparison, Edit, Failure, Identity, Ignored, Launch, ObserveRequest, OwnSecret};
 
 pub(crate) use object::account_of;
 pub use object::{Object, Spec, Undecoded};
@@ -77,6 +77,7 @@ pub trait DynKind: Send + Sync + 'static {
     fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired>;
     fn own_secret(&self, spec: &dyn Spec) -> Option<OwnSecret>;
     fn unprotected_by(&self, spec: &dyn Spec) -> Option<&'static str>;
+    fn edit_of(&self, before: &dyn Spec, after: &dyn Spec, field: &str) -> Edit;
 
     /// The observed value of a resource without remote objects.
     fn nothing(&self) -> Observed;

@@ -13,7 +13,7 @@ use serde_json::{Value, value::RawValue};
 use super::object::account_of;
 use super::{Change, Desired, DynExternal, DynKind, KindInfo, Object, Observed, Spec, Undecoded};
 use crate::{
-    Candidate, Comparison, Difference, External, Failure, Identity, Ignored, Launch, ObserveRequest,
+    Candidate, Comparison, Difference, Edit, External, Failure, Identity, Ignored, Launch, ObserveRequest,
     OwnSecret,
     account::{Connection, OnChange, Refusal},
     dynamic::Schema,
@@ -114,6 +114,10 @@ impl<E: External> DynKind for Pure<E> {
 
     fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired> {
         E::desired(typed::<E>(spec), values).map(Desired::new)
+    }
+
+    fn edit_of(&self, before: &dyn Spec, after: &dyn Spec, field: &str) -> Edit {
+        E::edit_of(typed::<E>(before), typed::<E>(after), field)
     }
 
     fn own_secret(&self, spec: &dyn Spec) -> Option<OwnSecret> {

@@ -2,6 +2,7 @@
 
 mod calls;
 mod comparison;
+mod edit;
 mod spoke_kind;
 
 use std::{fmt::Debug, future::ready};
@@ -18,6 +19,7 @@ use crate::{
 
 pub use calls::{Candidate, Identity, Launch, ObserveRequest, OwnSecret};
 pub use comparison::{Comparison, Difference, Remedy};
+pub use edit::Edit;
 pub use spoke_kind::SpokeKind;
 
 /// The spec of an [`External`]'s kind.
@@ -109,6 +111,12 @@ pub trait External: Send + Sync + 'static {
 
     /// Pure. Compares desired with observed.
     fn compare(desired: &Self::Desired, observed: &Self::Observed) -> Comparison<Self::Change>;
+
+    /// Pure. What an edit of this top-level field of the spec does to an object that exists, as far as both specs tell: the
+    /// comparison with the observed object decides later. An edited tag or an unknown field is changed in place.
+    fn edit_of(_before: &SpecOf<Self>, _after: &SpecOf<Self>, _field: &str) -> Edit {
+        Edit::default()
+    }
 
     /// Pure. The desired state with the observed value in every ignored field, if that differs: the input of
     /// [`External::compare`] and [`External::update`], so that a call that sets several fields does not change an

@@ -3,6 +3,7 @@
 pub(crate) mod breaker;
 pub mod coverage;
 pub(crate) mod decide;
+pub(crate) mod effects;
 pub(crate) mod fields;
 pub(crate) mod followed;
 pub(crate) mod graph;

@@ -123,6 +123,7 @@ async fn rejected(account: &str, has_accounts: bool) -> Vec<String> {
         namespace: "ns".to_owned(),
         name: "a".to_owned(),
         object: Arc::new(disk().spec("account", json!({"name": account})).json()),
+        before: None,
     };
     admission.review(subject).await.problems.iter().map(ToString::to_string).collect()
 }

@@ -7,7 +7,7 @@ use kube::core::ApiResource;
 use serde_json::{Value, json};
 
 use crate::{
-    Comparison, Difference, Ignored, OwnSecret, Remedy,
+    Comparison, Difference, Edit, Ignored, OwnSecret, Remedy,
     account::AccountKind,
     api::FieldDiff,
     dynamic::{Change, Desired, DynKind, KindInfo, Object, Observed, Schema, Spec, Undecoded, account_of},
@@ -169,6 +169,18 @@ impl DynKind for Disks {
 
     fn unprotected_by(&self, spec: &dyn Spec) -> Option<&'static str> {
         (spec.json()["locked"] == false).then_some("locked")
+    }
+
+    fn edit_of(&self, _: &dyn Spec, after: &dyn Spec, field: &str) -> Edit {
+        match field {
+            "image" if after.json()["image"].is_null() => Edit::Keeps,
+            "image" => Edit::Replaces,
+            "peer" => Edit::Stops,
+            "note" => Edit::Waits,
+            "count" => Edit::Scales,
+            "deep" => Edit::Nothing,
+            _ => Edit::InPlace,
+        }
     }
 
     fn nothing(&self) -> Observed {

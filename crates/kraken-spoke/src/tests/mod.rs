@@ -8,6 +8,7 @@ mod cloud;
 mod deletion;
 mod disk;
 mod dynamic;
+mod effects;
 mod fixtures;
 mod follow;
 mod found_by_tag;
