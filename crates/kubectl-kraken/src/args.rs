@@ -1,0 +1,226 @@
+//! The command line, with flags named as those of kubectl.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// See what Kraken does in a cluster, why a resource is not ready, and what depends on what.
+#[derive(Parser, Debug)]
+#[command(name = "kubectl-kraken", bin_name = "kubectl kraken", version, max_term_width = 110)]
+#[command(after_help = "KIND is a name that kubectl accepts: VPC, vpcs, sg, securitygroup.aws, ...\n\
+                        Secrets are never read. Colors follow NO_COLOR.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Which cluster, which namespace, and as whom.
+#[derive(ClapArgs, Clone, Debug, Default)]
+#[command(next_help_heading = "Options of all commands")]
+pub(crate) struct Connection {
+    /// The path of the kubeconfig [default: KUBECONFIG, then ~/.kube/config].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig [default: the current one].
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+    /// The namespace [default: that of the context].
+    #[arg(short, long, global = true, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// All namespaces.
+    #[arg(short = 'A', long, global = true, conflicts_with = "namespace")]
+    pub(crate) all_namespaces: bool,
+    /// The user to impersonate, as with kubectl.
+    #[arg(long = "as", global = true, value_name = "USER")]
+    pub(crate) impersonate: Option<String>,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Show the resources as a tree of their references, what they wait for, and what to fix first.
+    #[command(after_help = "Examples:\n  \
+        kubectl kraken status                  # the namespace of the context\n  \
+        kubectl kraken status subnet/a         # what it uses, and what uses it\n  \
+        kubectl kraken status -A -w            # everything, until Ctrl-C")]
+    Status {
+        /// Only this resource, what it uses, and what uses it: KIND/NAME.
+        target: Vec<String>,
+        /// Print again whenever something changes.
+        #[arg(short, long)]
+        watch: bool,
+        #[arg(short, long, default_value = "text")]
+        output: TextOrJson,
+    },
+    /// Show the root causes for which a resource is not ready, and what to do.
+    #[command(after_help = "Example:\n  kubectl kraken why listenerrule/static\n\n\
+        Exit code: 0 if the resource is ready, 1 if it is not, 2 if that is not known (usage, no such resource, no cluster).")]
+    Why {
+        /// KIND/NAME.
+        #[arg(required = true)]
+        target: Vec<String>,
+        #[arg(short, long, default_value = "text")]
+        output: TextOrJson,
+    },
+    /// Show what a resource depends on, or what depends on it.
+    #[command(after_help = "Examples:\n  \
+        kubectl kraken deps targetgroup/web\n  \
+        kubectl kraken deps sg/app --reverse\n  \
+        kubectl kraken deps vpc/main --reverse -o dot | dot -Tsvg > vpc.svg")]
+    Deps {
+        /// KIND/NAME.
+        #[arg(required = true)]
+        target: Vec<String>,
+        /// What depends on it.
+        #[arg(short, long)]
+        reverse: bool,
+        #[arg(short, long, default_value = "tree")]
+        output: DepsOutput,
+    },
+    /// Find the resource of a remote object by its id, in all namespaces unless -n is given.
+    #[command(
+        after_help = "Example:\n  kubectl kraken find sg-0abc1234def567890\n\nExit code: 1 if nothing is found."
+    )]
+    Find {
+        /// An id, an ARN, an address, or another value of the status or the published state.
+        id: String,
+    },
+    /// List all remote objects: id, location, whether adopted, what a deletion does.
+    #[command(after_help = "Example:\n  kubectl kraken inventory -A -o csv > inventory.csv")]
+    Inventory {
+        #[arg(short, long, default_value = "table")]
+        output: InventoryOutput,
+    },
+    /// List the drift that is reported and not reverted.
+    #[command(
+        after_help = "Example:\n  kubectl kraken drift -A\n\nExit code: 0 without drift, 2 with drift, 1 for errors."
+    )]
+    Drift {
+        /// Only these resources: KIND/NAME...
+        targets: Vec<String>,
+        #[arg(short, long, default_value = "text")]
+        output: TextOrJson,
+    },
+    /// Show the plans that await approval, and approve them.
+    #[command(after_help = "Examples:\n  \
+        kubectl kraken approve                             # shows each plan and asks\n  \
+        kubectl kraken approve ec2instance/web --yes\n  \
+        kubectl kraken approve ec2instance/web --hash a14e9c64\n\n\
+        A plan that changed since it was shown is not approved. It requires the verb `approve` (ClusterRole admin or kraken-approve).")]
+    Approve {
+        /// Only the plans of these resources: KIND/NAME...
+        targets: Vec<String>,
+        /// Approve all plans without questions.
+        #[arg(long, conflicts_with = "targets")]
+        all: bool,
+        /// Approve without a question.
+        #[arg(short, long)]
+        yes: bool,
+        /// Approve without a question if this is the hash of the plan, which was reviewed elsewhere.
+        #[arg(long, value_name = "HASH", requires = "targets")]
+        hash: Option<String>,
+    },
+    /// Request a reconcile now.
+    #[command(after_help = "Example:\n  kubectl kraken reconcile ec2instance/web vpc/main")]
+    Reconcile(Named),
+    /// Stop managing resources until they are resumed.
+    #[command(after_help = "Example:\n  kubectl kraken pause ec2instance/web")]
+    Pause(Named),
+    /// Manage paused resources again.
+    #[command(after_help = "Example:\n  kubectl kraken resume ec2instance/web")]
+    Resume(Named),
+    /// Check the installation: CRDs, controllers, leases, webhooks, versions.
+    #[command(
+        after_help = "Example:\n  kubectl kraken check\n\nExit code: 1 if something is missing or does not work."
+    )]
+    Check,
+    /// Print the version of this program and of the controllers.
+    #[command(after_help = "Example:\n  kubectl kraken version --client")]
+    Version {
+        /// Only of this program.
+        #[arg(long)]
+        client: bool,
+    },
+    /// Print the script by which kubectl completes `kubectl kraken`.
+    #[command(after_help = "Example:\n  \
+        kubectl kraken completion > ~/.local/bin/kubectl_complete-kraken && chmod +x ~/.local/bin/kubectl_complete-kraken\n\n\
+        The completion of kubectl itself runs it, in any shell.")]
+    Completion,
+    /// The candidates for the last word, in the format of kubectl's completion.
+    #[command(name = "__complete", hide = true)]
+    Complete {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+}
+
+/// Resources by their names.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Named {
+    /// KIND/NAME...
+    #[arg(required = true)]
+    pub(crate) targets: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextOrJson {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DepsOutput {
+    Tree,
+    Dot,
+    Mermaid,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InventoryOutput {
+    Table,
+    Csv,
+    Json,
+}
+
+impl Command {
+    /// The exit code of an error: 1, except where 1 is an answer.
+    pub(crate) fn code_of_errors(&self) -> u8 {
+        if matches!(self, Self::Why { .. }) { 2 } else { 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn every_command_has_an_example() {
+        Args::command().debug_assert();
+        for command in Args::command().get_subcommands().filter(|command| !command.is_hide_set()) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("kubectl kraken "), "{}", command.get_name());
+        }
+    }
+
+    #[test]
+    fn flags_are_accepted_before_and_after_the_command() {
+        for line in ["-n shop status", "status -n shop", "status --namespace=shop vpc main"] {
+            let words = std::iter::once("kubectl-kraken").chain(line.split(' '));
+            let args = Args::try_parse_from(words).unwrap();
+            assert_eq!(args.connection.namespace.as_deref(), Some("shop"), "{line}");
+        }
+        assert!(Args::try_parse_from(["kubectl-kraken", "status", "-A", "-n", "shop"]).is_err());
+    }
+
+    #[test]
+    fn an_error_of_why_is_not_confused_with_a_resource_that_is_not_ready() {
+        let why = Args::try_parse_from(["kubectl-kraken", "why", "vpc/main"]).unwrap();
+        assert_eq!(why.command.code_of_errors(), 2);
+        let drift = Args::try_parse_from(["kubectl-kraken", "drift"]).unwrap();
+        assert_eq!(drift.command.code_of_errors(), 1);
+    }
+}

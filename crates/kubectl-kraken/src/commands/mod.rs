@@ -1,0 +1,93 @@
+//! One file for each command: what it requests, and how it prints the answer.
+
+mod approve;
+mod change;
+mod check;
+mod completion;
+mod deps;
+mod drift;
+mod find;
+mod inventory;
+mod status;
+mod version;
+mod watch;
+mod why;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use kube::api::DynamicObject;
+
+use crate::{
+    args::{Args, Command},
+    cluster::Cluster,
+    graph::{Graph, Node},
+    target,
+};
+
+/// Runs the command.
+pub(crate) async fn run(args: Args) -> Result<ExitCode> {
+    let connection = &args.connection;
+    match args.command {
+        Command::Check => return check::run(connection).await,
+        Command::Version { client } => return version::run(connection, client).await,
+        Command::Completion => return completion::script(),
+        Command::Complete { words } => return completion::run(words).await,
+        // Of all namespaces: the question is which one has it.
+        Command::Find { id } => return find::run(connection, &id).await,
+        _ => {}
+    }
+    let cluster = Cluster::connect(connection).await?;
+    match args.command {
+        Command::Status { target, watch: true, output } => watch::run(&cluster, &target, output).await,
+        Command::Status { target, watch: false, output } => status::run(&cluster, &target, output).await,
+        Command::Why { target, output } => why::run(&cluster, &target, output).await,
+        Command::Deps { target, reverse, output } => deps::run(&cluster, &target, reverse, output).await,
+        Command::Inventory { output } => inventory::run(&cluster, output).await,
+        Command::Drift { targets, output } => drift::run(&cluster, &targets, output).await,
+        Command::Approve { targets, all, yes, hash } => {
+            approve::run(&cluster, &targets, approve::Consent::of(all || yes, hash)).await
+        }
+        Command::Reconcile(named) => change::run(&cluster, &named.targets, change::Change::Reconcile).await,
+        Command::Pause(named) => change::run(&cluster, &named.targets, change::Change::Pause).await,
+        Command::Resume(named) => change::run(&cluster, &named.targets, change::Change::Resume).await,
+        Command::Check
+        | Command::Version { .. }
+        | Command::Completion
+        | Command::Complete { .. }
+        | Command::Find { .. } => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// All resources of the scope as a graph.
+async fn graph(cluster: &Cluster) -> Result<Graph> {
+    let listed = cluster.resources().await?;
+    listed.warn();
+    Ok(Graph::of(&cluster.kinds, listed.objects))
+}
+
+/// The same, with what is still in use in the cloud.
+async fn graph_in_place(cluster: &Cluster) -> Result<Graph> {
+    let requests = async {
+        match cluster.kinds.named("DependencyRequest") {
+            // Without the right to list them the answer lacks only what an edit removed.
+            Some(kind) => cluster.list(&[kind]).await.map(|listed| listed.objects),
+            None => Ok(Vec::<DynamicObject>::new()),
+        }
+    };
+    let (mut graph, requests) = futures::try_join!(graph(cluster), requests)?;
+    graph.add_in_place(&cluster.kinds, &requests);
+    Ok(graph)
+}
+
+/// The resource that the words of a command line name; it must exist.
+async fn existing(cluster: &Cluster, graph: &Graph, words: &[String]) -> Result<Node> {
+    let target = target::one(words)?;
+    let kind = cluster.kind(&target.kind)?;
+    let node = Node::new(&cluster.namespace, &kind.resource.group, &kind.resource.kind, &target.name);
+    if graph.get(&node).is_none() {
+        // With an error that says whether it does not exist or may not be read.
+        cluster.get(&target).await?;
+    }
+    Ok(node)
+}

@@ -1,0 +1,100 @@
+//! `kubectl kraken why`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::{existing, graph_in_place};
+use crate::{
+    args::TextOrJson,
+    cluster::Cluster,
+    graph::{Graph, Node, Root},
+    print::{Lines, clean, count, out},
+    resource::Ready,
+};
+
+pub(super) async fn run(cluster: &Cluster, words: &[String], output: TextOrJson) -> Result<ExitCode> {
+    let graph = graph_in_place(cluster).await?;
+    let node = existing(cluster, &graph, words).await?;
+    match output {
+        TextOrJson::Text => out(&text(&graph, &node))?,
+        TextOrJson::Json => out(&format!("{:#}\n", json(&graph, &node)))?,
+    }
+    let is_ready = graph.get(&node).is_some_and(|resource| resource.ready == Ready::Yes);
+    Ok(if is_ready { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The root causes, each with the way to the resource and what to do. Pure.
+fn text(graph: &Graph, node: &Node) -> String {
+    let Some(resource) = graph.get(node).filter(|resource| resource.ready != Ready::Yes) else {
+        let reason = graph.get(node).map(|resource| resource.reason.clone()).unwrap_or_default();
+        return format!("{} is ready ({reason}).\n", clean(&node.to_string()));
+    };
+    let roots = graph.roots(node);
+    let mut text = Lines::default();
+    text.line(format!("{node} is not ready ({}): {}.", resource.reason, count(roots.len(), "root cause")));
+    for (index, root) in roots.iter().enumerate() {
+        text.line("");
+        text.line(format!("{}. {}: {}", index + 1, root.node, root.message));
+        let way = way(root);
+        if !way.is_empty() {
+            text.line(format!("   used by: {}", way.join(" <- ")));
+        }
+        if let Some(remedy) = &root.remedy {
+            text.line(format!("   to do:   {remedy}"));
+        }
+    }
+    text.finish()
+}
+
+/// The users on the way from a root, the nearest first, each with its field.
+fn way(root: &Root) -> Vec<String> {
+    root.trail.iter().map(|hop| format!("{} {}", hop.node, hop.via)).collect()
+}
+
+/// The same for programs. Pure.
+fn json(graph: &Graph, node: &Node) -> Value {
+    let root = |root: Root| {
+        let trail: Vec<_> = root
+            .trail
+            .iter()
+            .map(|hop| json!({"object": hop.node.to_string(), "via": hop.via.to_string()}))
+            .collect();
+        json!({"object": root.node.to_string(), "message": root.message, "remedy": root.remedy, "usedBy": trail})
+    };
+    let resource = graph.get(node);
+    json!({
+        "object": node.to_string(), "namespace": node.namespace,
+        "ready": resource.is_some_and(|resource| resource.ready == Ready::Yes),
+        "reason": resource.map(|resource| &resource.reason),
+        "rootCauses": graph.roots(node).into_iter().map(root).collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::fixtures::{graph, node, stack};
+
+    #[test]
+    fn each_root_cause_is_printed_with_the_way_and_the_remedy() {
+        let expected = r#"ListenerRule/static is not ready (DependenciesNotReady): 2 root causes.
+
+1. ConfigMap/shop: ConfigMap shop has no key "certificate" (it has: env)
+   used by: Listener/https spec.certificateARN (its key certificate) <- ListenerRule/static spec.listenerARN
+   to do:   kubectl patch configmap shop -n shop --type merge -p '{"data":{"certificate":"..."}}'
+
+2. Secret/db: Secret db does not exist
+   used by: EC2Instance/web-a spec.userData (its key password) <- TargetGroup/web spec.targets.value[0] <- Listener/https spec.targetGroupARN <- ListenerRule/static spec.listenerARN
+   to do:   kubectl create secret generic db -n shop --from-literal password=...
+"#;
+        assert_eq!(text(&graph(stack()), &node("ListenerRule", "static")), expected);
+    }
+
+    #[test]
+    fn a_ready_resource_is_said_to_be_ready() {
+        assert_eq!(text(&graph(stack()), &node("VPC", "shop")), "VPC/shop is ready (Available).\n");
+        assert_eq!(json(&graph(stack()), &node("VPC", "shop"))["ready"], true);
+    }
+}
