@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 
 use crate::coverage::Coverage;
 use crate::engine::{Report, Statistics};
+use crate::generate::generate;
 use crate::run;
 use crate::schedule::Schedule;
 
@@ -27,12 +28,14 @@ pub struct BatchOptions {
     pub jobs: usize,
     /// The number of failures after which no further seed is started.
     pub failures: usize,
+    /// Only those of the seeds that begin with this opening.
+    pub opening: Option<String>,
 }
 
 impl Default for BatchOptions {
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, NonZero::get);
-        Self { first: 0, seeds: None, limit: None, jobs, failures: usize::MAX }
+        Self { first: 0, seeds: None, limit: None, jobs, failures: usize::MAX, opening: None }
     }
 }
 
@@ -96,7 +99,11 @@ pub fn batch(options: &BatchOptions, report: impl Fn(&Summary, Option<&FailedSee
                     if is_over {
                         return;
                     }
-                    let failure = one(options.first + number, &summary, begin);
+                    let schedule = generate(options.first + number);
+                    if options.opening.is_some() && schedule.opening != options.opening {
+                        continue;
+                    }
+                    let failure = one(schedule, &summary, begin);
                     let summary = summary.lock();
                     if summary.failures.len() >= options.failures {
                         stopped.store(true, Ordering::Relaxed);
@@ -116,8 +123,9 @@ pub fn batch(options: &BatchOptions, report: impl Fn(&Summary, Option<&FailedSee
     summary
 }
 
-fn one(seed: u64, summary: &Mutex<Summary>, begin: Instant) -> Option<FailedSeed> {
-    let (schedule, mut report, reached) = run::seed(seed);
+fn one(schedule: Schedule, summary: &Mutex<Summary>, begin: Instant) -> Option<FailedSeed> {
+    let seed = schedule.seed;
+    let (mut report, reached) = run::run(&schedule);
     if seed.is_multiple_of(TWICE) && report.is_passed() {
         report.violations.extend(unequal(&schedule, &report));
     }

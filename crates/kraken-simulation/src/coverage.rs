@@ -8,10 +8,13 @@ use kraken_runtime::coverage::Reached;
 use kraken_spoke::coverage::{DECISION, DECISIONS, FAILURE, FAILURES, OUTCOME, OUTCOMES};
 use serde::{Deserialize, Serialize};
 
+use crate::generate::OPENINGS;
 use crate::schedule::{Action, Schedule};
 
+/// The area of openings.
+const OPENING: &str = "opening";
 /// The names of all operations.
-const OPERATIONS: [&str; 22] = [
+const OPERATIONS: [&str; 25] = [
     "apply",
     "replace",
     "recreate",
@@ -34,9 +37,12 @@ const OPERATIONS: [&str; 22] = [
     "expireCredentials",
     "backup",
     "restore",
+    "saveManifests",
+    "vanish",
+    "restoreManifests",
 ];
 /// The names of all faults.
-const FAULTS: [&str; 18] = [
+const FAULTS: [&str; 19] = [
     "crash",
     "kill",
     "replica",
@@ -55,6 +61,7 @@ const FAULTS: [&str; 18] = [
     "partialLaunches",
     "stale",
     "hide",
+    "contend",
 ];
 
 /// The variants that no schedule reaches: the area, the name, and the reason.
@@ -95,6 +102,7 @@ fn areas() -> Vec<(&'static str, &'static str, &'static [&'static str])> {
         ("Actions on targets of exports", "export action", &kraken_hub::exports::decide::ACTIONS),
         ("Operations", "operation", &OPERATIONS),
         ("Faults", "fault", &FAULTS),
+        ("Openings", OPENING, OPENINGS),
     ]
 }
 
@@ -117,6 +125,9 @@ impl Coverage {
         }
         for ((area, name), times) in steps {
             self.count(area, &name, Count { seeds: 1, times });
+        }
+        if let Some(name) = &schedule.opening {
+            self.count(OPENING, name, Count { seeds: 1, times: 1 });
         }
     }
 
@@ -219,10 +230,10 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_and_fault_has_a_row() {
+    fn every_operation_fault_and_opening_has_a_row() {
         let mut coverage = Coverage::default();
-        (0..400).for_each(|seed| coverage.add(&generate(seed), &Reached::new()));
-        for (area, all) in [("operation", &OPERATIONS[..]), ("fault", &FAULTS[..])] {
+        (0..1500).for_each(|seed| coverage.add(&generate(seed), &Reached::new()));
+        for (area, all) in [("operation", &OPERATIONS[..]), ("fault", &FAULTS[..]), (OPENING, OPENINGS)] {
             assert_eq!(coverage.areas[area].len(), all.len());
             assert!(all.iter().all(|name| coverage.times(area, name) > 0), "{:?}", coverage.missing());
         }

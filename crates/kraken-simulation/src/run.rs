@@ -5,7 +5,6 @@ use kraken_simulator::hook::{Answer, Call};
 
 use crate::check::FullCheck;
 use crate::engine::{Caller, Checker, Event, EventKind, Report, Simulation, View, Violation};
-use crate::generate;
 use crate::schedule::{Operation, Schedule, Side};
 use crate::shrink::{Shrunk, shrink};
 
@@ -89,13 +88,6 @@ impl Checker for Bodies {
     fn emptied(&mut self, view: &View<'_>) -> Vec<Violation> {
         self.0.emptied(view)
     }
-}
-
-/// The schedule of a seed, and what came of it.
-pub fn seed(seed: u64) -> (Schedule, Report, Reached) {
-    let schedule = generate::generate(seed);
-    let (report, reached) = run(&schedule);
-    (schedule, report, reached)
 }
 
 /// What failed first: the name of the invariant. Schedules of one class fail in the same way.

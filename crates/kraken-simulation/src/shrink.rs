@@ -212,6 +212,7 @@ mod tests {
         let schedule = Schedule {
             seed: 1,
             settings: Settings::default(),
+            opening: None,
             steps: vec![Step { at: Duration::ZERO, action: Operation::Apply { object }.into() }],
         };
         let protects = |schedule: &Schedule| {
@@ -230,7 +231,7 @@ mod tests {
             describe_lag: Duration::from_secs(30),
             ..Settings::default()
         };
-        let schedule = Schedule { seed: 1, settings: settings.clone(), steps: vec![] };
+        let schedule = Schedule { seed: 1, settings: settings.clone(), opening: None, steps: vec![] };
         let lags = |schedule: &Schedule| schedule.settings.describe_lag > Duration::ZERO;
         assert_eq!(shrink(&schedule, 100, lags).schedule.settings, settings);
         assert_eq!(shrink(&schedule, 100, |_| true).schedule.settings, Settings::default());
@@ -241,7 +242,7 @@ mod tests {
         let object = "prod/VPC/a".parse().unwrap();
         let delete = Operation::Delete { object, propagation: Propagation::Background };
         let steps = vec![Step { at: Duration::ZERO, action: delete.into() }; 50];
-        let schedule = Schedule { seed: 1, settings: Settings::default(), steps };
+        let schedule = Schedule { seed: 1, settings: Settings::default(), opening: None, steps };
         let mut runs = 0;
         let shrunk = shrink(&schedule, 7, |_| {
             runs += 1;

@@ -115,7 +115,7 @@ impl Checker for Ready {
 }
 
 fn schedule(seed: u64, faults: Vec<Step>) -> Schedule {
-    Schedule { seed, settings: Settings::default(), steps: [applied(), faults].concat() }
+    Schedule { seed, settings: Settings::default(), opening: None, steps: [applied(), faults].concat() }
 }
 
 #[test]
@@ -141,7 +141,7 @@ impl Checker for Left {
 
 #[test]
 fn what_is_left_is_a_violation_if_there_is_nothing_to_delete() {
-    let empty = Schedule { seed: 1, settings: Settings::default(), steps: vec![] };
+    let empty = Schedule { seed: 1, settings: Settings::default(), opening: None, steps: vec![] };
     let report = Simulation::run(&empty, Box::new(Left));
     assert_eq!(report.violations.len(), 1, "{}", report.trace);
 }

@@ -5,6 +5,7 @@ mod cloud;
 mod cluster;
 mod create;
 mod kube;
+mod manifests;
 mod remote;
 mod set;
 
@@ -43,6 +44,8 @@ pub struct Memory {
     /// The plan that was approved last, or read last, of each object.
     plans: BTreeMap<ObjectName, String>,
     backup: Option<Snapshot>,
+    /// The manifests that were saved last, of each object or namespace.
+    manifests: BTreeMap<ObjectName, Vec<serde_json::Value>>,
 }
 
 /// Performs an operation, and returns its result: nothing for success, otherwise the error or the reason why it had no
@@ -97,6 +100,11 @@ pub fn operation(engine: &dyn Installation, memory: &mut Memory, operation: &Ope
             }
             None => Err("there is no backup".to_owned()),
         },
+        Operation::SaveManifests { object } => manifests::save(engine.api(), memory, object),
+        Operation::Vanish { object } => manifests::vanish(engine.api(), object),
+        Operation::RestoreManifests { object, finalizers } => {
+            manifests::restore(engine.api(), memory, object, *finalizers)
+        }
     };
     result.err()
 }

@@ -188,3 +188,30 @@ fn a_backup_restores_deleted_objects() {
         assert!(said.is_none() && back.is_some());
     });
 }
+
+#[test]
+fn what_vanished_is_restored_from_its_manifests_without_what_the_server_knows() {
+    runtime().block_on(async {
+        let (site, mut memory) = (site(), Memory::default());
+        let mut act = |operation| done(&site, &mut memory, operation);
+        let restore = |finalizers| Operation::RestoreManifests { object: vpc(), finalizers };
+        assert_eq!(act(restore(true)).0.as_deref(), Some("nothing was saved"));
+        let mut object = manifest();
+        object["metadata"]["finalizers"] = json!(["example.com/x"]);
+        object["metadata"]["annotations"] = json!({"example.com/note": "kept"});
+        act(Operation::Apply { object });
+        let status = json!({"externalIds": ["vpc-1"]});
+        let (_, before) = act(Operation::ForgeStatus { object: vpc(), status });
+        assert_eq!(act(Operation::SaveManifests { object: vpc() }).0, None);
+        for finalizers in [true, false] {
+            assert_eq!(act(Operation::Vanish { object: vpc() }), (None, None));
+            let (said, after) = act(restore(finalizers));
+            let (before, after) = (before.as_ref().unwrap(), after.unwrap());
+            assert_eq!((said, &after["spec"]), (None, &before["spec"]));
+            assert_eq!(after["metadata"]["annotations"], before["metadata"]["annotations"]);
+            assert_ne!(after["metadata"]["uid"], before["metadata"]["uid"]);
+            assert_eq!(after["metadata"].get("finalizers").is_some(), finalizers);
+            assert!(after["status"].get("externalIds").is_none());
+        }
+    });
+}

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use clap::Parser;
 use kraken_runtime::mutants::{BUILT_IN, Mutant};
 use kraken_simulation::batch::{BatchOptions, FailedSeed, Summary, batch, unequal};
+use kraken_simulation::generate::OPENINGS;
 use kraken_simulation::mutant_search::{self, MutantSearch};
 use kraken_simulation::run::{self, SHRINKING};
 use kraken_simulation::schedule::Schedule;
@@ -42,6 +43,9 @@ struct Cli {
     /// The first of many seeds.
     #[arg(long, default_value_t = 0)]
     from: u64,
+    /// Of these seeds, only those that begin with this opening, such as `restored_resource`.
+    #[arg(long, value_name = "NAME")]
+    opening: Option<String>,
     /// Simulations at once [default: one for each core]
     #[arg(long)]
     jobs: Option<usize>,
@@ -141,7 +145,11 @@ fn one(cli: &Cli, schedule: &Schedule, title: &str) -> Result<bool> {
 
 /// Many seeds; each class of failure is explained once.
 fn many(cli: &Cli) -> Result<bool> {
+    if let Some(name) = cli.opening.as_deref().filter(|name| !OPENINGS.contains(name)) {
+        anyhow::bail!("no opening is called {name}; there are {}", OPENINGS.join(", "));
+    }
     let mut options = BatchOptions { first: cli.from, seeds: cli.seeds, ..BatchOptions::default() };
+    options.opening = cli.opening.clone();
     options.limit = cli.minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
     if options.seeds.is_none() && options.limit.is_none() {
         options.limit = Some(Duration::from_mins(1));

@@ -120,6 +120,7 @@ impl Checks {
             }
             if is_resource(object) && ready(object)["status"] == "True" {
                 self.check_remote(now, &oracle, object);
+                self.check_restored(now, object);
             }
         }
         self.check_orphans(now);

@@ -27,6 +27,7 @@ mod readable;
 mod remote;
 mod resources;
 mod restarted;
+mod restored;
 mod subjects;
 mod waits;
 

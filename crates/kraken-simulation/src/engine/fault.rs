@@ -9,7 +9,10 @@ use tokio::time::Instant;
 use super::Simulation;
 use super::trace::EventKind;
 use crate::kinds::crds;
-use crate::schedule::{Controller, Fault, Side};
+use crate::schedule::{Controller, Fault, Operation, Side};
+
+/// How soon another client follows a call of a controller.
+const CONTENDS: Duration = Duration::from_millis(200);
 
 impl Simulation {
     /// Activates a fault.
@@ -45,6 +48,12 @@ impl Simulation {
             }
             Fault::Stale { remote, lasts } => crate::apply::stale(self, remote, *lasts),
             Fault::Hide { remote, lasts } => crate::apply::hide(self, remote, *lasts),
+            Fault::Contend { remote, tamper, lasts } => {
+                self.contend(
+                    Operation::TamperRemote { remote: remote.clone(), tamper: tamper.clone() },
+                    *lasts,
+                );
+            }
             Fault::Crash { .. }
             | Fault::Lose { .. }
             | Fault::Delay { .. }
@@ -59,6 +68,7 @@ impl Simulation {
             let mut state = self.0.state.lock();
             state.armed.clear();
             state.unreachable.clear();
+            state.contended_until = None;
             state.replicas.retain(|(_, replica)| *replica == 0);
             state.processes.values().for_each(|process| process.group.resume());
             state.clouds.values().cloned().collect::<Vec<_>>()
@@ -146,6 +156,33 @@ impl Simulation {
             (Side::Kube, Some(controller)) => self.cut_watches(controller),
             (Side::Kube, None) => self.0.api.cut_watches(),
         }
+    }
+
+    /// Repeats a change out of band after the calls of controllers, as another client that disagrees with them.
+    fn contend(&self, change: Operation, lasts: Duration) {
+        let until = Instant::now() + lasts;
+        let shared = Arc::clone(&self.0);
+        {
+            let latest = &mut shared.state.lock().contended_until;
+            *latest = (*latest).max(Some(until));
+        }
+        tokio::spawn(async move {
+            let simulation = Self(shared);
+            let mut seen = None;
+            loop {
+                tokio::time::sleep(CONTENDS).await;
+                let (now, calls, ends) = {
+                    let state = simulation.0.state.lock();
+                    (Instant::now(), state.cloud_writes, state.contended_until)
+                };
+                if now >= until || ends.is_none() {
+                    return;
+                }
+                if seen.replace(calls) != Some(calls) && simulation.carry_out(&change).is_none() {
+                    simulation.0.note(EventKind::Operation(change.to_string()));
+                }
+            }
+        });
     }
 
     /// Changes the behaviour of every cloud for a while.

@@ -30,7 +30,7 @@ pub use trace::{CallEvent, Event, EventKind, ProcessId, Trace};
 
 use crate::apiserver::{ApiServer, Kinds, SchemaError};
 use crate::kinds;
-use crate::schedule::{Action, Controller, Fault, Operation, Schedule, Settings, Tamper};
+use crate::schedule::{Action, Controller, Fault, Operation, Schedule, Settings, Step, Tamper};
 use shared::{Shared, State};
 
 /// When every simulation begins.
@@ -152,22 +152,26 @@ impl Simulation {
     /// How long the slowest observation of what users did takes.
     fn least_calm(&self, schedule: &Schedule) -> Duration {
         let settings = &self.0.settings;
-        let operations = || {
-            schedule.steps.iter().filter_map(|step| match &step.action {
-                Action::Operation(operation) => Some(operation),
-                Action::Fault(_) => None,
-            })
-        };
         let mut least = CALM;
         // Only a sweep finds an object that a restored backup does not name.
-        if operations().any(|operation| *operation == Operation::Restore) {
+        let is_restore = |step: &Step| {
+            let restores = |operation: &Operation| {
+                matches!(operation, Operation::Restore | Operation::RestoreManifests { .. })
+            };
+            matches!(&step.action, Action::Operation(operation) if restores(operation))
+        };
+        if schedule.steps.iter().any(is_restore) {
             least = least.max(settings.swept_after() + Duration::from_secs(10));
         }
         // Only a deep resync reads some attributes.
-        let is_change = |operation: &Operation| {
-            matches!(operation, Operation::TamperRemote { tamper: Tamper::Change { .. }, .. })
+        let is_change = |step: &Step| {
+            matches!(
+                &step.action,
+                Action::Operation(Operation::TamperRemote { tamper: Tamper::Change { .. }, .. })
+                    | Action::Fault(Fault::Contend { tamper: Tamper::Change { .. }, .. })
+            )
         };
-        if operations().any(is_change) {
+        if schedule.steps.iter().any(is_change) {
             least = least.max(settings.deeply_observed_after() + Duration::from_secs(10));
         }
         least

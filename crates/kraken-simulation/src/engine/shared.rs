@@ -55,6 +55,10 @@ pub(super) struct State {
     pub(super) armed: Armed,
     /// Until when the calls of a controller, or of all, do not get to the API server or to the cloud.
     pub(super) unreachable: BTreeMap<(Side, Option<Controller>), Instant>,
+    /// Until when other clients repeat changes out of band; `None` once faults have ended.
+    pub(super) contended_until: Option<Instant>,
+    /// How many calls of controllers changed something in a cloud.
+    pub(super) cloud_writes: u64,
     pub(super) checker: Box<dyn Checker>,
     pub(super) trace: Trace,
     pub(super) violations: Vec<Violation>,
@@ -82,6 +86,8 @@ impl State {
             replicas: BTreeSet::new(),
             armed: Armed::default(),
             unreachable: BTreeMap::new(),
+            contended_until: None,
+            cloud_writes: 0,
             checker,
             trace: Trace::default(),
             violations: Vec::new(),
@@ -135,6 +141,7 @@ impl Shared {
     /// Calls the checker for a call that took effect.
     pub(super) fn called(&self, caller: &Caller, side: Side, call: &Call, answer: &Answer) {
         let mut state = self.state.lock();
+        state.cloud_writes += u64::from(side == Side::Cloud && call.writes);
         let found = state.check(self, |checker, view, _| checker.called(view, caller, side, call, answer));
         self.add(&mut state, found);
     }

@@ -6,7 +6,7 @@ use super::mix::StepClass;
 use super::users::Users;
 use crate::kinds;
 use crate::random::Random;
-use crate::schedule::{CallMatch, Controller, Fault, Moment, ObjectName, Side};
+use crate::schedule::{CallMatch, Controller, Fault, Moment, ObjectName, Side, Tamper};
 
 /// A fault of the class.
 pub(crate) fn fault(rng: &mut Random, class: StepClass, users: &Users) -> Fault {
@@ -77,6 +77,11 @@ pub(crate) fn fault(rng: &mut Random, class: StepClass, users: &Users) -> Fault 
             remote: users.remote(rng, None),
             lasts: rng.time(Duration::from_millis(200), Duration::from_secs(8)),
         },
+        StepClass::Contend => Fault::Contend {
+            remote: users.remote(rng, None),
+            tamper: contended(rng),
+            lasts: rng.time(Duration::from_secs(1), Duration::from_mins(1)),
+        },
         StepClass::Hide => Fault::Hide {
             remote: users.remote(rng, None),
             lasts: rng.time(Duration::from_millis(200), Duration::from_secs(8)),
@@ -88,6 +93,14 @@ pub(crate) fn fault(rng: &mut Random, class: StepClass, users: &Users) -> Fault 
             down: short(rng),
         },
     }
+}
+
+/// What another client changes back: a tag, or a property.
+fn contended(rng: &mut Random) -> Tamper {
+    if rng.chance(50) {
+        return Tamper::Tag { key: "Team".to_owned(), value: Some("elsewhere".to_owned()) };
+    }
+    Tamper::Change { number: rng.below(60) }
 }
 
 fn nth(rng: &mut Random) -> u32 {

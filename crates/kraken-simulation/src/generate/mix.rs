@@ -30,6 +30,7 @@ pub(crate) enum StepClass {
     Restart,
     Expire,
     Backup,
+    Manifests,
     Crash,
     Kill,
     Replica,
@@ -43,17 +44,18 @@ pub(crate) enum StepClass {
     Throttle,
     Capacity,
     Hide,
+    Contend,
 }
 
 use StepClass::{
-    Adopt, Annotate, Apply, Approve, Backup, Capacity, ChangeRemote, Crash, CreateRemote, Data, Delay,
-    Delete, DeleteNamespace, DeleteRemote, Edit, EditInvalid, EditSchema, Expire, Fail, ForgeStatus, Hide,
-    Internal, Kill, Lose, Outage, Policy, Recreate, Refuse, Replace, Replica, Restart, Scale, Strip, Suspend,
-    TagRemote, Throttle, Watches,
+    Adopt, Annotate, Apply, Approve, Backup, Capacity, ChangeRemote, Contend, Crash, CreateRemote, Data,
+    Delay, Delete, DeleteNamespace, DeleteRemote, Edit, EditInvalid, EditSchema, Expire, Fail, ForgeStatus,
+    Hide, Internal, Kill, Lose, Manifests, Outage, Policy, Recreate, Refuse, Replace, Replica, Restart,
+    Scale, Strip, Suspend, TagRemote, Throttle, Watches,
 };
 
 /// The frequency of each class among operations or faults.
-const OPERATIONS: [(StepClass, usize); 24] = [
+const OPERATIONS: [(StepClass, usize); 25] = [
     (Apply, 10),
     (Edit, 12),
     (EditSchema, 4),
@@ -78,8 +80,9 @@ const OPERATIONS: [(StepClass, usize); 24] = [
     (Restart, 1),
     (Expire, 1),
     (Backup, 1),
+    (Manifests, 2),
 ];
-const FAULTS: [(StepClass, usize); 13] = [
+const FAULTS: [(StepClass, usize); 14] = [
     (Crash, 12),
     (Kill, 3),
     (Replica, 3),
@@ -93,6 +96,7 @@ const FAULTS: [(StepClass, usize); 13] = [
     (Throttle, 2),
     (Capacity, 2),
     (Hide, 4),
+    (Contend, 1),
 ];
 /// What every seed has, so that none is empty.
 const ALWAYS: [StepClass; 3] = [Apply, Edit, Delete];

@@ -13,6 +13,7 @@ mod users;
 
 use std::time::Duration;
 
+pub use openings::OPENINGS;
 pub use source::CANARY;
 
 use crate::random::Random;
@@ -34,7 +35,9 @@ const CORE: &str = "core.kraken-iac.eoinfennessy.com/v1alpha1";
 const STEPS: (usize, usize) = (30, 70);
 
 /// How many of a hundred seeds begin with an opening.
-const OPENINGS: usize = 50;
+const OPENED: usize = 50;
+/// How often orphans are searched for, if an opening is about them.
+const SWEEPS: Duration = Duration::from_mins(1);
 /// How many of a hundred seeds end with the deletion of the namespace, long after the last fault.
 const NAMESPACE_DELETIONS: usize = 15;
 
@@ -42,7 +45,7 @@ const NAMESPACE_DELETIONS: usize = 15;
 pub fn generate(seed: u64) -> Schedule {
     let mut rng = Random::new(seed);
     let mix = Mix::of(&mut rng);
-    let settings = settings(&mut rng);
+    let mut settings = settings(&mut rng);
     let stack = Stack::of(&mut rng, mix.policies);
     let mut clock = Clock { now: Duration::ZERO, pace: pace(&mut rng) };
     let mut steps = vec![];
@@ -57,11 +60,15 @@ pub fn generate(seed: u64) -> Schedule {
     if rng.chance(70) {
         clock.now += rng.time(Duration::from_secs(5), Duration::from_mins(1));
     }
-    if rng.chance(OPENINGS) {
-        for (pause, action) in openings::opening(&mut rng, &mut users) {
-            clock.now += pause;
-            step(clock.now, action);
-        }
+    let opening = rng.chance(OPENED).then(|| openings::opening(&mut rng, &mut users));
+    let (opening, first) = opening.flatten().unzip();
+    for (pause, action) in first.unwrap_or_default() {
+        clock.now += pause;
+        step(clock.now, action);
+    }
+    if users.removes_orphans {
+        settings.remove_orphans = true;
+        settings.orphan_interval = SWEEPS;
     }
     for _ in 0..rng.between(STEPS.0, STEPS.1) {
         clock.advance(&mut rng);
@@ -76,7 +83,7 @@ pub fn generate(seed: u64) -> Schedule {
         clock.now += Duration::from_mins(3);
         step(clock.now, Operation::DeleteNamespace { name: users.stack.namespace.clone() }.into());
     }
-    Schedule { seed, settings, steps }
+    Schedule { seed, settings, opening: opening.map(ToOwned::to_owned), steps }
 }
 
 /// The time of the next step: usually soon, sometimes after everything has settled.
@@ -183,7 +190,7 @@ mod tests {
                 seen.insert(name);
             }
         }
-        assert_eq!(seen.len(), 22 + 18, "{seen:?}");
+        assert_eq!(seen.len(), 25 + 19, "{seen:?}");
         assert_eq!(kinds.len(), 14 + 5, "{kinds:?}");
     }
 }

@@ -87,6 +87,7 @@ impl Users {
                 Operation::Backup
             }
             StepClass::Backup => Operation::Restore,
+            StepClass::Manifests => self.manifests(rng),
             _ => return None,
         };
         Some(operation)
@@ -125,6 +126,21 @@ impl Users {
             _ => Some(text),
         };
         Operation::SetData { object, key, value }
+    }
+
+    /// Saves the manifest of an object, which may be lost and restored later.
+    fn manifests(&mut self, rng: &mut Random) -> Operation {
+        let saved = self.saved.clone();
+        let Some(object) = saved.filter(|_| rng.chance(75)) else {
+            let object = self.object(rng);
+            self.saved = Some(object.clone());
+            return Operation::SaveManifests { object };
+        };
+        if rng.chance(50) {
+            Operation::Vanish { object }
+        } else {
+            Operation::RestoreManifests { object, finalizers: rng.chance(30) }
+        }
     }
 
     fn scale(&mut self, rng: &mut Random) -> Operation {

@@ -14,11 +14,15 @@ pub(crate) struct Users {
     /// The remote objects that were created out of band, with their kinds.
     remotes: Vec<(String, String)>,
     pub(super) backed_up: bool,
+    /// The object whose manifest was saved last.
+    pub(super) saved: Option<ObjectName>,
+    /// Whether an opening is about the deletion of orphans.
+    pub(super) removes_orphans: bool,
 }
 
 impl Users {
     pub(crate) fn of(stack: Stack) -> Self {
-        Self { stack, remotes: Vec::new(), backed_up: false }
+        Self { stack, remotes: Vec::new(), backed_up: false, saved: None, removes_orphans: false }
     }
 
     /// The manifests in the order in which they are applied first.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::Tamper;
 use super::millis;
 use super::names::{Controller, Remote};
 
@@ -168,6 +169,16 @@ pub enum Fault {
     Hide {
         /// Which.
         remote: Remote,
+        /// For how long.
+        #[serde(rename = "lastsMillis", with = "millis")]
+        lasts: Duration,
+    },
+    /// Another client changes a remote object back, soon after each call of a controller.
+    Contend {
+        /// Which.
+        remote: Remote,
+        /// To what.
+        tamper: Tamper,
         /// For how long.
         #[serde(rename = "lastsMillis", with = "millis")]
         lasts: Duration,

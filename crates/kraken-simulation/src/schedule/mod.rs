@@ -26,6 +26,9 @@ pub struct Schedule {
     /// How the controllers and the cloud are set up.
     #[serde(default)]
     pub settings: Settings,
+    /// The opening that it was generated with, for the coverage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening: Option<String>,
     /// The operations and faults, by time.
     pub steps: Vec<Step>,
 }
@@ -64,7 +67,7 @@ impl Schedule {
     /// This schedule with other steps.
     #[must_use]
     pub fn with(&self, steps: Vec<Step>) -> Self {
-        Self { seed: self.seed, settings: self.settings.clone(), steps }
+        Self { steps, ..self.clone() }
     }
 }
 
@@ -107,6 +110,7 @@ mod tests {
         let schedule = Schedule {
             seed: 7,
             settings: Settings::default(),
+            opening: None,
             steps: vec![
                 Step {
                     at: Duration::from_millis(1500),

@@ -154,6 +154,23 @@ pub enum Operation {
     Backup,
     /// Restores the last backup of the API server's storage, and with it its former resourceVersions.
     Restore,
+    /// Saves the manifest of an object, or those of all objects of a namespace, as Velero does.
+    SaveManifests {
+        /// An object, or a namespace.
+        object: ObjectName,
+    },
+    /// An object is lost without its controller: it goes at once, without its finalizers. Its remote object remains.
+    Vanish {
+        /// An object, or a namespace, which goes with all that is in it.
+        object: ObjectName,
+    },
+    /// Creates what exists no more from the saved manifests: with another UID, without status and owners.
+    RestoreManifests {
+        /// The object or the namespace that was saved.
+        object: ObjectName,
+        /// Whether the finalizers are restored.
+        finalizers: bool,
+    },
 }
 
 /// `propagationPolicy` of a deletion.

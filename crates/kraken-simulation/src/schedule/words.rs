@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Action, Controller, Fault, Lost, Moment, Operation, Propagation, Tamper};
+use super::{Action, Controller, Fault, Lost, Moment, Operation, Propagation, Remote, Tamper};
 
 /// What of a value is shown.
 const SHOWN: usize = 160;
@@ -80,14 +80,7 @@ impl fmt::Display for Operation {
             Self::CreateRemote { kind, name, tags_of: Some(object) } => {
                 write!(to, "create a remote {kind} {name} out of band, with the owner tags of {object}")
             }
-            Self::TamperRemote { remote, tamper } => match tamper {
-                Tamper::Delete => write!(to, "delete {remote} out of band"),
-                Tamper::StripOwnerTags => write!(to, "remove the owner tags of {remote}"),
-                Tamper::OwnerTagsOf(object) => write!(to, "give {remote} the owner tags of {object}"),
-                Tamper::Tag { key, value: Some(value) } => write!(to, "set tag {key}={value} of {remote}"),
-                Tamper::Tag { key, value: None } => write!(to, "remove tag {key} of {remote}"),
-                Tamper::Change { number } => write!(to, "change {remote} out of band (change {number})"),
-            },
+            Self::TamperRemote { remote, tamper } => to.write_str(&tampering(remote, tamper)),
             Self::Restart { controller, region, account } => {
                 write!(to, "restart {controller}")?;
                 if let Some(region) = region {
@@ -101,6 +94,12 @@ impl fmt::Display for Operation {
             Self::ExpireCredentials { lasts } => write!(to, "credentials expire for {}", time(*lasts)),
             Self::Backup => to.write_str("back up the API server"),
             Self::Restore => to.write_str("restore the last backup of the API server"),
+            Self::SaveManifests { object } => write!(to, "save the manifests of {object}"),
+            Self::Vanish { object } => write!(to, "lose {object} without its finalizers"),
+            Self::RestoreManifests { object, finalizers } => {
+                let how = if *finalizers { "with" } else { "without" };
+                write!(to, "restore {object} from its manifests, {how} finalizers")
+            }
         }
     }
 }
@@ -181,7 +180,22 @@ impl fmt::Display for Fault {
             Self::Hide { remote, lasts } => {
                 write!(to, "fault: reads do not show {remote} for {}", time(*lasts))
             }
+            Self::Contend { remote, tamper, lasts } => {
+                let what = tampering(remote, tamper);
+                write!(to, "fault: another client will {what} after each call, for {}", time(*lasts))
+            }
         }
+    }
+}
+
+fn tampering(remote: &Remote, tamper: &Tamper) -> String {
+    match tamper {
+        Tamper::Delete => format!("delete {remote} out of band"),
+        Tamper::StripOwnerTags => format!("remove the owner tags of {remote}"),
+        Tamper::OwnerTagsOf(object) => format!("give {remote} the owner tags of {object}"),
+        Tamper::Tag { key, value: Some(value) } => format!("set tag {key}={value} of {remote}"),
+        Tamper::Tag { key, value: None } => format!("remove tag {key} of {remote}"),
+        Tamper::Change { number } => format!("change {remote} out of band (change {number})"),
     }
 }
 

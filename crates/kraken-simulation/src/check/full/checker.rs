@@ -37,7 +37,7 @@ impl Checker for FullCheck {
                 // A restored backup and a deleted namespace have subsequent effects too.
                 if text.contains("backup") {
                     checks.extend_faults(now, now + AFTERMATH);
-                } else if text.starts_with("delete namespace ") {
+                } else if text.starts_with("delete namespace ") || text.starts_with("lose /Namespace/") {
                     checks.extend_disturbance(now, now + AFTERMATH);
                 } else {
                     checks.extend_disturbance(now, now);

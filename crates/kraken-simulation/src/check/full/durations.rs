@@ -18,7 +18,8 @@ pub(super) fn lasts(fault: &Fault) -> Option<Duration> {
         | Fault::Throttle { lasts, .. }
         | Fault::Capacity { lasts, .. }
         | Fault::PartialLaunches { lasts, .. }
-        | Fault::Hide { lasts, .. } => *lasts,
+        | Fault::Hide { lasts, .. }
+        | Fault::Contend { lasts, .. } => *lasts,
         Fault::Lose { .. }
         | Fault::Refuse { .. }
         | Fault::Fail { .. }

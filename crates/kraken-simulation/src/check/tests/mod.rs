@@ -9,6 +9,7 @@ mod objects;
 mod order;
 mod permission;
 mod places;
+mod restored;
 mod scaling;
 mod waits;
 

@@ -6,6 +6,7 @@ mod hand_over;
 mod launches;
 mod records;
 mod references;
+mod restores;
 mod updates;
 
 use std::time::Duration;
@@ -23,42 +24,53 @@ type Opening = Vec<(Duration, Action)>;
 
 type Open = fn(&mut Random, &mut Users) -> Opening;
 
-/// Every opening, with its frequency. Objects that it needs and that the stack does not have are added to the stack.
-const ALL: [(Open, usize); 29] = [
-    (launches::adoption, 3),
-    (launches::replacement, 2),
-    (hand_over::used_instance, 3),
-    (launches::loss_of_a_kind, 2),
-    (launches::repeated_deletion, 1),
-    (launches::forgotten_launch, 1),
-    (updates::approval, 3),
-    (updates::burst, 1),
-    (updates::drift, 1),
-    (updates::disruption, 1),
-    (updates::unseen_change, 1),
-    (records::lost_record, 1),
-    (records::lost_tags, 1),
-    (records::other_place, 1),
-    (records::moved_account, 1),
-    (records::forged_state_and_owner, 1),
-    (exports::source_and_target, 2),
-    (launches::lost_responses, 2),
-    (records::wrong_record, 2),
-    (records::lost_finalizer, 1),
-    (records::edited_record, 2),
-    (records::removed_id, 1),
-    (references::late_answer, 1),
-    (references::deleted_request, 1),
-    (references::refused_secret, 1),
-    (references::unfinished_edit, 2),
-    (records::account_of_a_namespace, 2),
-    (references::relabeled_secret, 2),
-    (exports::removed_entry, 1),
-];
+macro_rules! openings {
+    ($($module:ident::$name:ident $weight:literal,)+) => {
+        /// Every opening, with its frequency. Objects that it needs and that the stack does not have are added to the stack.
+        const ALL: &[((&str, Open), usize)] = &[$(((stringify!($name), $module::$name), $weight),)+];
+        /// The names of all openings.
+        pub const OPENINGS: &[&str] = &[$(stringify!($name),)+];
+    };
+}
 
-/// A random opening.
-pub(crate) fn opening(rng: &mut Random, users: &mut Users) -> Opening {
-    rng.weighted(&ALL).map(|open| open(rng, users)).unwrap_or_default()
+openings! {
+    launches::adoption 3,
+    launches::replacement 2,
+    hand_over::used_instance 3,
+    launches::loss_of_a_kind 2,
+    launches::repeated_deletion 1,
+    launches::forgotten_launch 1,
+    updates::approval 3,
+    updates::burst 1,
+    updates::drift 1,
+    updates::disruption 1,
+    updates::unseen_change 1,
+    records::lost_record 1,
+    records::lost_tags 1,
+    records::other_place 1,
+    records::moved_account 1,
+    records::forged_state_and_owner 1,
+    exports::source_and_target 2,
+    launches::lost_responses 2,
+    records::wrong_record 2,
+    records::lost_finalizer 1,
+    records::edited_record 2,
+    records::removed_id 1,
+    references::late_answer 1,
+    references::deleted_request 1,
+    references::refused_secret 1,
+    references::unfinished_edit 2,
+    records::account_of_a_namespace 2,
+    references::relabeled_secret 2,
+    exports::removed_entry 1,
+    restores::restored_resource 3,
+    restores::restored_namespace 2,
+    restores::restored_export 2,
+}
+
+/// A random opening, with its name.
+pub(crate) fn opening(rng: &mut Random, users: &mut Users) -> Option<(&'static str, Opening)> {
+    rng.weighted(ALL).map(|(name, open)| (name, open(rng, users)))
 }
 
 fn seconds(rng: &mut Random, least: u64, most: u64) -> Duration {
