@@ -2,6 +2,7 @@
 //! replacement of which one half exists. Random steps alone reach such a state rarely; after an opening, they continue from it.
 
 mod exports;
+mod git;
 mod hand_over;
 mod launches;
 mod records;
@@ -66,6 +67,9 @@ openings! {
     restores::restored_resource 3,
     restores::restored_namespace 2,
     restores::restored_export 2,
+    git::renamed_export 2,
+    git::turned_reference 2,
+    git::peers 2,
 }
 
 /// A random opening, with its name.
