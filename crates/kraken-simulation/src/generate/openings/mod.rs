@@ -8,6 +8,7 @@ mod launches;
 mod records;
 mod references;
 mod restores;
+mod targets;
 mod updates;
 
 use std::time::Duration;
@@ -70,6 +71,8 @@ openings! {
     git::renamed_export 2,
     git::turned_reference 2,
     git::peers 2,
+    targets::immutable_target 2,
+    targets::other_type 2,
 }
 
 /// A random opening, with its name.
