@@ -5,6 +5,7 @@ mod exports;
 mod git;
 mod hand_over;
 mod launches;
+mod outside;
 mod records;
 mod references;
 mod restores;
@@ -73,6 +74,8 @@ openings! {
     git::peers 2,
     targets::immutable_target 2,
     targets::other_type 2,
+    outside::contended_field 2,
+    outside::revoked_rule 2,
 }
 
 /// A random opening, with its name.
