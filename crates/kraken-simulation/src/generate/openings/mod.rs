@@ -5,6 +5,7 @@ mod exports;
 mod git;
 mod hand_over;
 mod launches;
+mod namespaces;
 mod outside;
 mod records;
 mod references;
@@ -76,6 +77,8 @@ openings! {
     targets::other_type 2,
     outside::contended_field 2,
     outside::revoked_rule 2,
+    namespaces::late_account 2,
+    namespaces::swept_orphan 2,
 }
 
 /// A random opening, with its name.
