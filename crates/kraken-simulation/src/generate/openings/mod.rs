@@ -79,6 +79,7 @@ openings! {
     outside::revoked_rule 2,
     namespaces::late_account 2,
     namespaces::swept_orphan 2,
+    updates::failed_disruption 2,
 }
 
 /// A random opening, with its name.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Opening, added, adoptable_spec, approve, delete, edit, millis, seconds};
 use crate::generate::users::Users;
 use crate::random::Random;
-use crate::schedule::{Action, Controller, Fault, ObjectName, Operation, Remote, Tamper};
+use crate::schedule::{Action, CallMatch, Controller, Fault, ObjectName, Operation, Remote, Side, Tamper};
 
 /// A plan is approved and carried out, and another one is shown while the approval of the first is still there.
 pub(super) fn approval(rng: &mut Random, users: &mut Users) -> Opening {
@@ -99,6 +99,41 @@ pub(super) fn disruption(rng: &mut Random, users: &mut Users) -> Opening {
         _ => return steps,
     };
     steps.push((seconds(rng, 1, 15), next));
+    steps
+}
+
+/// Instances of one disruption group are resized, and the calls that stop one of them fail before they stop anything: the others
+/// need not wait for it.
+pub(super) fn failed_disruption(rng: &mut Random, users: &mut Users) -> Opening {
+    let mut steps: Opening = vec![];
+    let mut objects = vec![];
+    for name in ["first", "second", "third"].into_iter().take(rng.one([2, 3])) {
+        let mut spec = adoptable_spec(rng, "EC2Instance");
+        spec["lifecycle"] = json!({"disruption": "Allow"});
+        let (object, apply) = added(users, "EC2Instance", name, &spec);
+        steps.push((millis(rng, 500), apply));
+        objects.push(object);
+    }
+    let call = CallMatch { side: Side::Cloud, action: "StopInstances".to_owned(), nth: 1 };
+    let fault = Fault::Fail {
+        controller: Controller::Ec2Instance,
+        call,
+        code: rng.one(["UnsupportedOperation", "IncorrectInstanceState", "InternalError"]).to_owned(),
+        times: rng.one([1, 1, 3, 20]),
+    };
+    steps.push((seconds(rng, 20, 60), fault.into()));
+    for object in &objects {
+        let resize = edit(object, "/spec/instanceType", json!({"value": "t3.small"}));
+        steps.push((millis(rng, 1000), resize));
+    }
+    if rng.chance(40) {
+        let revert = edit(&objects[0], "/spec/instanceType", json!({"value": "t3.micro"}));
+        steps.push((seconds(rng, 1, 20), revert));
+    }
+    if rng.chance(30) {
+        let down = seconds(rng, 1, 20);
+        steps.push((millis(rng, 5000), Fault::Kill { controller: Controller::Ec2Instance, down }.into()));
+    }
     steps
 }
 
