@@ -22,6 +22,7 @@ mod instance_changes;
 mod instances;
 mod keys;
 mod kubectl;
+mod kubectl_kraken;
 mod leases;
 mod monitoring;
 mod namespaced;
