@@ -44,7 +44,7 @@ pub struct Hook {
 }
 
 impl Hook {
-    /// The webhook of one kind: creation, changes of the spec, and the deletion of protected objects.
+    /// The webhook of one kind: creation, changes of the spec, and the deletion of what is protected or has remote objects.
     pub fn of_kind<K: Resource<DynamicType = ()>>() -> Self {
         let (group, plural) = (K::group(&()), K::plural(&()));
         Self {

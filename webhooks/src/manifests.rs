@@ -107,7 +107,7 @@ fn webhook(component: &str, hook: &Hook) -> ValidatingWebhook {
 }
 
 /// Changes of finalizers, labels and annotations are not reviewed, nor are changes of an object that is being deleted. A
-/// deletion is reviewed only for a protected object.
+/// deletion is reviewed if the object is protected, or has remote objects, whose end its author is told.
 fn conditions(operations: &[Operation]) -> Vec<MatchCondition> {
     let condition = |name: &str, expression: &str| MatchCondition {
         name: name.to_owned(),
@@ -122,9 +122,10 @@ fn conditions(operations: &[Operation]) -> Vec<MatchCondition> {
     ];
     if operations.contains(&Operation::Delete) {
         conditions.push(condition(
-            "deletion-of-protected",
-            "request.operation != 'DELETE' || (has(oldObject.spec.lifecycle) && has(oldObject.spec.lifecycle.protect) \
-             && oldObject.spec.lifecycle.protect && !has(oldObject.metadata.deletionTimestamp))",
+            "deletion-with-effects",
+            "request.operation != 'DELETE' || (!has(oldObject.metadata.deletionTimestamp) && (\
+             (has(oldObject.spec.lifecycle) && has(oldObject.spec.lifecycle.protect) && oldObject.spec.lifecycle.protect) \
+             || (has(oldObject.status) && has(oldObject.status.externalIds))))",
         ));
     }
     conditions
