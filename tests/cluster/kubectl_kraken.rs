@@ -1,16 +1,21 @@
 //! `kubectl kraken`: the real binary against the control plane, with seeded root causes, plans and drift.
 
 use std::{
+    os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
     process::Stdio,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, ensure};
 use kraken_testing::paths;
 use kraken_tests::{TestEnv, TestUser};
 use serde_json::{Value, json};
-use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    process::Command,
+    time::timeout,
+};
 
 use crate::kubectl::Shell;
 
@@ -79,6 +84,7 @@ impl Plugin {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let printed =
             Printed { code: output.status.code(), out: text(&output.stdout), errors: text(&output.stderr) };
+        // Shown if the test fails.
         println!("$ kubectl kraken {line}\n{}{}-> {:?}\n", printed.out, printed.errors, printed.code);
         Ok(printed)
     }
@@ -321,10 +327,60 @@ async fn kubectl_runs_the_plugin_which_checks_the_installation() -> Result<()> {
     let help = shell.run(&run("status --help")).await?;
     assert!(help.contains("Usage: kubectl kraken status"), "{help}");
     let check = shell.run(&run("check")).await?;
+    println!("$ kubectl kraken check\n{check}");
     for text in ["Kubernetes v1.", "Lease kraken-hub", "held by", "kinds: "] {
         assert!(check.contains(text), "{text:?} is not in: {check}");
     }
     let candidates = shell.run(&run("__complete why subn")).await?;
     assert!(candidates.starts_with("subnet/\n:6"), "{candidates}");
     Ok(())
+}
+
+#[tokio::test]
+async fn a_watch_prints_a_line_for_each_change_until_it_is_interrupted() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let plugin = Plugin::of_admin(&test_env)?;
+    test_env.apply(&paused_vpc("first")).await?;
+    test_env.not_ready("VPC", "first", "Paused").await?;
+    let mut command = Command::new(&plugin.program);
+    command.args(["status", "-w", "-n", &plugin.namespace]).env("KUBECONFIG", &plugin.kubeconfig);
+    let mut child = command.stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
+    let mut lines = BufReader::new(child.stdout.take().context("no output")?).lines();
+    let mut next = async || {
+        timeout(TIMEOUT, lines.next_line()).await?.map(Option::unwrap_or_default).map_err(anyhow::Error::from)
+    };
+    let line = next().await?;
+    assert!(line.contains("VPC/first  False  Paused"), "{line}");
+    test_env.apply(&paused_vpc("second")).await?;
+    while !next().await?.contains("VPC/second  False  Paused") {}
+    test_env.delete("VPC", "second").await?;
+    while !next().await?.contains("VPC/second  deleted") {}
+    let pid = child.id().context("it has ended")?.to_string();
+    ensure!(Command::new("kill").args(["-INT", &pid]).status().await?.success(), "cannot send SIGINT");
+    let status = timeout(TIMEOUT, child.wait()).await??;
+    assert_eq!(status.signal(), Some(2), "{status:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn lists_of_more_than_one_page_are_complete_and_a_reader_may_end() -> Result<()> {
+    const NUMBER: usize = 700;
+    let test_env = TestEnv::new().await?;
+    let plugin = Plugin::of_admin(&test_env)?;
+    let all: Vec<_> = (0..NUMBER).map(|index| paused_vpc(&format!("vpc-{index}"))).collect();
+    test_env.apply(&all.join("\n---\n")).await?;
+    let start = Instant::now();
+    plugin.prints("status", 0, &[&format!("{NUMBER} resources"), "VPC/vpc-699"]).await?;
+    println!("{NUMBER} resources: {:?}", start.elapsed());
+    let program = plugin.program.display();
+    let printed = Shell::of(&test_env)?.run(&format!("{program} inventory | head -1")).await?;
+    assert!(printed.starts_with("NAMESPACE") && printed.lines().count() == 1, "{printed}");
+    Ok(())
+}
+
+fn paused_vpc(name: &str) -> String {
+    format!(
+        "{{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: VPC, metadata: {{name: {name}}}, \
+         spec: {{cidrBlock: {{value: 10.65.0.0/16}}, lifecycle: {{paused: true}}}}}}"
+    )
 }

@@ -2,7 +2,7 @@
 
 use kraken_api::{
     APPROVED_PLAN_ANNOTATION, Deletion, Plan, ResourceStatus,
-    conditions::{self, DRIFTED, READY},
+    conditions::{self, DEPENDENCIES_RESOLVED, DRIFTED, READY},
     reasons::{ExportReason, Reason},
 };
 use kube::{ResourceExt as _, api::DynamicObject};
@@ -92,6 +92,12 @@ impl Resource {
     pub(crate) fn pending_plan(&self) -> Option<&Plan> {
         let plan = self.status.plan.as_ref()?;
         (self.approved_plan.as_ref() != Some(&plan.hash)).then_some(plan)
+    }
+
+    /// Whether it reports that the hub does not run, which does not affect Ready.
+    pub(crate) fn lacks_hub(&self) -> bool {
+        let resolved = conditions::get(&self.status.conditions, DEPENDENCIES_RESOLVED);
+        resolved.is_some_and(|one| one.reason == Reason::HubNotRunning.as_str())
     }
 
     /// `spec.lifecycle.protect`.

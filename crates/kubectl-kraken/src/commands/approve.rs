@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use kraken_api::{APPROVED_PLAN_ANNOTATION, Plan};
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
@@ -129,6 +129,14 @@ fn described(node: &Node, plan: &Plan) -> String {
     text.finish()
 }
 
+/// The words of the API server.
+fn denied(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        other => other.to_string(),
+    }
+}
+
 fn ask() -> Result<Answer> {
     let mut stdout = std::io::stdout().lock();
     write!(stdout, "Approve? [y/N/a(ll)/q] ")?;
@@ -171,10 +179,11 @@ async fn approve(cluster: &Cluster, node: &Node, hash: &str) -> Result<Option<St
             // A controller wrote its status in between.
             Err(kube::Error::Api(status)) if status.code == 409 => {}
             Err(error) if is_forbidden(&error) => {
-                let doing = format!(
-                    "approve plans of {node}: it requires the verb approve, as ClusterRole admin and kraken-approve have it"
-                );
-                return Err(explain(error, &doing, &cluster.server));
+                return Err(anyhow!(
+                    "you may not approve plans of {node}: ask for the ClusterRole admin or kraken-approve, which have the verb \
+                     approve ({})",
+                    denied(&error)
+                ));
             }
             Err(error) => {
                 return Err(explain(error, &format!("approve the plan of {node}"), &cluster.server));

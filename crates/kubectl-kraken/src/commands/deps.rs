@@ -15,7 +15,7 @@ use crate::{
     cluster::Cluster,
     graph::{Graph, Node, Use, Via},
     print::{Lines, clean, out},
-    resource::Ready,
+    resource::{Ready, Resource},
     target::{self, Target},
 };
 
@@ -52,6 +52,9 @@ fn source(target: &Target, namespace: &str) -> Option<Node> {
     };
     Some(Node::new(namespace, "", kind, &target.name))
 }
+
+/// The number of users that the line about a deletion names.
+const MAX_NAMES: usize = 10;
 
 /// The graph from one object, in one direction.
 struct View<'a> {
@@ -90,7 +93,27 @@ impl View<'_> {
         if seen.len() == 1 {
             text.line(if self.is_reverse { "└ nothing uses it" } else { "└ uses nothing" });
         }
+        if self.is_reverse
+            && let Some(resource) = self.graph.get(root)
+        {
+            text.line(format!("Deletion: {}", self.deletion(resource)));
+        }
         text.finish()
+    }
+
+    /// What a deletion would do now.
+    fn deletion(&self, resource: &Resource) -> String {
+        let users = self.graph.delays_deletion(&resource.node);
+        let names: Vec<_> = users.iter().take(MAX_NAMES).map(ToString::to_string).collect();
+        let more = match users.len().saturating_sub(MAX_NAMES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        match names.as_slice() {
+            _ if resource.is_protected() => "refused, because spec.lifecycle.protect is true.".to_owned(),
+            [] => "nothing delays it.".to_owned(),
+            names => format!("waits for {}{more}.", names.join(", ")),
+        }
     }
 
     fn branches(&self, node: &Node, indent: &str, seen: &mut BTreeSet<Node>, text: &mut Lines) {
@@ -224,7 +247,12 @@ TargetGroup/web [DependenciesNotReady]
         for line in ["Secret/db\n├ EC2Instance/web-a", "spec.listenerARN"] {
             assert!(tree.contains(line), "{tree}");
         }
-        assert_eq!(view.tree(&node("ListenerRule", "static")).lines().last(), Some("└ nothing uses it"));
+        assert_eq!(
+            view.tree(&node("ListenerRule", "static")),
+            "ListenerRule/static [DependenciesNotReady]\n└ nothing uses it\nDeletion: nothing delays it.\n"
+        );
+        let last = "Deletion: waits for EC2Instance/web-a, EC2Instance/web-b.";
+        assert_eq!(view.tree(&node("Subnet", "a")).lines().last(), Some(last));
     }
 
     #[test]

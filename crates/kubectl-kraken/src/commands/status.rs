@@ -1,6 +1,6 @@
 //! `kubectl kraken status`.
 
-use std::process::ExitCode;
+use std::{collections::BTreeSet, process::ExitCode};
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -79,7 +79,14 @@ fn headline(graph: &Graph, namespace: &str, nodes: &[Node]) -> String {
             parts.push(format!("{number} {words}"));
         }
     }
-    format!("Namespace {namespace}: {}", parts.join(", "))
+    let locations: BTreeSet<String> =
+        resources.iter().filter_map(|one| one.status.location.as_ref().map(ToString::to_string)).collect();
+    let location = match locations.len() {
+        0 => String::new(),
+        1 => format!(" ({})", locations.into_iter().next().unwrap_or_default()),
+        number => format!(" ({number} accounts or regions)"),
+    };
+    format!("Namespace {namespace}{location}: {}", parts.join(", "))
 }
 
 fn tree(graph: &Graph, nodes: &[Node], style: Style) -> Table {
@@ -114,8 +121,16 @@ pub(super) fn state(resource: &Resource) -> (&'static str, Color) {
 fn ids(resource: &Resource) -> String {
     match resource.status.external_ids.as_slice() {
         [] => "-".to_owned(),
-        [one] => one.clone(),
-        [first, others @ ..] => format!("{first} +{}", others.len()),
+        [one] => short(one),
+        [first, others @ ..] => format!("{} +{}", short(first), others.len()),
+    }
+}
+
+/// The end of an ARN, by which `find` finds the resource too: whole ARNs leave no room for notes.
+fn short(id: &str) -> String {
+    match id.rsplit_once('/').filter(|_| id.starts_with("arn:")) {
+        Some((_, end)) => format!("…/{end}"),
+        None => id.to_owned(),
     }
 }
 
@@ -215,6 +230,15 @@ Fix first:
      kubectl patch configmap shop -n shop --type merge -p '{"data":{"certificate":"..."}}'
 "#;
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn an_arn_is_cut_to_its_end() {
+        assert_eq!(short("vpc-1"), "vpc-1");
+        assert_eq!(
+            short("arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup/kraken-web/73e2d6bc"),
+            "…/73e2d6bc"
+        );
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub(super) fn of(
         return (Some(format!("edit {via} of {user}")), Next::Person);
     }
     let advice = match kind.as_str() {
+        "Deployment" => "kubectl kraken check".to_owned(),
         "ConfigMap" if is_absent => {
             format!("kubectl create configmap {name} -n {namespace} --from-literal {key}=...")
         }

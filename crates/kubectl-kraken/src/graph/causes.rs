@@ -1,6 +1,9 @@
 //! The immediate causes for which a resource is not ready, from its Ready condition and its references. Pure.
 
-use kraken_api::reasons::{ExportReason, Reason};
+use kraken_api::{
+    HUB_NAME, SYSTEM_NAMESPACE,
+    reasons::{ExportReason, Reason},
+};
 
 use super::{Graph, Node, Use, Via};
 use crate::resource::{Ready, Resource};
@@ -25,15 +28,31 @@ pub(super) fn causes(graph: &Graph, resource: &Resource) -> Vec<Cause> {
     match Reason::of(&resource.reason) {
         Some(Reason::DependenciesNotReady) => named_in_message(graph, resource, uses),
         Some(Reason::AccountNotFound | Reason::AccountNotReady) => {
-            let accounts = uses.iter().filter(|one| one.via == Via::Account && graph.get(&one.of).is_some());
+            let accounts = uses.iter().filter(|one| one.via == Via::Account);
             accounts.map(|one| cause(one, Some(resource.message.clone()))).collect()
         }
         Some(Reason::DeletionBlocked) => {
-            let users = graph.users(&resource.node).iter();
+            // A list of users that is cut off does not name all of them.
+            let is_named = |node: &Node| {
+                names(&resource.message, &node.name)
+                    || resource.message.contains(" more")
+                    || resource.message.ends_with('…')
+            };
+            let users = graph.delays_deletion(&resource.node).into_iter().filter(|node| is_named(node));
+            let refers = |node: &Node| format!("{node} still refers to {}", resource.node);
+            let via = |node: &Node| {
+                let back = graph.users(&resource.node).iter().find(|one| one.of == *node);
+                back.map_or(Via::InPlace, |one| one.via.clone())
+            };
             users
-                .filter(|one| one.via != Via::Account)
-                .map(|one| cause(one, Some(resource.message.clone())))
+                .map(|node| Cause { on: node.clone(), via: via(node), message: Some(refers(node)) })
                 .collect()
+        }
+        // One cause of all resources that wait for it.
+        Some(Reason::WaitingForHub) => {
+            let on = Node::new(SYSTEM_NAMESPACE, "apps", "Deployment", HUB_NAME);
+            let message = "the hub does not resolve references".to_owned();
+            vec![Cause { on, via: Via::Hub, message: Some(message) }]
         }
         _ => vec![],
     }

@@ -63,6 +63,8 @@ pub(crate) enum Via {
     InPlace,
     /// The ConfigMap or Secret is written by this ConfigExport.
     WrittenBy,
+    /// The hub resolves its references.
+    Hub,
 }
 
 impl fmt::Display for Via {
@@ -74,6 +76,7 @@ impl fmt::Display for Via {
             Self::Account => f.write_str("spec.account"),
             Self::InPlace => f.write_str("in use in the cloud: the edit is not in place"),
             Self::WrittenBy => f.write_str("written by"),
+            Self::Hub => f.write_str("its references"),
         }
     }
 }
@@ -161,6 +164,16 @@ impl Graph {
     /// What an object uses, in the order of its spec.
     pub(crate) fn uses(&self, node: &Node) -> &[Use] {
         self.uses.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    /// The resources that the deletion of one waits for: those that use it, or still use it in the cloud.
+    pub(crate) fn delays_deletion(&self, node: &Node) -> BTreeSet<&Node> {
+        let is_dependent = |one: &&Use| {
+            let is_use = matches!(one.via, Via::Field { .. } | Via::DependsOn | Via::InPlace | Via::Account);
+            // A ConfigExport loses its values and is not waited for.
+            is_use && one.of.kind != "ConfigExport" && self.get(&one.of).is_some()
+        };
+        self.users(node).iter().filter(is_dependent).map(|one| &one.of).collect()
     }
 
     /// What uses an object: in each [`Use`], the user.

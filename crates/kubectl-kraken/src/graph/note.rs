@@ -20,6 +20,9 @@ impl Graph {
             _ if resource.ready != Ready::Yes => notes.push(self.why_not(resource)),
             _ => {}
         }
+        if resource.lacks_hub() {
+            notes.push("the hub does not run: changes of what it refers to have no effect".to_owned());
+        }
         if let Some(diff) = resource.status.drift.first() {
             let more = resource.status.drift.len() - 1;
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -180,4 +180,44 @@ mod tests {
             [("VPC/gone: vpc gone does not exist".to_owned(), "ConfigExport/app Subnet/a".to_owned())]
         );
     }
+
+    #[test]
+    fn all_resources_that_wait_for_the_hub_have_one_root_cause() {
+        let waiting = || not_ready("WaitingForHub", "the hub has not answered");
+        let objects = vec![
+            using("Subnet", "a", &[("vpcID", "VPC/x")], waiting()),
+            using("Subnet", "b", &[("vpcID", "VPC/x")], waiting()),
+        ];
+        let graph = graph(objects);
+        let ranked = graph.ranked(&[node("Subnet", "a"), node("Subnet", "b")]);
+        assert_eq!(ranked.len(), 1);
+        assert_eq!(ranked[0].root.node.to_string(), "Deployment/kraken-hub");
+        assert_eq!(ranked[0].root.remedy.as_deref(), Some("kubectl kraken check"));
+    }
+
+    #[test]
+    fn a_missing_account_is_the_root_cause_of_all_who_name_it() {
+        let missing = not_ready("AccountNotFound", "Account prod does not exist");
+        let resource = |name: &str| object("VPC", name, json!({"account": "prod"}), missing.clone());
+        let graph = graph([resource("a"), resource("b")]);
+        let ranked = graph.ranked(&[node("VPC", "a"), node("VPC", "b")]);
+        assert_eq!((ranked.len(), ranked[0].holds_back.len()), (1, 2));
+        assert_eq!(ranked[0].root.node.to_string(), "Account/prod");
+    }
+
+    #[test]
+    fn a_blocked_deletion_leads_to_those_who_still_use_the_resource() {
+        let message =
+            "waiting until these dependents are deleted or no longer refer to this resource: subnet a";
+        let objects = vec![
+            object("VPC", "x", json!({}), not_ready("DeletionBlocked", message)),
+            using("Subnet", "a", &[("vpcID", "VPC/x")], ready()),
+            using("Subnet", "b", &[("vpcID", "VPC/x")], ready()),
+        ];
+        let graph = graph(objects);
+        let roots = graph.roots(&node("VPC", "x"));
+        assert_eq!(roots.len(), 1);
+        assert_eq!(roots[0].message, "Subnet/a still refers to VPC/x");
+        assert_eq!(roots[0].remedy.as_deref(), Some("delete Subnet/a, or remove its reference to VPC/x"));
+    }
 }

@@ -1,0 +1,90 @@
+//! What a spec becomes when values that it refers to change: the references are replaced by literals, so that admission says what
+//! the new values will do. Pure.
+
+use kraken_options::{ResourceRef, ValueFrom};
+use serde_json::{Map, Value};
+
+/// The spec with the literals in the place of references for which `literal` returns a value; `None` if there is none of them.
+pub(crate) fn with_literals(spec: &Value, literal: &dyn Fn(&ValueFrom) -> Option<Value>) -> Option<Value> {
+    let mut is_any = false;
+    let replaced = replaced(spec, literal, &mut is_any, false);
+    is_any.then_some(replaced)
+}
+
+fn replaced(
+    value: &Value,
+    literal: &dyn Fn(&ValueFrom) -> Option<Value>,
+    is_any: &mut bool,
+    is_item: bool,
+) -> Value {
+    match value {
+        Value::Array(items) => {
+            Value::Array(items.iter().map(|item| replaced(item, literal, is_any, true)).collect())
+        }
+        Value::Object(fields) => {
+            let from = fields.get("valueFrom").filter(|_| fields.len() == 1);
+            let from = from.and_then(|from| serde_json::from_value::<ValueFrom>(from.clone()).ok());
+            if let Some(new) = from.as_ref().and_then(literal) {
+                *is_any = true;
+                // The item of a list is a literal itself; an option has one of two fields, and a merge patch keeps the other one.
+                return if is_item {
+                    new
+                } else {
+                    Value::Object(Map::from_iter([("value".to_owned(), new), ("valueFrom".to_owned(), Value::Null)]))
+                };
+            }
+            let each = fields.iter();
+            Value::Object(each.map(|(name, value)| (name.clone(), replaced(value, literal, is_any, false))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// The resource that a source refers to.
+pub(crate) fn resource_of(from: &ValueFrom) -> Option<ResourceRef> {
+    match from {
+        ValueFrom::KrakenResource(of) => Some(of.clone()),
+        ValueFrom::Ref(short) => short.resource(),
+        ValueFrom::ConfigMap(_) | ValueFrom::Secret(_) | ValueFrom::TemplateString(_) => None,
+    }
+}
+
+/// A value that nobody has yet in the form of an id: `vpc-00000000` for `vpc-12ab34cd`. It satisfies the same pattern.
+pub(crate) fn unknown_like(id: &str) -> String {
+    // The last part is the one that the provider generated.
+    let start = id.rfind(['-', '/', ':']).map_or(0, |at| at + 1);
+    let (kind, generated) = id.split_at(start);
+    format!("{kind}{}", "0".repeat(generated.chars().count()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn references_become_literals_in_options_and_lists() {
+        let spec = json!({
+            "vpcID": {"valueFrom": {"ref": "VPC/main"}},
+            "ids": {"value": ["a", {"valueFrom": {"krakenResource": {"kind": "vpc", "name": "main"}}}]},
+            "other": {"valueFrom": {"configMap": {"name": "m", "key": "k"}}},
+        });
+        let literal = |from: &ValueFrom| {
+            resource_of(from).filter(|of| of.name == "main" && of.is_id()).map(|_| json!("vpc-0"))
+        };
+        let expected = json!({
+            "vpcID": {"value": "vpc-0", "valueFrom": null},
+            "ids": {"value": ["a", "vpc-0"]},
+            "other": {"valueFrom": {"configMap": {"name": "m", "key": "k"}}},
+        });
+        assert_eq!(with_literals(&spec, &literal), Some(expected));
+        assert_eq!(with_literals(&spec, &|_| None), None);
+    }
+
+    #[test]
+    fn an_unknown_id_has_the_form_of_a_known_one() {
+        assert_eq!(unknown_like("vpc-12ab34cd"), "vpc-00000000");
+        assert_eq!(unknown_like("arn:aws:x:targetgroup/web/12ab"), "arn:aws:x:targetgroup/web/0000");
+    }
+}
