@@ -13,6 +13,7 @@ mod generate;
 mod image;
 mod new_kind;
 mod node;
+mod plugin;
 mod release;
 mod sbom;
 mod signals;
@@ -74,6 +75,11 @@ enum Command {
     Image {
         #[command(flatten)]
         args: image::ImageArgs,
+    },
+    /// Build `kubectl kraken`, and install it for kubectl.
+    Plugin {
+        #[command(flatten)]
+        args: plugin::PluginArgs,
     },
     /// Write the software bill of materials of a binary.
     Sbom {
@@ -149,6 +155,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Down => stop.race(up::down()).await?,
         Command::E2e { args } => return stop.race(e2e::run(args)).await,
         Command::Image { args } => stop.race(image::run(args)).await?,
+        Command::Plugin { args } => stop.race(plugin::run(args)).await?,
         Command::Sbom { args } => stop.race(sbom::run(args)).await?,
         Command::Release { args } => stop.race(release::run(args)).await?,
         Command::Test { args } => return stop.race(test::run(args)).await,
