@@ -140,7 +140,7 @@ impl Checks {
             if is_resource(object) {
                 self.check_resource(now, by, &uid, before.as_deref(), after.as_deref());
             } else if by.controller == Controller::Hub {
-                self.check_export(now, before.as_deref(), after.as_deref());
+                self.check_export(now, by, before.as_deref(), after.as_deref());
             }
         }
     }
@@ -190,7 +190,13 @@ impl Checks {
     }
 
     /// The hub writes only the ConfigMaps and Secrets that an export created, and its finalizer on the Secrets of Accounts.
-    fn check_export(&mut self, now: Duration, before: Option<&Value>, after: Option<&Value>) {
+    fn check_export(
+        &mut self,
+        now: Duration,
+        by: &CallingProcess,
+        before: Option<&Value>,
+        after: Option<&Value>,
+    ) {
         let Some(object) = before.or(after) else { return };
         if object["kind"] != "ConfigMap" && object["kind"] != "Secret" {
             if object["kind"] == "DependencyRequest" {
@@ -199,6 +205,9 @@ impl Checks {
             return;
         }
         if let Some(before) = before.filter(|before| !is_only_kept(before, after)) {
+            if after.is_none() {
+                self.check_former_target(now, by, before);
+            }
             let maker =
                 before["metadata"]["annotations"][EXPORTED_BY_ANNOTATION].as_str().unwrap_or_default();
             let target = format!("{}/{}", text(before, "kind"), text(&before["metadata"], "name"));

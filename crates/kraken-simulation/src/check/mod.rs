@@ -29,6 +29,7 @@ mod resources;
 mod restarted;
 mod restored;
 mod subjects;
+mod targets;
 mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};

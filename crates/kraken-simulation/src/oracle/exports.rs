@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kraken_spoke::api::EXPORTED_BY_ANNOTATION;
+use kraken_spoke::api::{EXPORTED_BY_ANNOTATION, EXPORTED_BY_NAME_ANNOTATION};
 use serde_json::Value;
 
 use super::values::{Source, text};
@@ -46,6 +46,14 @@ impl Oracle<'_> {
                     )
                 })
             }
+            ("TargetNotOwned", _) if target.is_none() => {
+                Some(format!("reports that {kind} {name} belongs to another, and there is none"))
+            }
+            // It is the export's, or was left behind by one of its name.
+            ("TargetNotOwned", Some(_)) => target
+                .filter(|target| mine.is_some() || is_left_behind(export, target))
+                .map(|_| format!("reports that {kind} {name} belongs to another: {}", ready["message"])),
+            ("InvalidSpec", _) => lacks_no_key(spec, &ready["message"]),
             ("WaitingForValues", Some(_)) if !self.reports_another_cause(export) => {
                 Some(format!("waits for values, and all are there: {}", ready["message"]))
             }
@@ -69,4 +77,23 @@ impl Oracle<'_> {
         }
         self.value(export, &Source::of(&entry["valueFrom"])?).map(|value| text(&value))
     }
+}
+
+/// Whether a target has no owner any more, and was written by an export of this name: after a restored backup, for example.
+fn is_left_behind(export: &Value, target: &Value) -> bool {
+    let metadata = &target["metadata"];
+    let has_owner = metadata["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
+    !has_owner
+        && metadata["annotations"][EXPORTED_BY_ANNOTATION].is_string()
+        && metadata["annotations"][EXPORTED_BY_NAME_ANNOTATION] == export["metadata"]["name"]
+        && metadata["deletionTimestamp"].is_null()
+}
+
+/// If an export reports a key that the type of its Secret requires, no entry may have it.
+fn lacks_no_key(spec: &Value, message: &Value) -> Option<String> {
+    let (_, keys) = message.as_str()?.split_once(", which requires ")?;
+    let keys = keys.rsplit(&['\n', ';'][..]).last()?;
+    let has = |word: &str| spec["entries"].as_array().into_iter().flatten().any(|entry| entry["key"] == word);
+    let named: Vec<&str> = keys.split(' ').filter(|word| has(word)).collect();
+    (!named.is_empty()).then(|| format!("reports that entries are missing which it has: {named:?}"))
 }

@@ -118,6 +118,47 @@ fn an_object_that_an_export_did_not_write_remains_while_it_waits() {
     }
 }
 
+/// An export that reports a reason, for an object with its target's name.
+fn wrong_export(reason: &str, message: &str, target: Option<&Value>) -> usize {
+    let mut export = Value::clone(&export(&json!([{"key": "tls.crt", "value": "x"}]), reason));
+    export["status"]["conditions"][0]["message"] = json!(message);
+    let kind = export["spec"]["configType"].as_str().unwrap_or("ConfigMap").to_owned();
+    let name = export["spec"]["configMetadata"]["name"].as_str().unwrap().to_owned();
+    let objects: Vec<Arc<Value>> = target.map(|target| object(&kind, &name, target)).into_iter().collect();
+    Oracle::of(&objects).wrong(&export).len()
+}
+
+#[test]
+fn an_export_whose_target_is_anothers_says_so() {
+    let annotated = |exporter: &str| {
+        let annotations = json!({
+            "kraken-iac.eoinfennessy.com/exported-by": "former",
+            "kraken-iac.eoinfennessy.com/exported-by-name": exporter,
+        });
+        json!({"metadata": {"namespace": "prod", "name": "out", "annotations": annotations}})
+    };
+    for (target, wrong) in [
+        (None, 1),
+        (Some(json!({})), 0),
+        // Another export wrote it, or an earlier one of this name.
+        (Some(annotated("other")), 0),
+        (Some(annotated("e")), 1),
+    ] {
+        assert_eq!(wrong_export("TargetNotOwned", "", target.as_ref()), wrong, "{target:?}");
+    }
+}
+
+#[test]
+fn an_export_that_lacks_the_keys_of_its_type_says_so() {
+    for (message, wrong) in [
+        ("is kubernetes.io/tls, which requires entries with the keys tls.crt and tls.key", 1),
+        ("is kubernetes.io/tls, which requires an entry with the key tls.key; edit it", 0),
+        ("entries[0] is wrong: tls.crt", 0),
+    ] {
+        assert_eq!(wrong_export("InvalidSpec", message, None), wrong, "{message}");
+    }
+}
+
 #[test]
 fn an_account_is_missing_or_restricted_if_a_resource_says_so() {
     let open = || object("Account", "shop", &json!({"spec": {}}));

@@ -11,6 +11,7 @@ mod permission;
 mod places;
 mod restored;
 mod scaling;
+mod targets;
 mod waits;
 
 use parking_lot::Mutex;

@@ -33,13 +33,15 @@ pub(super) fn renamed_export(rng: &mut Random, users: &mut Users) -> Opening {
             },
         })
     };
-    // Or the target is renamed, of the same export.
+    // Or the target of the same export is renamed, perhaps to an object of a user.
     let (new, target) = rng.one([
         ("new-name", "values"),
         ("new-name", "values"),
         ("new-name", "other"),
         ("old-name", "other"),
+        ("old-name", "taken"),
     ]);
+    let taken = ObjectName::new(&namespace, kind, "taken");
     let (before, after) = (export("old-name", "values"), export(new, target));
     let old = name_of(&before);
     users.stack.objects.push(after.clone());
@@ -57,6 +59,12 @@ pub(super) fn renamed_export(rng: &mut Random, users: &mut Users) -> Opening {
     }
     if new != old.name {
         steps.push((seconds(rng, 1, 30), delete(&old)));
+    }
+    if target == taken.name {
+        let object = taken.clone();
+        let create = Operation::SetData { object, key: "k".to_owned(), value: Some("mine".to_owned()) };
+        steps.insert(0, (millis(rng, 100), create.into()));
+        steps.push((seconds(rng, 20, 40), delete(&taken)));
     }
     if is_missing || rng.chance(50) {
         steps.push((seconds(rng, 1, 30), set(Some("three"))));
