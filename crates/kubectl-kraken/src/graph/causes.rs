@@ -3,10 +3,14 @@
 use kraken_api::{
     HUB_NAME, SYSTEM_NAMESPACE,
     reasons::{ExportReason, Reason},
+    state_declaration::STATIC_KIND,
 };
 
 use super::{Graph, Node, Use, Via};
 use crate::resource::{Ready, Resource};
+
+/// The field with the resources that are created before.
+const DEPENDS_ON: &str = "lifecycle.dependsOn";
 
 /// One cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +30,10 @@ pub(super) fn causes(graph: &Graph, resource: &Resource) -> Vec<Cause> {
         return named_in_message(graph, resource, uses);
     }
     match Reason::of(&resource.reason) {
-        Some(Reason::DependenciesNotReady) => named_in_message(graph, resource, uses),
+        // Of a change in progress, the references that are only set after the creation.
+        Some(Reason::DependenciesNotReady | Reason::Creating | Reason::Updating | Reason::Replacing) => {
+            named_in_message(graph, resource, uses)
+        }
         Some(Reason::AccountNotFound | Reason::AccountNotReady) => {
             let accounts = uses.iter().filter(|one| one.via == Via::Account);
             accounts.map(|one| cause(one, Some(resource.message.clone()))).collect()
@@ -65,34 +72,58 @@ fn named_in_message(graph: &Graph, resource: &Resource, uses: &[Use]) -> Vec<Cau
     let is_waiting = |used: &Use| graph.get(&used.of).is_some_and(|one| one.ready != Ready::Yes);
     let mut causes = vec![];
     for used in uses {
-        let text = match &used.via {
-            Via::Field { path, .. } => about_field(message, path, &used.of.name),
-            Via::DependsOn => about_field(message, "lifecycle.dependsOn", &used.of.name),
-            _ => None,
+        let path = match &used.via {
+            Via::Field { path, .. } => path,
+            Via::DependsOn => DEPENDS_ON,
+            _ => continue,
         };
+        // A template has several references, and each entry of `dependsOn` is one.
+        let is_only_one = path != DEPENDS_ON && uses.iter().filter(|one| is_at(&one.via, path)).count() == 1;
+        let is_about = |text: &str| is_only_one || names_object(text, &used.of);
+        let text = about_field(message, path).find(|text| is_about(text));
         if text.is_some() || (is_cut && is_waiting(used)) {
-            causes.push(cause(used, text));
+            causes.push(cause(used, text.map(str::to_owned)));
         }
     }
     causes
+}
+
+fn is_at(via: &Via, path: &str) -> bool {
+    matches!(via, Via::Field { path: at, .. } if at == path)
 }
 
 fn cause(used: &Use, message: Option<String>) -> Cause {
     Cause { on: used.of.clone(), via: used.via.clone(), message }
 }
 
-/// What a message such as `spec.a: x does not exist; spec.b: ...` says about one field: a template can have several references, so
-/// the name of the object must be in it too.
-fn about_field(message: &str, path: &str, name: &str) -> Option<String> {
-    message.split("; spec.").find_map(|part| {
-        let part = part.strip_prefix("spec.").unwrap_or(part);
-        let rest = part.strip_prefix(path)?;
-        // `dependsOn` may be followed by an index.
-        let (index, text) = rest.split_once(": ")?;
-        let text = text.split(" … and ").next().unwrap_or(text);
-        let is_field = index.is_empty() || (index.starts_with('[') && path == "lifecycle.dependsOn");
-        (is_field && names(text, name)).then(|| text.to_owned())
+/// What a message such as `spec.a: x does not exist; spec.b: ...` says about one field, or an entry of `dependsOn`.
+fn about_field<'a>(message: &'a str, path: &str) -> impl Iterator<Item = &'a str> {
+    let field = format!("spec.{path}");
+    let is_list = path == DEPENDS_ON;
+    let starts: Vec<usize> = message.match_indices(&field).map(|(at, _)| at).collect();
+    starts.into_iter().filter_map(move |at| {
+        // A key of a map in another field may look like a field.
+        if at > 0 && !message[..at].ends_with("; ") {
+            return None;
+        }
+        let (index, text) = message[at + field.len()..].split_once(": ")?;
+        let is_field = index.is_empty() || (is_list && index.starts_with('['));
+        let end = text.find("; spec.").or_else(|| text.find(" … and ")).unwrap_or(text.len());
+        is_field.then(|| &text[..end])
     })
+}
+
+/// Whether a text is about an object: it names the kind and then the name, as all messages of the hub do.
+fn names_object(text: &str, node: &Node) -> bool {
+    // `static-vpc` is the name of the StateDeclaration of the static state `vpc`.
+    let phrase = match node.kind.as_str() {
+        STATIC_KIND => format!("static-{}", node.name),
+        kind => format!("{} {}", kind.to_lowercase(), node.name),
+    };
+    // A reference may name the group of the kind.
+    let with_group = format!("{}.", node.kind.to_lowercase());
+    let text = text.to_lowercase();
+    names(&text, &phrase) || (text.contains(&with_group) && names(&text, &node.name))
 }
 
 /// Whether a text has a name as a whole word.
@@ -101,9 +132,7 @@ fn names(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let after = text[at + name.len()..].chars().next();
-        // `static-vpc` is the name of the StateDeclaration of the static state `vpc`.
-        (before.is_none_or(|c| !is_part(c)) || text[..at].ends_with("static-"))
-            && after.is_none_or(|c| !is_part(c))
+        before.is_none_or(|c| !is_part(c)) && after.is_none_or(|c| !is_part(c))
     })
 }
 
@@ -152,6 +181,17 @@ mod tests {
         ];
         let on: Vec<_> = found(objects, "Subnet", "s").into_iter().map(|(on, _)| on).collect();
         assert_eq!(on, ["VPC/x", "VPC/y"]);
+    }
+
+    #[test]
+    fn references_that_follow_the_creation_are_waited_for_too() {
+        let message = "spec.ingress[0].securityGroupIDs.value[0]: securitygroup b does not exist";
+        let rule = json!({"securityGroupIDs": {"value": [{"valueFrom": {"ref": "SecurityGroup/b"}}]}});
+        let group = |message: &str| {
+            vec![object("SecurityGroup", "a", json!({"ingress": [rule]}), not_ready("Creating", message))]
+        };
+        assert_eq!(found(group(message), "SecurityGroup", "a")[0].0, "SecurityGroup/b");
+        assert_eq!(found(group("created sg-1; waiting until it is ready"), "SecurityGroup", "a"), []);
     }
 
     #[test]

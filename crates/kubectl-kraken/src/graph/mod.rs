@@ -7,10 +7,12 @@ mod ranking;
 mod references;
 mod roots;
 mod tree;
-mod walk;
+pub(crate) mod walk;
 
 #[cfg(test)]
 pub(crate) mod fixtures;
+#[cfg(test)]
+mod seeded;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
