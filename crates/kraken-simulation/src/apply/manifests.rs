@@ -96,7 +96,7 @@ fn manifest(object: &Value) -> Value {
         fields.remove("status");
     }
     if let Some(metadata) = manifest["metadata"].as_object_mut() {
-        REMOVED.iter().for_each(|field| drop(metadata.remove(*field)));
+        metadata.retain(|field, _| !REMOVED.contains(&field.as_str()));
     }
     manifest
 }

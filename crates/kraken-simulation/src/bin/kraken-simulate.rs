@@ -149,7 +149,7 @@ fn many(cli: &Cli) -> Result<bool> {
         anyhow::bail!("no opening is called {name}; there are {}", OPENINGS.join(", "));
     }
     let mut options = BatchOptions { first: cli.from, seeds: cli.seeds, ..BatchOptions::default() };
-    options.opening = cli.opening.clone();
+    options.opening.clone_from(&cli.opening);
     options.limit = cli.minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
     if options.seeds.is_none() && options.limit.is_none() {
         options.limit = Some(Duration::from_mins(1));

@@ -92,7 +92,7 @@ fn is_left_behind(export: &Value, target: &Value) -> bool {
 /// If an export reports a key that the type of its Secret requires, no entry may have it.
 fn lacks_no_key(spec: &Value, message: &Value) -> Option<String> {
     let (_, keys) = message.as_str()?.split_once(", which requires ")?;
-    let keys = keys.rsplit(&['\n', ';'][..]).last()?;
+    let keys = keys.split(['\n', ';']).next()?;
     let has = |word: &str| spec["entries"].as_array().into_iter().flatten().any(|entry| entry["key"] == word);
     let named: Vec<&str> = keys.split(' ').filter(|word| has(word)).collect();
     (!named.is_empty()).then(|| format!("reports that entries are missing which it has: {named:?}"))
