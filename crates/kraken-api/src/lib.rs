@@ -7,6 +7,7 @@ pub mod conditions;
 pub mod config_export;
 pub mod crd;
 pub mod dependency_request;
+pub mod effect;
 pub mod interval;
 pub mod lifecycle;
 pub mod names;

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::commands::plan::Selection;
+
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 /// See what Kraken does in a cluster, why a resource is not ready, and what depends on what.
@@ -102,6 +104,37 @@ pub(crate) enum Command {
         #[arg(short, long, default_value = "text")]
         output: TextOrJson,
     },
+    /// Show what an apply, or a deletion, of a set of objects will do. Nothing is changed.
+    #[command(after_help = "Examples:\n  \
+        kubectl kraken plan -f network.yaml\n  \
+        kubectl kraken plan -k overlays/prod --prune app=shop -o markdown\n  \
+        kubectl kraken plan --destroy -n shop\n\n\
+        Exit code: 0 if nothing changes, 2 if something does, 1 for errors and rejections.\n\
+        Every answer is one of admission to a dry run, so that it requires the rights of the apply. \
+        What an edited ConfigMap or a replaced object changes in resources that refer to it is part of the plan.")]
+    Plan {
+        #[command(flatten)]
+        selection: Selection,
+        #[arg(short, long, default_value = "text")]
+        output: PlanOutput,
+    },
+    /// Show the plan of a set of objects, ask, apply it, and wait until everything is ready.
+    #[command(after_help = "Examples:\n  \
+        kubectl kraken apply -f network.yaml\n  \
+        kubectl kraken apply -k overlays/prod --yes --timeout 900\n\n\
+        Exactly what was planned is applied: an object that changed since then is refused. Only resources of Kraken and ConfigMaps are \
+        applied. It ends early with the root causes if a person must act.\n\n\
+        Exit code: 0 if everything is ready, 1 if not.")]
+    Apply {
+        #[command(flatten)]
+        selection: Selection,
+        /// Apply without a question.
+        #[arg(short, long)]
+        yes: bool,
+        /// How long to wait until everything is ready, in seconds.
+        #[arg(long, default_value_t = 600)]
+        timeout: u64,
+    },
     /// Show the plans that await approval, and approve them.
     #[command(after_help = "Examples:\n  \
         kubectl kraken approve                             # shows each plan and asks\n  \
@@ -166,6 +199,13 @@ pub(crate) struct Named {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TextOrJson {
     Text,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanOutput {
+    Text,
+    Markdown,
     Json,
 }
 

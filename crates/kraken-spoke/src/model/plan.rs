@@ -72,23 +72,28 @@ impl Proposal {
         K: Resource + HasStatus<Status = ResourceStatus>,
     {
         let approved = object.annotations().get(APPROVED_PLAN_ANNOTATION).map(String::as_str);
-        match self.evaluate(object.status(), approved) {
+        match self.evaluate(object.meta().uid.as_deref(), object.status(), approved) {
             PlanApproval::Granted => Ok(()),
             PlanApproval::ToRecord(plan) => Err(Outcome::Approved(plan.into())),
             PlanApproval::Awaited(plan) => Err(Outcome::AwaitingApproval(plan.into())),
         }
     }
 
-    fn evaluate(self, status: Option<&ResourceStatus>, approved: Option<&str>) -> PlanApproval {
+    /// `owner` is the UID of the resource: an approval that is copied to another one, with the rest of a manifest, does not count.
+    fn evaluate(
+        self,
+        owner: Option<&str>,
+        status: Option<&ResourceStatus>,
+        approved: Option<&str>,
+    ) -> PlanApproval {
         let completed = status.and_then(|status| status.completed_plan.as_deref());
         // Permission to write a status must not imply permission to approve: a plan counts only if its hash matches its
         // content.
         let is_genuine = |plan: &&Plan| {
-            mutants::active(Mutant::PlanHashBelieved)
-                || plan.hash == hash_of(plan.action, &plan.what, &plan.changes, &plan.target, completed)
+            mutants::active(Mutant::PlanHashBelieved) || plan.hash == hash_of(owner, plan, completed)
         };
         let stored = status.and_then(|status| status.plan.as_ref()).filter(is_genuine);
-        let mut plan = self.into_plan(completed);
+        let mut plan = self.into_plan(owner, completed);
         match (stored, approved) {
             (_, Some(_)) if mutants::active(Mutant::ApprovalForAll) => PlanApproval::Granted,
             (Some(stored), Some(hash)) if stored.hash == hash && is_remainder_of(&plan, stored) => {
@@ -103,23 +108,18 @@ impl Proposal {
         }
     }
 
-    fn into_plan(self, completed: Option<&str>) -> Plan {
+    fn into_plan(self, owner: Option<&str>, completed: Option<&str>) -> Plan {
         let Self { action, what, changes, target } = self;
-        let hash = hash_of(action, &what, &changes, &target, completed);
-        Plan { hash, action, what, changes, target, stale: None }
+        let plan = Plan { hash: String::new(), action, what, changes, target, stale: None };
+        Plan { hash: hash_of(owner, &plan, completed), ..plan }
     }
 }
 
-/// The hash of a plan: of its content, and of the plan that was carried out before it.
-fn hash_of(
-    action: PlanAction,
-    what: &str,
-    changes: &[FieldDiff],
-    target: &str,
-    completed: Option<&str>,
-) -> String {
-    let fields: Vec<_> = changes.iter().map(|c| (&c.path, &c.want, &c.have)).collect();
-    let text = format!("{action:?}/{what:?}/{fields:?}/{target:?}/{completed:?}");
+/// The hash of a plan: of its resource, its content, and of the plan that was carried out before it.
+fn hash_of(owner: Option<&str>, plan: &Plan, completed: Option<&str>) -> String {
+    let Plan { action, what, target, .. } = plan;
+    let fields: Vec<_> = plan.changes.iter().map(|c| (&c.path, &c.want, &c.have)).collect();
+    let text = format!("{owner:?}/{action:?}/{what:?}/{fields:?}/{target:?}/{completed:?}");
     hex::encode(Sha256::digest(text).get(..8).unwrap_or_default())
 }
 
@@ -222,7 +222,7 @@ mod tests {
 
     /// The status after a proposal was shown.
     fn shown(proposal: Proposal, completed: Option<&str>) -> (ResourceStatus, String) {
-        let plan = proposal.into_plan(completed);
+        let plan = proposal.into_plan(None, completed);
         let hash = plan.hash.clone();
         let completed_plan = completed.map(str::to_owned);
         (ResourceStatus { plan: Some(plan), completed_plan, ..ResourceStatus::default() }, hash)
@@ -235,16 +235,18 @@ mod tests {
 
     #[test]
     fn plan_requires_approval() {
-        assert!(matches!(resize().evaluate(None, None), PlanApproval::Awaited(plan) if plan.stale.is_none()));
+        assert!(
+            matches!(resize().evaluate(None, None, None), PlanApproval::Awaited(plan) if plan.stale.is_none())
+        );
         let (status, hash) = shown(resize(), None);
-        assert_eq!(resize().evaluate(Some(&status), Some(&hash)), PlanApproval::Granted);
+        assert_eq!(resize().evaluate(None, Some(&status), Some(&hash)), PlanApproval::Granted);
     }
 
     #[test]
     fn approval_given_before_the_plan_was_shown_is_recorded_first() {
         let (_, hash) = shown(resize(), None);
         assert!(
-            matches!(resize().evaluate(None, Some(&hash)), PlanApproval::ToRecord(plan) if plan.hash == hash)
+            matches!(resize().evaluate(None, None, Some(&hash)), PlanApproval::ToRecord(plan) if plan.hash == hash)
         );
     }
 
@@ -252,11 +254,11 @@ mod tests {
     fn further_steps_of_an_approved_plan_need_no_approval() {
         let (status, hash) = shown(resize(), None);
         let rest = proposal(PlanAction::Change, vec![change("colour", "red", "blue")], "t");
-        assert_eq!(rest.evaluate(Some(&status), Some(&hash)), PlanApproval::Granted);
+        assert_eq!(rest.evaluate(None, Some(&status), Some(&hash)), PlanApproval::Granted);
         let (status, hash) =
             shown(proposal(PlanAction::Replace, vec![change("colour", "a", "b")], "t"), None);
         let create = proposal(PlanAction::Create, vec![], "t");
-        assert_eq!(create.evaluate(Some(&status), Some(&hash)), PlanApproval::Granted);
+        assert_eq!(create.evaluate(None, Some(&status), Some(&hash)), PlanApproval::Granted);
     }
 
     #[test]
@@ -264,22 +266,24 @@ mod tests {
         let (status, hash) = shown(resize(), None);
         let more = proposal(PlanAction::Change, vec![change("size", "4", "5")], "t");
         assert!(
-            stale_reason(more.evaluate(Some(&status), Some(&hash)))
+            stale_reason(more.evaluate(None, Some(&status), Some(&hash)))
                 .contains("spec.size would become 5, currently 4")
         );
         let other_end = proposal(PlanAction::Change, vec![change("size", "3", "5")], "other");
-        assert!(stale_reason(other_end.evaluate(Some(&status), Some(&hash))).contains("stale"));
+        assert!(stale_reason(other_end.evaluate(None, Some(&status), Some(&hash))).contains("stale"));
         let replace = proposal(PlanAction::Replace, vec![change("size", "3", "5")], "t");
-        assert!(matches!(replace.evaluate(Some(&status), Some(&hash)), PlanApproval::Awaited(_)));
+        assert!(matches!(replace.evaluate(None, Some(&status), Some(&hash)), PlanApproval::Awaited(_)));
     }
 
     #[test]
     fn message_of_a_stale_approval_is_stable() {
         let (mut status, hash) = shown(resize(), None);
         let edited = || proposal(PlanAction::Change, vec![change("size", "3", "7")], "other");
-        let PlanApproval::Awaited(plan) = edited().evaluate(Some(&status), Some(&hash)) else { panic!() };
+        let PlanApproval::Awaited(plan) = edited().evaluate(None, Some(&status), Some(&hash)) else {
+            panic!()
+        };
         status.plan = Some(plan.clone());
-        assert_eq!(edited().evaluate(Some(&status), Some(&hash)), PlanApproval::Awaited(plan));
+        assert_eq!(edited().evaluate(None, Some(&status), Some(&hash)), PlanApproval::Awaited(plan));
     }
 
     #[test]
@@ -287,20 +291,28 @@ mod tests {
         let (mut status, hash) = shown(resize(), None);
         // A client with permission to write the status stores another plan under the hash that a person approved.
         let forged = || proposal(PlanAction::Delete, vec![], "t");
-        status.plan = Some(Plan { hash: hash.clone(), ..forged().into_plan(None) });
-        assert!(matches!(forged().evaluate(Some(&status), Some(&hash)), PlanApproval::Awaited(_)));
+        status.plan = Some(Plan { hash: hash.clone(), ..forged().into_plan(None, None) });
+        assert!(matches!(forged().evaluate(None, Some(&status), Some(&hash)), PlanApproval::Awaited(_)));
         // Or the client extends the approved plan.
         let (mut status, hash) = shown(resize(), None);
         let wider = || proposal(PlanAction::Change, vec![change("size", "3", "99")], "t");
         status.plan.as_mut().unwrap().changes.push(change("size", "3", "99"));
-        assert!(matches!(wider().evaluate(Some(&status), Some(&hash)), PlanApproval::Awaited(_)));
+        assert!(matches!(wider().evaluate(None, Some(&status), Some(&hash)), PlanApproval::Awaited(_)));
+    }
+
+    #[test]
+    fn approval_is_valid_for_one_resource() {
+        let hash = |owner: &str| resize().into_plan(Some(owner), None).hash;
+        let verdict = |owner: &str| resize().evaluate(Some(owner), None, Some(&hash("u-1")));
+        assert!(matches!(verdict("u-1"), PlanApproval::ToRecord(_)));
+        assert!(matches!(verdict("u-2"), PlanApproval::Awaited(plan) if plan.stale.is_some()));
     }
 
     #[test]
     fn approval_is_valid_for_one_plan() {
         let (_, hash) = shown(resize(), None);
         let later = ResourceStatus { completed_plan: Some(hash.clone()), ..ResourceStatus::default() };
-        let verdict = resize().evaluate(Some(&later), Some(&hash));
+        let verdict = resize().evaluate(None, Some(&later), Some(&hash));
         assert!(matches!(verdict, PlanApproval::Awaited(plan) if plan.hash != hash && plan.stale.is_none()));
     }
 }

@@ -95,7 +95,7 @@ async fn the_lifecycle_decides_what_an_edit_does() {
         (
             "image",
             vec![replace.clone(), ("protect", json!(true))],
-            "replaces disk-1 only when lifecycle.protect is false: image 2 -> 3",
+            "waits for lifecycle.protect: false, because it replaces disk-1: image 2 -> 3",
         ),
         (
             "image",
@@ -148,9 +148,9 @@ async fn a_deletion_says_what_is_deleted_after_whom_and_what_is_kept() {
     let retained = disk().launched().lifecycle("deletion", json!("Retain"));
     assert_eq!(
         warnings(Operation::Delete, retained, None).await,
-        ["disk-1 is kept in the cloud: lifecycle.deletion is Retain"]
+        ["keeps disk-1 in the cloud: lifecycle.deletion is Retain"]
     );
     let adopted =
         warnings(Operation::Delete, disk().launched().status("adopted", json!(["disk-1"])), None).await;
-    assert!(adopted[0].starts_with("disk-1 is kept in the cloud, because it was adopted"), "{adopted:?}");
+    assert!(adopted[0].starts_with("keeps disk-1 in the cloud, because it was adopted"), "{adopted:?}");
 }

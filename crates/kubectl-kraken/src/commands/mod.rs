@@ -8,12 +8,13 @@ mod deps;
 mod drift;
 mod find;
 mod inventory;
+pub(crate) mod plan;
 mod status;
 mod version;
 mod watch;
 mod why;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use anyhow::Result;
 use kube::api::DynamicObject;
@@ -47,6 +48,10 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
         Command::Drift { targets, output } => drift::run(&cluster, &targets, output).await,
         Command::Approve { targets, all, yes, hash } => {
             approve::run(&cluster, &targets, approve::Consent::of(all || yes, hash)).await
+        }
+        Command::Plan { selection, output } => plan::run(&cluster, &selection, output).await,
+        Command::Apply { selection, yes, timeout } => {
+            plan::apply(&cluster, &selection, yes, Duration::from_secs(timeout)).await
         }
         Command::Reconcile(named) => change::run(&cluster, &named.targets, change::Change::Reconcile).await,
         Command::Pause(named) => change::run(&cluster, &named.targets, change::Change::Pause).await,

@@ -79,7 +79,7 @@ pub(super) fn resource_node(
 /// The Account whose credentials are used. Without `spec.account`, it is `default` if that exists.
 fn account(resource: &Resource, names: &BTreeSet<Node>) -> Option<Use> {
     let Node { namespace, group, kind, .. } = &resource.node;
-    let named = resource.spec["account"].as_str();
+    let named = resource.spec["account"]["name"].as_str();
     let of = Node::new(namespace, group, ACCOUNT, named.unwrap_or(DEFAULT_ACCOUNT));
     (kind != ACCOUNT && (named.is_some() || names.contains(&of))).then_some(Use { of, via: Via::Account })
 }
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(uses(json!({}), &[]), [""; 0]);
         assert_eq!(uses(json!({}), &[("Account", "default")]), ["Account/default spec.account"]);
         assert_eq!(
-            uses(json!({"account": "prod"}), &[("Account", "default")]),
+            uses(json!({"account": {"name": "prod"}}), &[("Account", "default")]),
             ["Account/prod spec.account"]
         );
     }

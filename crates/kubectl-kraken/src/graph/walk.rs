@@ -9,14 +9,14 @@ const MAX_DEPTH: usize = 32;
 
 /// A reference of a spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Reference {
+pub(crate) struct Reference {
     /// The path of its field, as conditions have it: `tags["Team"]`, `securityGroupIDs.value[0]`.
-    pub(super) field: String,
-    pub(super) dependency: Dependency,
+    pub(crate) field: String,
+    pub(crate) dependency: Dependency,
 }
 
 /// All references of a spec, in its order.
-pub(super) fn references(spec: &Value) -> Vec<Reference> {
+pub(crate) fn references(spec: &Value) -> Vec<Reference> {
     let mut found = vec![];
     walk(spec, "", 0, &mut found);
     found

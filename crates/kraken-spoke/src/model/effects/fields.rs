@@ -15,7 +15,7 @@ const ABSENT: &str = "(absent)";
 /// An edited field.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Edited {
-    /// The path below `spec`, as in `lifecycle.ignoreChanges`.
+    /// The path below `spec`, as in `lifecycle.ignoreChanges`: `ingress.0.protocol`.
     pub path: String,
     /// The values before and after.
     pub values: (Value, Value),
@@ -25,7 +25,15 @@ pub(super) struct Edited {
 
 impl fmt::Display for Edited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} -> {}", self.path, shown(&self.values.0), shown(&self.values.1))
+        let bracketed = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty();
+        for (index, part) in self.path.split('.').enumerate() {
+            match (index, bracketed(part)) {
+                (0, _) => write!(f, "{part}")?,
+                (_, true) => write!(f, "[{part}]")?,
+                (_, false) => write!(f, ".{part}")?,
+            }
+        }
+        write!(f, " {} -> {}", shown(&self.values.0), shown(&self.values.1))
     }
 }
 
@@ -50,11 +58,44 @@ pub(super) fn edited(before: &Value, after: &Value, edit_of: impl Fn(&str) -> Ed
             }
             _ => {
                 let edit = edit_of(&name);
-                found.push(Edited { path: name, values, edit });
+                let parts = parts(name, values).into_iter();
+                found.extend(parts.map(|(path, values)| Edited { path, values, edit }));
             }
         }
     }
     found
+}
+
+/// The parts of a field that differ: those of an option are not taken apart.
+fn parts(path: String, values: (Value, Value)) -> Vec<(String, (Value, Value))> {
+    let is_option = |value: &Value| {
+        let fields = value.as_object();
+        fields.is_some_and(|fields| fields.contains_key("value") || fields.contains_key("valueFrom"))
+    };
+    let below = |name: &str| format!("{path}.{name}");
+    match &values {
+        (Value::Object(before), Value::Object(after)) if !is_option(&values.0) && !is_option(&values.1) => {
+            let each = differing(before, after).into_iter();
+            each.flat_map(|(name, values)| parts(below(&name), values)).collect()
+        }
+        (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
+            let pairs = before.iter().zip(after).enumerate().filter(|(_, (before, after))| before != after);
+            pairs
+                .flat_map(|(index, (before, after))| {
+                    parts(below(&index.to_string()), (before.clone(), after.clone()))
+                })
+                .collect()
+        }
+        // Items were added or removed: the others are not shown.
+        (Value::Array(before), Value::Array(after)) => {
+            let only = |of: &[Value], other: &[Value]| {
+                Value::Array(of.iter().filter(|item| !other.contains(item)).cloned().collect())
+            };
+            let (removed, added) = (only(before, after), only(after, before));
+            vec![(path, (removed, added))]
+        }
+        _ => vec![(path, values)],
+    }
 }
 
 fn tag_path(key: &str) -> String {
@@ -156,6 +197,23 @@ mod tests {
         for (before, after, text) in cases {
             assert_eq!(texts(before, after), [text]);
         }
+    }
+
+    #[test]
+    fn only_the_parts_of_a_group_or_a_list_that_differ_are_shown() {
+        let rule = |port: i32, from: &str| json!({"port": {"value": port}, "from": {"value": [from]}});
+        let rules =
+            |rules: Value| json!({"ingress": rules, "check": {"path": {"value": "/"}, "port": {"value": 1}}});
+        assert_eq!(
+            texts(rules(json!([rule(1, "a"), rule(2, "a")])), rules(json!([rule(1, "a"), rule(2, "b")]))),
+            ["ingress[1].from a -> b"]
+        );
+        assert_eq!(
+            texts(rules(json!([rule(1, "a")])), rules(json!([rule(2, "c"), rule(1, "a")]))),
+            ["ingress none -> {from: c, port: 2}"]
+        );
+        let other = json!({"ingress": [], "check": {"path": {"value": "/x"}, "port": {"value": 1}}});
+        assert_eq!(texts(rules(json!([])), other), ["check.path / -> /x"]);
     }
 
     #[test]

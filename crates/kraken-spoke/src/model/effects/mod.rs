@@ -5,7 +5,7 @@
 
 mod fields;
 
-use kraken_api::{Approval, Disruption, Lifecycle, Replace};
+use kraken_api::{Approval, Disruption, Lifecycle, Replace, effect::Effect};
 use kube::core::object::HasStatus;
 
 use crate::{
@@ -33,7 +33,8 @@ pub(crate) fn of_edit(
         return vec![];
     }
     if after.lifecycle().paused {
-        return vec![format!("changes nothing while lifecycle.paused is true: {}", shown(&fields))];
+        let words = Effect::ChangesNothing.words();
+        return vec![format!("{words} while lifecycle.paused is true: {}", shown(&fields))];
     }
     let each = [Edit::Replaces, Edit::Stops, Edit::Scales, Edit::Waits, Edit::InPlace];
     let effects = each.into_iter().filter_map(|edit| {
@@ -79,17 +80,20 @@ pub(crate) fn of_deletion(object: &Object, dependents: &[String]) -> Vec<String>
             let noun = if count == 1 { "dependent" } else { "dependents" };
             format!(", after {count} {noun}: {}", listed(dependents))
         };
-        effects.push(format!("deletes {} in the cloud{approval}{after}", listed(&deleted)));
+        let words = Effect::Deletes.words();
+        effects.push(format!("{words} {} in the cloud{approval}{after}", listed(&deleted)));
     }
     if !silently.is_empty() {
         effects.push(format!(
-            "{} is kept in the cloud, because it was adopted; to delete it, set spec.lifecycle.deletion to Delete before the deletion \
-             is complete",
+            "{} {} in the cloud, because it was adopted; to delete it, set spec.lifecycle.deletion to Delete before the deletion is \
+             complete",
+            Effect::Keeps.words(),
             listed(&silently)
         ));
     }
     if !stated.is_empty() {
-        effects.push(format!("{} is kept in the cloud: lifecycle.deletion is Retain", listed(&stated)));
+        let words = Effect::Keeps.words();
+        effects.push(format!("{words} {} in the cloud: lifecycle.deletion is Retain", listed(&stated)));
     }
     effects
 }
@@ -115,13 +119,17 @@ fn effect(
     ids: &[String],
     dependents: &[String],
 ) -> String {
-    let (ids, fields_shown, approval) = (listed(ids), shown(fields), approval(lifecycle));
+    let (ids, what, approval) = (listed(ids), shown(fields), approval(lifecycle));
+    let says = |effect: Effect, rest: String| format!("{} {rest}: {what}", effect.words());
     match edit {
-        Edit::Replaces if lifecycle.replace == Replace::Never => format!(
-            "cannot change {ids} in place, and lifecycle.replace is Never, so that it stays as it is and Ready becomes False: {fields_shown}"
+        Edit::Replaces if lifecycle.replace == Replace::Never => says(
+            Effect::CannotChange,
+            format!(
+                "{ids} in place, and lifecycle.replace is Never, so that it stays as it is and Ready becomes False"
+            ),
         ),
         Edit::Replaces if lifecycle.protect => {
-            format!("replaces {ids} only when lifecycle.protect is false: {fields_shown}")
+            says(Effect::Waits, format!("lifecycle.protect: false, because it replaces {ids}"))
         }
         Edit::Replaces => {
             let then = if dependents.is_empty() {
@@ -129,25 +137,23 @@ fn effect(
             } else {
                 format!(", and then changes {}", listed(dependents))
             };
-            format!("replaces {ids} ({:?}){approval}{then}: {fields_shown}", lifecycle.replace)
+            says(Effect::Replaces, format!("{ids} ({:?}){approval}{then}", lifecycle.replace))
         }
         Edit::Stops if lifecycle.disruption == Disruption::Forbid => {
-            format!("waits for lifecycle.disruption: Allow, because it stops {ids}: {fields_shown}")
+            says(Effect::Waits, format!("lifecycle.disruption: Allow, because it stops {ids}"))
         }
-        Edit::Stops => format!("stops and starts {ids}{approval}: {fields_shown}"),
-        Edit::Waits => format!("is applied when {ids} is stopped for another reason: {fields_shown}"),
+        Edit::Stops => says(Effect::Stops, format!("{ids}{approval}")),
+        Edit::Waits => says(Effect::IsApplied, format!("{ids} is stopped for another reason")),
         Edit::Scales => match fields.iter().find_map(numbers) {
-            Some((before, after)) if after < before => {
-                format!(
-                    "deletes {} of {before} objects, the newest first{approval}: {fields_shown}",
-                    before - after
-                )
-            }
-            Some((before, after)) => format!("creates {} more{approval}: {fields_shown}", after - before),
-            None => format!("creates or deletes objects{approval}: {fields_shown}"),
+            Some((before, after)) if after < before => says(
+                Effect::Deletes,
+                format!("{} of {before} objects, the newest first{approval}", before - after),
+            ),
+            Some((before, after)) => says(Effect::Creates, format!("{} more{approval}", after - before)),
+            None => says(Effect::Changes, format!("the number of objects{approval}")),
         },
         Edit::InPlace | Edit::Keeps | Edit::Nothing => {
-            format!("changes {ids} in place{approval}: {fields_shown}")
+            says(Effect::Changes, format!("{ids} in place{approval}"))
         }
     }
 }

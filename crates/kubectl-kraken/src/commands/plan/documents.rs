@@ -72,7 +72,8 @@ fn kustomized(folder: &Path) -> Result<String> {
 
 /// The objects of a text with several YAML documents. Lists are their items; empty documents are left out.
 pub(crate) fn parse(place: &str, text: &str) -> Result<Vec<Document>> {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| anyhow!("{place}: {error}"))?;
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple(text).map_err(|error| anyhow!("{place}: {error}"))?;
     let mut all = vec![];
     for (index, document) in documents.into_iter().enumerate() {
         let place = format!("{place}, document {}", index + 1);
@@ -98,7 +99,8 @@ pub(crate) fn parse(place: &str, text: &str) -> Result<Vec<Document>> {
 /// Two documents of one object contradict each other: the later one would undo the earlier one.
 fn unique(documents: &[Document]) -> Result<()> {
     let key = |document: &Document| {
-        let text = |path: &str| document.object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text =
+            |path: &str| document.object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
         let api = text("/apiVersion");
         let group = api.split_once('/').map_or("", |(group, _)| group).to_owned();
         (group, text("/kind"), text("/metadata/namespace"), text("/metadata/name"))
@@ -132,7 +134,10 @@ mod tests {
     fn what_is_no_object_is_named_with_its_place() {
         let error = |text: &str| parse("x.yaml", text).unwrap_err().to_string();
         assert_eq!(error("kind: A\nmetadata: {name: a}\n"), "x.yaml, document 1: apiVersion is missing");
-        assert_eq!(error("apiVersion: v1\nkind: A\nmetadata: {}\n"), "x.yaml, document 1: metadata.name is missing");
+        assert_eq!(
+            error("apiVersion: v1\nkind: A\nmetadata: {}\n"),
+            "x.yaml, document 1: metadata.name is missing"
+        );
         assert!(error("a: [\n").starts_with("x.yaml: "));
     }
 

@@ -4,7 +4,7 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Map, Value, json};
 
 /// The annotation in which `kubectl apply` without `--server-side` keeps the last document.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// The field manager of `kubectl apply --server-side`.
 const KUBECTL: &str = "kubectl";
 
@@ -24,7 +24,7 @@ pub(crate) fn apply(document: &Value, live: Option<&DynamicObject>) -> Apply {
         let live = serde_json::to_value(live).unwrap_or_default();
         let mut patch = three_way(last, document, &live);
         merge_at(&mut patch, &["metadata", "resourceVersion"], json!(version));
-        let text = format!("{}\n", without_version(document));
+        let text = recorded(document, live["metadata"]["namespace"].as_str());
         merge_at(&mut patch, &["metadata", "annotations", LAST_APPLIED], json!(text));
         return Apply { params: PatchParams::apply("kubectl-client-side-apply"), patch: Patch::Merge(patch) };
     }
@@ -36,10 +36,23 @@ pub(crate) fn apply(document: &Value, live: Option<&DynamicObject>) -> Apply {
     Apply { params: PatchParams::apply(&manager).force(), patch: Patch::Apply(document) }
 }
 
+/// The document as kubectl records it.
+fn recorded(document: &Value, namespace: Option<&str>) -> String {
+    let mut document = without_version(document);
+    if document["metadata"]["annotations"].is_null() {
+        merge_at(&mut document, &["metadata", "annotations"], json!({}));
+    }
+    if let Some(namespace) = namespace {
+        merge_at(&mut document, &["metadata", "namespace"], json!(namespace));
+    }
+    format!("{document}\n")
+}
+
 /// The manager that applied most of the spec on the server.
 fn manager(live: &DynamicObject) -> Option<String> {
     let entries = live.metadata.managed_fields.as_ref()?.iter();
-    let applied = entries.filter(|entry| entry.operation.as_deref() == Some("Apply") && entry.subresource.is_none());
+    let applied =
+        entries.filter(|entry| entry.operation.as_deref() == Some("Apply") && entry.subresource.is_none());
     let size = |fields: Option<&Value>| fields.map_or(0, |fields| fields.to_string().len());
     let with_spec = applied.filter_map(|entry| {
         let fields = entry.fields_v1.as_ref().and_then(|fields| fields.0.get("f:spec"));
@@ -65,7 +78,8 @@ fn without_version(document: &Value) -> Value {
 fn three_way(last: &Value, document: &Value, live: &Value) -> Value {
     let nothing = Map::new();
     let fields = |value: &Value| value.as_object().cloned().unwrap_or_default();
-    let (last, document, live) = (fields(last), fields(document), live.as_object().unwrap_or(&nothing).clone());
+    let (last, document, live) =
+        (fields(last), fields(document), live.as_object().unwrap_or(&nothing).clone());
     let mut patch = Map::new();
     for (name, value) in &document {
         let have = live.get(name).unwrap_or(&Value::Null);

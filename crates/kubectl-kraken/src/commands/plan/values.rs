@@ -30,11 +30,16 @@ fn replaced(
                 return if is_item {
                     new
                 } else {
-                    Value::Object(Map::from_iter([("value".to_owned(), new), ("valueFrom".to_owned(), Value::Null)]))
+                    Value::Object(Map::from_iter([
+                        ("value".to_owned(), new),
+                        ("valueFrom".to_owned(), Value::Null),
+                    ]))
                 };
             }
             let each = fields.iter();
-            Value::Object(each.map(|(name, value)| (name.clone(), replaced(value, literal, is_any, false))).collect())
+            Value::Object(
+                each.map(|(name, value)| (name.clone(), replaced(value, literal, is_any, false))).collect(),
+            )
         }
         other => other.clone(),
     }

@@ -1,0 +1,84 @@
+//! What an edit or a deletion does to remote objects, as admission announces it in a warning. Tools read the warnings: each begins
+//! with the words of its effect.
+
+/// An effect. The order is that of their weight: what a person must see comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effect {
+    /// Remote objects are replaced.
+    Replaces,
+    /// Remote objects are deleted.
+    Deletes,
+    /// Remote objects are stopped and started again.
+    Stops,
+    /// The field cannot be changed, and `lifecycle.replace` forbids a replacement: the resource will not be ready.
+    CannotChange,
+    /// Something else is required first, such as `lifecycle.disruption: Allow`.
+    Waits,
+    /// Remote objects are created in addition.
+    Creates,
+    /// Fields are changed in place.
+    Changes,
+    /// The change is made when an object is stopped for another reason.
+    IsApplied,
+    /// Nothing is changed, because the resource is paused.
+    ChangesNothing,
+    /// Remote objects are kept although their resource is deleted.
+    Keeps,
+}
+
+impl Effect {
+    /// Every effect.
+    pub const ALL: [Self; 10] = [
+        Self::Replaces,
+        Self::Deletes,
+        Self::Stops,
+        Self::CannotChange,
+        Self::Waits,
+        Self::Creates,
+        Self::Changes,
+        Self::IsApplied,
+        Self::ChangesNothing,
+        Self::Keeps,
+    ];
+
+    /// The words with which the warning begins, after the object.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Replaces => "replaces",
+            Self::Deletes => "deletes",
+            Self::Stops => "stops and starts",
+            Self::CannotChange => "cannot change",
+            Self::Waits => "waits for",
+            Self::Creates => "creates",
+            Self::Changes => "changes",
+            Self::IsApplied => "is applied when",
+            Self::ChangesNothing => "changes nothing",
+            Self::Keeps => "keeps",
+        }
+    }
+
+    /// The effect that a warning announces, without its object; `None` for another warning.
+    pub fn of(warning: &str) -> Option<Self> {
+        let begins = |effect: &Self| {
+            let rest = warning.strip_prefix(effect.words());
+            rest.is_some_and(|rest| rest.starts_with(' '))
+        };
+        // The longest words decide: "changes nothing" is not "changes".
+        Self::ALL.into_iter().filter(begins).max_by_key(|effect| effect.words().len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_is_read_by_its_first_words() {
+        for effect in Effect::ALL {
+            assert_eq!(Effect::of(&format!("{} vpc-1", effect.words())), Some(effect));
+        }
+        for other in ["spec.a: is bad", "changesets", ""] {
+            assert_eq!(Effect::of(other), None);
+        }
+    }
+}

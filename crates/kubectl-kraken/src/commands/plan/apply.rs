@@ -1,0 +1,133 @@
+//! `kubectl kraken apply`: the plan, a question, the apply of exactly what was planned, and the progress until everything is ready.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{BufRead as _, Write as _},
+    process::ExitCode,
+    time::Duration,
+};
+
+use anyhow::{Result, bail};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    ask, print,
+    run::{Applied, Plan, Selection, plan},
+};
+use crate::{
+    cluster::Cluster,
+    commands::{graph, graph_in_place},
+    failure::explain,
+    graph::{Graph, Node},
+    print::{Lines, Style, out},
+    resource::{Next, Ready},
+};
+
+/// How often the progress is read.
+const EVERY: Duration = Duration::from_secs(1);
+/// How long a resource may wait for a person before that counts: references resolve, and controllers retry, in this time.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Applies the selected objects after a question; `is_confirmed` answers it.
+pub(in crate::commands) async fn run(
+    cluster: &Cluster,
+    selection: &Selection,
+    is_confirmed: bool,
+    limit: Duration,
+) -> Result<ExitCode> {
+    if selection.destroy || selection.prune.is_some() {
+        bail!(
+            "apply deletes nothing: use kubectl delete, or kubectl apply --prune, after a look at `kubectl kraken plan`"
+        );
+    }
+    let plan = plan(cluster, selection).await?;
+    out(&print::text(&plan.entries, &plan.notes, Style::of_stdout()))?;
+    if plan.is_rejected() {
+        bail!("nothing was applied: correct what is rejected first");
+    }
+    if plan.applies.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !is_confirmed && !ask_person()? {
+        out("Nothing was applied.\n")?;
+        return Ok(ExitCode::FAILURE);
+    }
+    for (number, applied) in plan.applies.iter().enumerate() {
+        send(cluster, applied, number).await?;
+    }
+    progress(cluster, &plan, limit).await
+}
+
+fn ask_person() -> Result<bool> {
+    let mut stdout = std::io::stdout().lock();
+    write!(stdout, "Apply? [y/N] ")?;
+    stdout.flush()?;
+    let mut line = String::new();
+    if std::io::stdin().lock().read_line(&mut line)? == 0 {
+        writeln!(stdout)?;
+        bail!("nobody answered, nothing was applied: use --yes to apply without a question");
+    }
+    Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Sends the request of the plan. It is refused if the object changed since: it contains the version that was planned.
+async fn send(cluster: &Cluster, applied: &Applied, number: usize) -> Result<()> {
+    let Applied { node, path, apply } = applied;
+    match ask::patch(&cluster.client, path, &node.name, &apply.params, &apply.patch).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 409 => bail!(
+            "{node} changed since the plan, and was not applied; {number} objects before it were: run the command again"
+        ),
+        Err(error) => Err(explain(error, &format!("apply {node}"), &cluster.server)),
+    }
+}
+
+/// Prints each change of a resource of the plan, until all are ready, or one needs a person.
+async fn progress(cluster: &Cluster, plan: &Plan, limit: Duration) -> Result<ExitCode> {
+    let started = Instant::now();
+    let mut printed: BTreeMap<Node, String> = BTreeMap::new();
+    let mut stuck_since: Option<Instant> = None;
+    loop {
+        let graph = graph(cluster).await?;
+        // What follows from the plan, too.
+        let nodes: BTreeSet<&Node> =
+            plan.entries.iter().filter(|entry| entry.action.is_some()).map(|entry| &entry.node).collect();
+        let (mut text, mut is_ready, mut needs_person) = (Lines::default(), true, false);
+        for node in &nodes {
+            let Some(resource) = graph.get(node) else { continue };
+            let line = format!("{node}  {}  {}", resource.reason, resource.message);
+            if printed.get(*node) != Some(&line) {
+                text.line(&line);
+                printed.insert((*node).clone(), line);
+            }
+            is_ready &= resource.ready == Ready::Yes;
+            needs_person |= resource.ready == Ready::No && resource.next() == Next::Person;
+        }
+        out(&text.finish())?;
+        if is_ready {
+            out(&format!("Everything is ready after {} s.\n", started.elapsed().as_secs()))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        stuck_since = if needs_person { stuck_since.or(Some(Instant::now())) } else { None };
+        let is_stuck = stuck_since.is_some_and(|since| since.elapsed() >= PATIENCE);
+        if is_stuck || started.elapsed() >= limit {
+            return causes(&graph_in_place(cluster).await?, &nodes);
+        }
+        sleep(EVERY).await;
+    }
+}
+
+/// The first root cause of each resource that is not ready, once each.
+fn causes(graph: &Graph, nodes: &BTreeSet<&Node>) -> Result<ExitCode> {
+    let mut text = Lines::default();
+    text.line("Not ready. What to do:");
+    let mut seen = BTreeSet::new();
+    for root in nodes.iter().flat_map(|node| graph.roots(node)) {
+        if seen.insert(root.node.clone()) {
+            let remedy = root.remedy.map(|remedy| format!("; {remedy}")).unwrap_or_default();
+            text.line(format!("  {}: {}{remedy}", root.node, root.message));
+        }
+    }
+    out(&text.finish())?;
+    Ok(ExitCode::FAILURE)
+}

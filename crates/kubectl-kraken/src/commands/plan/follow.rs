@@ -1,0 +1,168 @@
+//! What follows from a change: each resource that refers to a replaced object or to an edited ConfigMap is asked what the new value
+//! will do to it. Nothing is written: the questions are dry runs. Client required.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use kraken_options::ValueFrom;
+use kube::{
+    Resource as _,
+    api::{DynamicObject, Patch, PatchParams},
+};
+use serde_json::{Value, json};
+
+use super::{
+    ask,
+    entry::{Action, Entry},
+    values::{resource_of, unknown_like, with_literals},
+};
+use crate::{
+    cluster::Cluster,
+    graph::{Graph, Node, Via},
+};
+
+/// What is shown for a key that a ConfigMap does not have.
+pub(super) const ABSENT: &str = "(absent)";
+/// What is shown for a value that only the apply will bring.
+const UNKNOWN: &str = "(known after apply)";
+
+/// A change of what others refer to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Source {
+    /// The remote object is replaced: its id is another one afterwards.
+    Replaced { id: String },
+    /// Keys of a ConfigMap have other values: those before and after.
+    Keys(BTreeMap<String, (String, String)>),
+}
+
+/// The plan, and what changes in it for others.
+pub(super) struct Followed<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) graph: &'a Graph,
+    /// The specs as they will be; of other resources, those of the graph count.
+    pub(super) specs: BTreeMap<Node, Value>,
+    pub(super) changed: BTreeMap<Node, Source>,
+}
+
+impl Followed<'_> {
+    /// Adds to the entries what follows from them.
+    pub(super) async fn follow(mut self, entries: &mut Vec<Entry>) -> Result<()> {
+        let mut left: Vec<Node> = self.changed.keys().cloned().collect();
+        while let Some(source) = left.pop() {
+            let users: BTreeSet<Node> = self
+                .graph
+                .users(&source)
+                .iter()
+                .filter(|one| matches!(one.via, Via::Field { .. }))
+                .map(|one| one.of.clone())
+                .collect();
+            for user in users {
+                let Some(entry) = self.asked(&user).await? else { continue };
+                let id = self.graph.get(&user).and_then(|user| user.status.external_ids.first().cloned());
+                if let (Action::Replace, Some(id), false) =
+                    (entry.action, id, self.changed.contains_key(&user))
+                {
+                    self.changed.insert(user.clone(), Source::Replaced { id });
+                    left.push(user.clone());
+                }
+                match entries.iter_mut().find(|known| known.node == user) {
+                    // What is rejected, created or deleted stays so.
+                    Some(known)
+                        if matches!(
+                            known.action,
+                            Action::Rejected | Action::Create | Action::Adopt | Action::Delete
+                        ) => {}
+                    Some(known) => *known = entry,
+                    None => entries.push(entry),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the new values do to a resource that exists; `None` if it uses none of them, or has nothing in the cloud.
+    async fn asked(&self, user: &Node) -> Result<Option<Entry>> {
+        let Some(resource) = self.graph.get(user).filter(|user| !user.status.external_ids.is_empty()) else {
+            return Ok(None);
+        };
+        let spec = self.specs.get(user).unwrap_or(&resource.spec);
+        let because = self.because(user);
+        // The text of a ConfigMap is a number or a list if the field is one.
+        for is_parsed in [false, true] {
+            let Some(literal) = with_literals(spec, &|from| self.literal(user, from, is_parsed)) else {
+                return Ok(None);
+            };
+            let patch = Patch::Merge(json!({"spec": literal}));
+            let params = PatchParams { dry_run: true, ..PatchParams::default() };
+            let kind = self.cluster.kind(&format!("{}.{}", user.kind, user.group))?;
+            let path = DynamicObject::url_path(&kind.resource, Some(&user.namespace));
+            let answer = ask::patch(&self.cluster.client, &path, &user.name, &params, &patch).await;
+            let (action, lines) = match answer {
+                Ok(answer) => {
+                    let effects = effects(user, answer.warnings);
+                    let Some(action) = Action::of(&effects) else { return Ok(None) };
+                    (action, effects)
+                }
+                Err(kube::Error::Api(_)) if !is_parsed => continue,
+                Err(kube::Error::Api(status)) => (Action::Blocked, vec![status.message.clone()]),
+                Err(error) => return Err(error.into()),
+            };
+            let lines = lines.into_iter().map(|line| self.without_placeholders(line)).collect();
+            return Ok(Some(Entry { node: user.clone(), action, lines, because }));
+        }
+        Ok(None)
+    }
+
+    /// The new value of a source, if it changes.
+    fn literal(&self, user: &Node, from: &ValueFrom, is_parsed: bool) -> Option<Value> {
+        if let ValueFrom::ConfigMap(key) = from {
+            let map = Node::new(&user.namespace, "", "ConfigMap", &key.name);
+            let Some(Source::Keys(keys)) = self.changed.get(&map) else { return None };
+            let (_, text) = keys.get(&key.key).filter(|(_, after)| after != ABSENT)?;
+            let parsed = is_parsed.then(|| serde_json::from_str(text).ok()).flatten();
+            return Some(parsed.unwrap_or_else(|| json!(text)));
+        }
+        let of = resource_of(from).filter(kraken_options::ResourceRef::is_id)?;
+        let is_meant = |node: &&Node| {
+            let kind = kraken_options::KindRef::of(&of.kind);
+            node.namespace == user.namespace && node.name == of.name && kind.matches(&node.kind, &node.group)
+        };
+        match self.changed.get(self.changed.keys().find(is_meant)?)? {
+            Source::Replaced { id } => Some(json!(unknown_like(id))),
+            Source::Keys(_) => None,
+        }
+    }
+
+    fn without_placeholders(&self, mut line: String) -> String {
+        for (node, source) in &self.changed {
+            match source {
+                Source::Replaced { id } => line = line.replace(&unknown_like(id), UNKNOWN),
+                Source::Keys(keys) => {
+                    for (key, (before, _)) in keys {
+                        line = line.replace(
+                            &format!("ConfigMap {} key {key} -> ", node.name),
+                            &format!("{before} -> "),
+                        );
+                    }
+                }
+            }
+        }
+        line
+    }
+
+    /// The changed objects that a resource uses, in words.
+    fn because(&self, user: &Node) -> Vec<String> {
+        let used: BTreeSet<&Node> = self.graph.uses(user).iter().map(|one| &one.of).collect();
+        let words = |(node, source): (&Node, &Source)| match source {
+            Source::Replaced { .. } => format!("because {node} is replaced"),
+            Source::Keys(_) => format!("because {node} changes"),
+        };
+        self.changed.iter().filter(|(node, _)| used.contains(node)).map(words).collect()
+    }
+}
+
+/// What admission announces for this object, without its name.
+pub(super) fn effects(node: &Node, warnings: Vec<String>) -> Vec<String> {
+    let prefix = format!("{node}: ");
+    warnings.into_iter().filter_map(|warning| warning.strip_prefix(&prefix).map(str::to_owned)).collect()
+}

@@ -1,0 +1,16 @@
+//! `kubectl kraken plan`: what an apply, or a deletion, of a set of objects will do. Every answer is one of admission, to a dry run:
+//! nothing is written, neither in the cluster nor in the cloud.
+
+mod apply;
+mod ask;
+mod documents;
+mod entry;
+mod follow;
+mod patch;
+mod print;
+mod run;
+mod values;
+
+pub(super) use apply::run as apply;
+pub(crate) use run::Selection;
+pub(super) use run::run;

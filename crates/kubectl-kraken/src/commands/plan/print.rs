@@ -1,0 +1,123 @@
+//! A plan as text, Markdown or JSON. Pure.
+
+use serde_json::{Value, json};
+
+use super::entry::{Action, Entry};
+use crate::print::{Lines, Style, clean};
+
+/// For a person: each object with a sign, its effects below each other, then the counts.
+pub(super) fn text(entries: &[Entry], notes: &[String], style: Style) -> String {
+    let mut text = Lines::default();
+    let listed: Vec<_> = entries.iter().filter(|entry| entry.action.is_some()).collect();
+    for entry in &listed {
+        let head = clean(&format!("{} {}", entry.action.sign(), entry.node));
+        text.rendered(&format!("{}\n", style.paint(&head, entry.action.color())));
+        for line in entry.lines.iter().chain(&entry.because) {
+            text.line(format!("    {line}"));
+        }
+    }
+    if !listed.is_empty() {
+        text.line("");
+    }
+    for note in notes {
+        text.line(note);
+    }
+    text.line(summary(entries));
+    text.finish()
+}
+
+/// For a comment of a pull request.
+pub(super) fn markdown(entries: &[Entry], notes: &[String]) -> String {
+    // Nothing of a name or a message is markup.
+    let plain = |text: &str| clean(text).replace('|', "\\|").replace('`', "'").replace('<', "&lt;");
+    let mut text = Lines::default();
+    text.line(format!("**{}**", plain(&summary(entries))));
+    let listed: Vec<_> = entries.iter().filter(|entry| entry.action.is_some()).collect();
+    if !listed.is_empty() {
+        text.line("");
+        text.line("| | Object | What happens |");
+        text.line("|---|---|---|");
+    }
+    for entry in listed {
+        let lines: Vec<_> = entry.lines.iter().chain(&entry.because).map(|line| plain(line)).collect();
+        let object = plain(&entry.node.to_string());
+        text.line(format!("| `{}` | `{object}` | {} |", entry.action.sign(), lines.join("<br>")));
+    }
+    for note in notes {
+        text.line("");
+        text.line(plain(note));
+    }
+    text.finish()
+}
+
+/// For programs.
+pub(super) fn json(entries: &[Entry], notes: &[String]) -> Value {
+    let count = |action: Action| entries.iter().filter(|entry| entry.action == action).count();
+    let counts: serde_json::Map<_, _> =
+        Action::LISTED.iter().map(|(action, ..)| (format!("{action:?}"), json!(count(*action)))).collect();
+    json!({
+        "entries": entries.iter().map(Entry::json).collect::<Vec<_>>(),
+        "counts": counts, "notes": notes,
+    })
+}
+
+/// `Plan: 1 to create, 2 to change; 3 unchanged.`
+fn summary(entries: &[Entry]) -> String {
+    let count = |action: Action| entries.iter().filter(|entry| entry.action == action).count();
+    let parts: Vec<_> = Action::LISTED
+        .iter()
+        .filter(|(action, ..)| count(*action) > 0)
+        .map(|(action, _, words)| format!("{} {words}", count(*action)))
+        .collect();
+    let unchanged = count(Action::None);
+    if parts.is_empty() {
+        return format!("Nothing changes: {unchanged} unchanged.");
+    }
+    format!("Plan: {}; {unchanged} unchanged.", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::fixtures::node;
+
+    fn entries() -> Vec<Entry> {
+        let vpc = Entry::new(
+            node("VPC", "main"),
+            Action::Replace,
+            vec!["replaces vpc-1 (DeleteFirst): cidrBlock a -> b|c".to_owned()],
+        );
+        let mut subnet =
+            Entry::new(node("Subnet", "a"), Action::Blocked, vec!["cannot change subnet-1\u{1b}".to_owned()]);
+        subnet.because = vec!["because VPC/main is replaced".to_owned()];
+        vec![vpc, subnet, Entry::new(node("Subnet", "b"), Action::None, vec![])]
+    }
+
+    const PLAIN: Style = Style { has_color: false, is_terminal: false, width: None };
+
+    #[test]
+    fn a_plan_is_a_list_with_signs_and_counts() {
+        let expected = "± VPC/main\n    replaces vpc-1 (DeleteFirst): cidrBlock a -> b|c\nx Subnet/a\n    cannot change subnet-1\u{fffd}\n    \
+                        because VPC/main is replaced\n\nPlan: 1 to replace, 1 not possible; 1 unchanged.\n";
+        assert_eq!(text(&entries(), &[], PLAIN), expected);
+        assert_eq!(text(&[], &[], PLAIN), "Nothing changes: 0 unchanged.\n");
+    }
+
+    #[test]
+    fn nothing_in_a_comment_is_markup() {
+        let markdown = markdown(&entries(), &[]);
+        assert!(
+            markdown.contains("| `±` | `VPC/main` | replaces vpc-1 (DeleteFirst): cidrBlock a -> b\\|c |"),
+            "{markdown}"
+        );
+    }
+
+    #[test]
+    fn programs_get_the_same() {
+        let json = json(&entries(), &[]);
+        assert_eq!(
+            (&json["counts"]["Replace"], &json["entries"][1]["action"]),
+            (&json!(1), &json!("Blocked"))
+        );
+    }
+}
