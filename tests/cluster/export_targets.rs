@@ -89,6 +89,21 @@ async fn a_target_is_kept_while_the_one_of_another_name_is_refused() -> Result<(
 }
 
 #[tokio::test]
+async fn a_target_is_kept_while_the_new_name_is_that_of_another_object() -> Result<()> {
+    let test_env = test_env().await?;
+    test_env.apply(&colors("colors")).await?;
+    test_env.ready("ConfigExport", "colors").await?;
+    test_env.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: taken}, data: {a: b}}").await?;
+    test_env.apply(&colors("taken")).await?;
+    test_env.not_ready("ConfigExport", "colors", "TargetNotOwned").await?;
+    assert!(!test_env.get("ConfigMap", "colors").await?.is_null(), "pods mount it");
+    assert_eq!(test_env.get("ConfigMap", "taken").await?["data"], json!({"a": "b"}));
+    test_env.apply(&colors("free")).await?;
+    test_env.ready("ConfigExport", "colors").await?;
+    test_env.gone("ConfigMap", "colors").await
+}
+
+#[tokio::test]
 async fn a_target_that_somebody_made_immutable_follows_its_values() -> Result<()> {
     let test_env = test_env().await?;
     test_env.apply(&colors("colors")).await?;

@@ -70,7 +70,7 @@ impl Shell {
         }
     }
 
-    fn write(&self, name: &str, text: &str) -> Result<()> {
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<()> {
         Ok(fs::write(self.folder.path().join(name), text)?)
     }
 }

@@ -23,6 +23,7 @@ mod instances;
 mod keys;
 mod kubectl;
 mod kubectl_kraken;
+mod kubectl_plan;
 mod leases;
 mod monitoring;
 mod namespaced;

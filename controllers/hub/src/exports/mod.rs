@@ -30,6 +30,7 @@ use tracing::{debug, warn};
 
 use crate::{
     exports::{
+        decide::NOT_CREATED,
         gather::Gathered,
         report::{Outcome, TargetState},
         resolve::{Content, ContentState, resolve_content},
@@ -189,9 +190,11 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
             }
         }
     };
-    // The spec no longer names the target of an earlier one. Until the new one is written, pods may still mount it.
+    // The spec no longer names the target of an earlier one. Until the new one is written, pods may still mount it. Only if another
+    // export has the new name, the former one goes: two exports that swap their targets would wait for each other.
     let is_kept = match &finished.outcome {
         Outcome::Failed(_) | Outcome::Terminating => true,
+        Outcome::NotOwned(_, owner) => owner == NOT_CREATED,
         Outcome::Waiting(_, state) => *state != TargetState::Absent,
         _ => false,
     };

@@ -42,5 +42,13 @@ fn came_with_record(record: &Record) -> bool {
     let adopts =
         record.versions.iter().any(|version| version.value["spec"]["lifecycle"]["adopt"].is_object());
     let first = record.versions.first();
-    record.disturbed.is_none() && !adopts && first.is_some_and(|first| intent(&first.value).is_some())
+    record.disturbed.is_none() && !adopts && first.is_some_and(|first| has_former_intent(&first.value))
+}
+
+/// Whether an object has the record of a launch from before its creation. The first version that was seen may have the first record of its
+/// own controller.
+fn has_former_intent(object: &Value) -> bool {
+    let time = |value: &Value| value.as_str().and_then(|text| text.parse::<jiff::Timestamp>().ok());
+    let launched = intent(object).and_then(|intent| time(&intent["at"]));
+    launched.zip(time(&object["metadata"]["creationTimestamp"])).is_some_and(|(at, created)| at < created)
 }

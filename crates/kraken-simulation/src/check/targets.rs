@@ -30,13 +30,14 @@ impl Checks {
                     })
             })
         };
-        // Known, see docs/performance/simulation.md: the former target goes although the next one's name is another's. Only if that is
-        // a former target of another export, which waits for this one, must it go.
+        // The next one's name is that of a target of another export, which may wait for this one.
         let is_anothers = |spec: &Value| {
             self.history.all_live().any(|(_, other)| {
+                let owners = other.latest().value["metadata"]["ownerReferences"].as_array();
                 spec["configType"] == *other.kind
                     && spec["configMetadata"]["name"] == *other.name
                     && other.namespace == export.namespace
+                    && owners.into_iter().flatten().any(|owner| owner["kind"] == "ConfigExport")
             })
         };
         let explains = |version: &Version| {

@@ -124,9 +124,11 @@ fn is_unseen(reconcile: &mut Reconcile<'_>, state: &mut DeletionState<'_>, obser
     let Reconcile { context, memory, .. } = reconcile;
     let shown = Shown::of(&*context.kind, observed, recorded, memory, *intent, *clock);
     let is_launch_hidden = memory.is_launch_hidden(unknown, shown.is_complete, *clock);
+    let is_claim_hidden = memory.is_claim_hidden(&*context.kind, &context.kind.shown(observed), *clock);
     recorded.confirm(&shown, *intent);
     memory.is_vanishing(&shown.vanished, *clock)
         || is_launch_hidden
+        || is_claim_hidden
         || !shown.unseen.is_empty()
         || is_outstanding(*intent, recorded.epoch, memory, *clock)
 }

@@ -4,15 +4,20 @@ use std::time::Duration;
 
 use kraken_runtime::queue::Requeue;
 use serde_json::{Value, json};
-use tokio::time::advance;
+use tokio::time::{Instant, advance};
 
 use super::{
     deletion::{READ_REQUEST, deleted, no_dependents},
+    disk::Disks,
     fixtures::{Disk, bare, disk, remote, stored, with},
     scene::{Scene, Setup},
     script::{Call, EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
 };
-use crate::FailureClass;
+use crate::{
+    FailureClass,
+    dynamic::Object,
+    model::memory::{Claimed, Memory},
+};
 
 #[tokio::test(start_paused = true)]
 async fn replacement_waits_until_the_objects_of_the_last_launch_are_visible() {
@@ -195,4 +200,20 @@ async fn object_counts_as_missing_only_since_it_was_last_returned() {
     scene.reconcile([observe_by_tag(&[bare("disk-1")]), call("reclaim disk-1"), call(EVENT)]).await;
     advance(Duration::from_secs(2)).await;
     assert_eq!(scene.reconcile([observe_by_tag(&[])]).await.metric, "Updating");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claimed_object_may_exist_until_its_tags_are_visible() {
+    let ids = || vec!["disk-1".to_owned()];
+    let claimed = Claimed { ids: ids(), at: Instant::now(), times: 1, is_confirmed: true };
+    let mut memory = Memory::<Object> { claimed: Some(claimed), ..Memory::default() };
+    let kind = Disks::new(true, false);
+    let window = Duration::from_secs(60);
+    assert!(memory.is_claim_hidden(&kind, &[], memory.clock(window)), "a search does not find it yet");
+    assert!(!memory.is_claim_hidden(&kind, &ids(), memory.clock(window)), "it is shown");
+    memory.gone_ids = ids();
+    assert!(!memory.is_claim_hidden(&kind, &[], memory.clock(window)), "it was deleted");
+    memory.gone_ids.clear();
+    advance(window).await;
+    assert!(!memory.is_claim_hidden(&kind, &[], memory.clock(window)), "a search would find it");
 }

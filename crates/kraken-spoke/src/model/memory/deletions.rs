@@ -4,6 +4,7 @@ use crate::{
     dynamic::{DynKind, Observed},
     model::{
         ids::{shown_as_deleted, union, without},
+        intent::Clock,
         memory::Memory,
     },
 };
@@ -28,5 +29,20 @@ impl<K> Memory<K> {
     pub(crate) fn is_deleted(&self, kind: &dyn DynKind, id: &str) -> bool {
         let is_in = |ids: &[String]| ids.iter().any(|other| other == id);
         is_in(&self.deleted_ids) && (!kind.info().shows_deleted || is_in(&self.shown_as_deleted))
+    }
+
+    /// Whether an object whose owner tags were restored lately may exist although a response does not contain it: the tags are not
+    /// visible yet, so that no search finds it, and the record of its id was removed.
+    pub(crate) fn is_claim_hidden(&self, kind: &dyn DynKind, shown: &[String], clock: Clock) -> bool {
+        let Some(claimed) = &self.claimed else { return false };
+        let is_hidden = |id: &&String| {
+            !shown.contains(id)
+                && !self.is_deleted(kind, id)
+                && ![&self.gone_ids, &self.released_ids, &self.releasing_ids]
+                    .iter()
+                    .any(|ids| ids.contains(id))
+        };
+        clock.instant.saturating_duration_since(claimed.at) < clock.window
+            && claimed.ids.iter().any(|id| is_hidden(&id))
     }
 }

@@ -20,13 +20,16 @@ use crate::{
     failure::explain,
     graph::{Graph, Node},
     print::{Lines, Style, out},
-    resource::{Next, Ready},
+    resource::{Next, Ready, Resource},
 };
 
 /// How often the progress is read.
 const EVERY: Duration = Duration::from_secs(1);
 /// How long a resource may wait for a person before that counts: references resolve, and controllers retry, in this time.
 const PATIENCE: Duration = Duration::from_secs(15);
+
+/// How long a resource may take to notice that a value which it refers to changed: its hub and its controller usually need a second.
+const NOTICED: Duration = Duration::from_secs(20);
 
 /// Applies the selected objects after a question; `is_confirmed` answers it.
 pub(in crate::commands) async fn run(
@@ -100,7 +103,9 @@ async fn progress(cluster: &Cluster, plan: &Plan, limit: Duration) -> Result<Exi
                 text.line(&line);
                 printed.insert((*node).clone(), line);
             }
-            is_ready &= resource.ready == Ready::Yes;
+            let is_noticed = started.elapsed() >= NOTICED
+                || plan.followers.get(*node).is_none_or(|before| *before != status(resource));
+            is_ready &= resource.ready == Ready::Yes && is_noticed;
             needs_person |= resource.ready == Ready::No && resource.next() == Next::Person;
         }
         out(&text.finish())?;
@@ -115,6 +120,10 @@ async fn progress(cluster: &Cluster, plan: &Plan, limit: Duration) -> Result<Exi
         }
         sleep(EVERY).await;
     }
+}
+
+fn status(resource: &Resource) -> serde_json::Value {
+    serde_json::to_value(&resource.status).unwrap_or_default()
 }
 
 /// The first root cause of each resource that is not ready, once each.

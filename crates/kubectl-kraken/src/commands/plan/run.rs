@@ -78,6 +78,8 @@ pub(super) struct Plan {
     pub(super) notes: Vec<String>,
     /// In the order of the documents.
     pub(super) applies: Vec<Applied>,
+    /// The resources that change because of others, with their status before.
+    pub(super) followers: BTreeMap<Node, Value>,
 }
 
 /// The request that applies one document.
@@ -124,7 +126,12 @@ pub(super) async fn plan(cluster: &Cluster, selection: &Selection) -> Result<Pla
     let note =
         format!("{others} other {noun} not part of the plan: only resources of Kraken and ConfigMaps are.");
     let notes = if others > 0 { vec![note] } else { vec![] };
-    Ok(Plan { entries, notes, applies })
+    let follows = entries.iter().filter(|entry| !entry.because.is_empty()).map(|entry| &entry.node);
+    let status = |node: &Node| {
+        graph.get(node).map(|resource| serde_json::to_value(&resource.status).unwrap_or_default())
+    };
+    let followers = follows.filter_map(|node| Some((node.clone(), status(node)?))).collect();
+    Ok(Plan { entries, notes, applies, followers })
 }
 
 struct Planner<'a> {

@@ -1,0 +1,257 @@
+//! `kubectl kraken plan` and `apply`: the real binary, the webhooks of all controllers, and the calls that the cloud receives.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result, ensure};
+use kraken_api::effect::Effect;
+use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions, paths};
+use kraken_tests::TestEnv;
+use serde_json::Value;
+use tokio::sync::OnceCell;
+
+use crate::kubectl::{Shell, with_webhooks};
+
+/// The stack that the edits change, with a placeholder for each value.
+const STACK: &str = r"
+{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {type: %TYPE, team: %TEAM}}
+---
+{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: VPC, metadata: {name: main}, spec: {cidrBlock: {value: 10.62.0.0/16},
+  enableDNSHostnames: {value: %DNS}, tags: {Team: %TEAM}}}
+---
+{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: Subnet, metadata: {name: a}, spec: {vpcID: {valueFrom: {ref: VPC/main}},
+  availabilityZone: {value: us-east-1a}, cidrBlock: {value: %CIDR}, mapPublicIPOnLaunch: {value: %PUBLIC}, lifecycle: {replace: DeleteFirst}}}
+---
+{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: SecurityGroup, metadata: {name: web}, spec: {vpcID: {valueFrom: {ref: VPC/main}},
+  description: {value: %DESCRIPTION}, ingress: [{protocol: {value: tcp}, fromPort: {value: %PORT}, cidrBlocks: {value: [10.0.0.0/8]}}],
+  lifecycle: {replace: CreateFirst}}}
+---
+{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {name: web}, spec: {imageID: {value: %IMAGE},
+  instanceType: {valueFrom: {configMap: {name: settings, key: type}}}, minCount: {value: 1}, maxCount: {value: %COUNT},
+  subnetID: {valueFrom: {ref: Subnet/a}}, securityGroupIDs: {value: [{valueFrom: {ref: SecurityGroup/web}}]},
+  lifecycle: {disruption: Allow, replace: CreateFirst}}}
+";
+
+/// The values before the first edit.
+const BEFORE: [(&str, &str); 9] = [
+    ("TYPE", "t3.micro"),
+    ("TEAM", "shop"),
+    ("DNS", "false"),
+    ("CIDR", "10.62.1.0/24"),
+    ("PUBLIC", "false"),
+    ("DESCRIPTION", "web"),
+    ("PORT", "80"),
+    ("IMAGE", "ami-12c6146b"),
+    ("COUNT", "1"),
+];
+
+/// The edits, one after the other. Each may change several values.
+const EDITS: &[&[(&str, &str)]] = &[
+    &[("DNS", "true")],
+    &[("TEAM", "store")],
+    &[("PORT", "8080")],
+    &[("PUBLIC", "true"), ("DNS", "false")],
+    &[("TYPE", "t3.large")],
+    &[("COUNT", "3")],
+    &[("COUNT", "1"), ("PORT", "443")],
+    &[("IMAGE", "ami-1e749f67")],
+    &[("TYPE", "t3.micro"), ("TEAM", "shop")],
+    &[("DESCRIPTION", "the web")],
+    &[("CIDR", "10.62.2.0/24")],
+    &[],
+];
+
+/// What the cloud was asked to do, in the words of a plan. Calls that only read, and tags, are left out.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Done {
+    created: u64,
+    deleted: u64,
+    stopped: u64,
+    changed: bool,
+}
+
+impl Done {
+    fn of(calls: &BTreeMap<String, u64>) -> Self {
+        let mut done = Self::default();
+        for (action, count) in calls {
+            match action.as_str() {
+                "CreateTags" | "DeleteTags" => {}
+                "StartInstances" => {}
+                "StopInstances" => done.stopped += count,
+                "RunInstances" => done.created += count,
+                "TerminateInstances" => done.deleted += count,
+                _ if ["Describe", "Get", "List"].iter().any(|verb| action.starts_with(verb)) => {}
+                _ if action.starts_with("Create") => done.created += count,
+                _ if action.starts_with("Delete") => done.deleted += count,
+                _ => done.changed = true,
+            }
+        }
+        done
+    }
+
+    /// What a plan announces. A change of the number of objects creates or deletes some.
+    fn planned(plan: &Value) -> Self {
+        let mut done = Self::default();
+        for entry in
+            plan["entries"].as_array().into_iter().flatten().filter(|entry| entry["kind"] != "ConfigMap")
+        {
+            match entry["action"].as_str().unwrap_or_default() {
+                "Create" => done.created += 1,
+                "Replace" => {
+                    done.created += 1;
+                    done.deleted += 1;
+                }
+                "Stop" => done.stopped += 1,
+                _ => {}
+            }
+            for effect in entry["effects"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+                let is_tag = effect
+                    .split(": ")
+                    .nth(1)
+                    .is_some_and(|fields| fields.split("; ").all(|one| one.starts_with("tags.")));
+                match Effect::of(effect) {
+                    Some(Effect::Changes) if !is_tag => done.changed = true,
+                    Some(Effect::Creates) => done.created += number(effect),
+                    Some(Effect::Deletes) => done.deleted += 1,
+                    // An attribute is set while the object is stopped.
+                    Some(Effect::Stops) => done.changed = true,
+                    _ => {}
+                }
+            }
+        }
+        done
+    }
+}
+
+/// The number in `creates 2 more`. The cloud of this test launches one instance for each call.
+fn number(effect: &str) -> u64 {
+    effect.split(' ').nth(1).and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+fn stack(values: &BTreeMap<&str, &str>) -> String {
+    let mut text = STACK.to_owned();
+    for (name, value) in values {
+        text = text.replace(&format!("%{name}"), value);
+    }
+    text
+}
+
+fn program() -> Result<String> {
+    let program = paths::bin_dir()?.join("kubectl-kraken");
+    ensure!(program.is_file(), "{} does not exist; build the binaries first", program.display());
+    Ok(program.display().to_string())
+}
+
+/// The plan of the file `stack.yaml`.
+async fn planned(shell: &Shell, program: &str) -> Result<Value> {
+    let printed = shell.run(&format!("{program} plan -f stack.yaml -o json || [ $? = 2 ]")).await?;
+    serde_json::from_str(&printed).with_context(|| format!("no JSON: {printed}"))
+}
+
+/// The versions of all objects.
+async fn versions(shell: &Shell) -> Result<String> {
+    let columns = "custom-columns=K:.kind,N:.metadata.name,V:.metadata.resourceVersion";
+    shell
+        .run(&format!("kubectl get kraken,configmap,depreq,statedeclarations -o {columns} --no-headers"))
+        .await
+}
+
+#[tokio::test]
+async fn the_calls_that_the_cloud_receives_are_those_of_the_plan() -> Result<()> {
+    // Its own environment: all calls of the cloud are those of this test.
+    static OWN: OnceCell<Environment> = OnceCell::const_new();
+    let start = || {
+        let suite = SuiteOptions { webhooks: true, ..SuiteOptions::default() };
+        Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
+    };
+    let environment = OWN.get_or_try_init(start).await?;
+    let test_env = TestEnv::on(environment).await?;
+    let (shell, program) = (Shell::of(&test_env)?, program()?);
+    let mut values: BTreeMap<&str, &str> = BEFORE.into();
+    shell.write("stack.yaml", &stack(&values))?;
+    shell.run(&format!("{program} apply -f stack.yaml --yes --timeout 120")).await?;
+    for edit in EDITS {
+        values.extend(edit.iter().copied());
+        shell.write("stack.yaml", &stack(&values))?;
+        let before = versions(&shell).await?;
+        let plan = planned(&shell, &program).await?;
+        ensure!(before == versions(&shell).await?, "a plan wrote something");
+        environment.proxy.clear();
+        let printed = shell.run(&format!("{program} apply -f stack.yaml --yes --timeout 120")).await?;
+        let calls = environment.proxy.calls();
+        let (done, mut announced) = (Done::of(&calls), Done::planned(&plan));
+        // Some attributes of a created object are set by calls of their own.
+        announced.changed |= done.changed && announced.created > 0;
+        ensure!(
+            done == announced,
+            "{edit:?}: done {done:?}, announced {announced:?}: {calls:?}\n{plan:#}\n{printed}"
+        );
+        println!("{edit:?}: {done:?}");
+    }
+    shell.run("kubectl delete kraken --all --timeout=120s").await.map(drop)
+}
+
+#[tokio::test]
+async fn a_plan_names_what_follows_and_what_is_not_possible() -> Result<()> {
+    let test_env = with_webhooks().await?;
+    let (shell, program) = (Shell::of(&test_env)?, program()?);
+    let mut values: BTreeMap<&str, &str> = BEFORE.into();
+    shell.write("stack.yaml", &stack(&values))?;
+    let printed =
+        shell.output(&format!("{program} plan -f stack.yaml && echo code 0 || echo code $?")).await?.1;
+    for text in [
+        "+ VPC/main",
+        "subnetID: the id of subnet a (known after apply)",
+        "Plan: 5 to create; 0 unchanged.",
+        "code 2",
+    ] {
+        assert!(printed.contains(text), "{text}: {printed}");
+    }
+    shell.run(&format!("{program} apply -f stack.yaml --yes --timeout 120")).await?;
+    let printed =
+        shell.output(&format!("{program} plan -f stack.yaml && echo code 0 || echo code $?")).await?.1;
+    assert_eq!(printed, "Nothing changes: 5 unchanged.\ncode 0\n");
+
+    // The replaced subnet has another id: the instance in it follows. A ConfigMap changes a field that stops it.
+    values.extend([("CIDR", "10.62.3.0/24"), ("TYPE", "t3.large")]);
+    shell.write("stack.yaml", &stack(&values))?;
+    let printed =
+        shell.output(&format!("{program} plan -f stack.yaml && echo code 0 || echo code $?")).await?.1;
+    for text in [
+        "± Subnet/a\n",
+        "± EC2Instance/web\n",
+        "subnetID Subnet/a -> (known after apply)",
+        "instanceType t3.micro -> t3.large",
+        "because ConfigMap/settings changes",
+        "because Subnet/a is replaced",
+        "Plan: 1 to change, 2 to replace; 2 unchanged.\ncode 2\n",
+    ] {
+        assert!(printed.contains(text), "{text}: {printed}");
+    }
+
+    let printed = shell.output(&format!("{program} plan --destroy && echo code 0 || echo code $?")).await?.1;
+    let order: Vec<_> = printed.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(order.first(), Some(&"- EC2Instance/web"), "{printed}");
+    assert_eq!(order.last(), Some(&"- VPC/main"), "{printed}");
+    let only_vpc =
+        "{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: VPC, metadata: {name: main}}";
+    shell.write("vpc.yaml", only_vpc)?;
+    let printed = shell.output(&format!("{program} plan --destroy -f vpc.yaml")).await?.1;
+    assert!(printed.contains("x VPC/main") && printed.contains("would wait: "), "{printed}");
+
+    // Everything that is wrong in the set is said at once, and nothing of it is applied.
+    let wrong = stack(&values)
+        .replace("10.62.0.0/16", "10.62.0.1/16")
+        .replace("value: 443", "value: 99999")
+        .replace("value: 80}", "value: 99999}");
+    shell.write("stack.yaml", &wrong)?;
+    let before = versions(&shell).await?;
+    let (succeeded, printed) = shell.output(&format!("{program} apply -f stack.yaml --yes")).await?;
+    assert!(
+        !succeeded
+            && printed.contains("stack.yaml, document 2: ")
+            && printed.contains("stack.yaml, document 4: "),
+        "{printed}"
+    );
+    assert_eq!(before, versions(&shell).await?);
+    shell.run("kubectl delete kraken --all --timeout=120s").await.map(drop)
+}
