@@ -208,7 +208,7 @@ async fn a_claimed_object_may_exist_until_its_tags_are_visible() {
     let claimed = Claimed { ids: ids(), at: Instant::now(), times: 1, is_confirmed: true };
     let mut memory = Memory::<Object> { claimed: Some(claimed), ..Memory::default() };
     let kind = Disks::new(true, false);
-    let window = Duration::from_secs(60);
+    let window = Duration::from_mins(1);
     assert!(memory.is_claim_hidden(&kind, &[], memory.clock(window)), "a search does not find it yet");
     assert!(!memory.is_claim_hidden(&kind, &ids(), memory.clock(window)), "it is shown");
     memory.gone_ids = ids();

@@ -198,7 +198,8 @@ mod tests {
     #[test]
     fn a_missing_account_is_the_root_cause_of_all_who_name_it() {
         let missing = not_ready("AccountNotFound", "Account prod does not exist");
-        let resource = |name: &str| object("VPC", name, json!({"account": {"name": "prod"}}), missing.clone());
+        let resource =
+            |name: &str| object("VPC", name, json!({"account": {"name": "prod"}}), missing.clone());
         let graph = graph([resource("a"), resource("b")]);
         let ranked = graph.ranked(&[node("VPC", "a"), node("VPC", "b")]);
         assert_eq!((ranked.len(), ranked[0].holds_back.len()), (1, 2));
