@@ -98,6 +98,20 @@ async fn a_target_is_kept_while_the_new_name_is_that_of_another_object() -> Resu
     test_env.not_ready("ConfigExport", "colors", "TargetNotOwned").await?;
     assert!(!test_env.get("ConfigMap", "colors").await?.is_null(), "pods mount it");
     assert_eq!(test_env.get("ConfigMap", "taken").await?["data"], json!({"a": "b"}));
+    // Another controller's object is no reason either.
+    let uid = test_env.get("ConfigMap", "src").await?["metadata"]["uid"].clone();
+    let owner =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "src", "uid": uid, "controller": true});
+    let of_app = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "app", "ownerReferences": [owner]}});
+    test_env.apply(&of_app.to_string()).await?;
+    test_env.apply(&colors("app")).await?;
+    let is_refused = |export: &Value| {
+        condition(export, "Ready")["message"]
+            .as_str()
+            .is_some_and(|why| why.contains("belongs to ConfigMap src"))
+    };
+    test_env.until("ConfigExport", "colors", is_refused).await?;
+    assert!(!test_env.get("ConfigMap", "colors").await?.is_null(), "pods mount it");
     test_env.apply(&colors("free")).await?;
     test_env.ready("ConfigExport", "colors").await?;
     test_env.gone("ConfigMap", "colors").await

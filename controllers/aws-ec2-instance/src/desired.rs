@@ -112,8 +112,6 @@ impl EC2InstanceSpec {
         (kept != *options).then(|| Desired { metadata_options: Some(kept), ..desired.clone() })
     }
 
-    /// The fields that AWS does not return, or not in a comparable form. A removed key is one of them, because absent
-    /// fields are not compared.
     /// As the comparison decides: changed user data stops nothing unless the spec says so.
     pub(crate) fn edit_of_instances(&self, before: &Self, field: &str) -> Edit {
         let stops = matches!(self.user_data_change, Some(Opt::Value(UserDataChange::Stop)));
@@ -125,6 +123,8 @@ impl EC2InstanceSpec {
         }
     }
 
+    /// The fields that AWS does not return, or not in a comparable form. A removed key is one of them, because absent
+    /// fields are not compared.
     pub(crate) fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {
         let key = if desired.key_name.is_some() { "" } else { ABSENT };
         let public = desired.associate_public_ip_address.as_ref().map(shown);

@@ -94,6 +94,8 @@ pub(crate) struct Exporter<'a> {
     pub(crate) name: &'a str,
 }
 
+/// The beginning of the phrase for a target that another export controls; its name follows.
+pub(crate) const OF_ANOTHER_EXPORT: &str = "belongs to ConfigExport ";
 /// The phrase for an object that nobody controls.
 pub(crate) const NOT_CREATED: &str = "was not created by this ConfigExport";
 
@@ -120,7 +122,7 @@ pub(crate) fn observed(
         }
         Some(controlling_export) if controlling_export.uid == exporter.uid => {}
         Some(controlling_export) => {
-            return Observed::Foreign(format!("belongs to ConfigExport {}", controlling_export.name));
+            return Observed::Foreign(format!("{OF_ANOTHER_EXPORT}{}", controlling_export.name));
         }
         None => return Observed::Foreign(foreign_owner(meta)),
     }

@@ -30,7 +30,7 @@ use tracing::{debug, warn};
 
 use crate::{
     exports::{
-        decide::NOT_CREATED,
+        decide::OF_ANOTHER_EXPORT,
         gather::Gathered,
         report::{Outcome, TargetState},
         resolve::{Content, ContentState, resolve_content},
@@ -194,7 +194,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
     // export has the new name, the former one goes: two exports that swap their targets would wait for each other.
     let is_kept = match &finished.outcome {
         Outcome::Failed(_) | Outcome::Terminating => true,
-        Outcome::NotOwned(_, owner) => owner == NOT_CREATED,
+        Outcome::NotOwned(_, owner) => !owner.starts_with(OF_ANOTHER_EXPORT),
         Outcome::Waiting(_, state) => *state != TargetState::Absent,
         _ => false,
     };

@@ -126,6 +126,43 @@ fn an_ignored_field_has_no_effect() {
 }
 
 #[tokio::test]
+async fn an_edit_of_the_lifecycle_says_what_it_lets_go() {
+    let blocked = || {
+        let ready = json!({"type": "Ready", "status": "False", "reason": "ImmutableField", "message": "spec.image: fixed",
+            "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        disk().launched().status("conditions", json!([ready]))
+    };
+    let cases = [
+        (
+            "replace",
+            json!("Never"),
+            json!("DeleteFirst"),
+            "replaces disk-1 (DeleteFirst), and then changes mount b, mount c, which was held back: spec.image: fixed",
+        ),
+        (
+            "disruption",
+            json!("Forbid"),
+            json!("Allow"),
+            "stops and starts disk-1, which was held back: spec.image: fixed",
+        ),
+        (
+            "paused",
+            json!(true),
+            json!(false),
+            "changes in disk-1 whatever differs from the spec, which was held back",
+        ),
+        ("deletion", json!("Retain"), json!("Delete"), ""),
+    ];
+    for (option, old, new, text) in cases {
+        let (old, new) = (blocked().lifecycle(option, old), blocked().lifecycle(option, new));
+        assert_eq!(warnings(Operation::Update, new, Some(old)).await.join(""), text, "{option}");
+    }
+    // Nothing is held back.
+    let replace = disk().launched().lifecycle("replace", json!("DeleteFirst"));
+    assert!(warnings(Operation::Update, replace, Some(disk().launched())).await.is_empty());
+}
+
+#[tokio::test]
 async fn nothing_is_said_where_nothing_happens() {
     let launched = || disk().launched();
     assert!(warnings(Operation::Update, launched(), Some(launched())).await.is_empty());

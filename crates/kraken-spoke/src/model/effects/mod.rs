@@ -4,6 +4,7 @@
 //! later, and makes no other kind of change. A resource without remote objects has no effects.
 
 mod fields;
+mod held_back;
 
 use kraken_api::{Approval, Disruption, Lifecycle, Replace, effect::Effect};
 use kube::core::object::HasStatus;
@@ -29,8 +30,12 @@ pub(crate) fn of_edit(
 ) -> Vec<String> {
     let ids = external_ids(before);
     let fields = edits(kind, before, after);
-    if ids.is_empty() || fields.is_empty() {
+    if ids.is_empty() {
         return vec![];
+    }
+    let released = held_back::released(before, after, &ids, dependents);
+    if fields.is_empty() {
+        return released.into_iter().collect();
     }
     if after.lifecycle().paused {
         let words = Effect::ChangesNothing.words();
@@ -41,14 +46,15 @@ pub(crate) fn of_edit(
         let (same, _): (Vec<_>, Vec<_>) = fields.iter().cloned().partition(|field| field.edit == edit);
         (!same.is_empty()).then(|| effect(edit, &same, after.lifecycle(), &ids, dependents))
     });
-    effects.collect()
+    released.into_iter().chain(effects).collect()
 }
 
 /// Whether an edit may replace remote objects, so that the dependents of the resource change too.
 pub(crate) fn replaces(kind: &dyn DynKind, before: &Object, after: &Object) -> bool {
     after.lifecycle().replace != Replace::Never
         && !external_ids(before).is_empty()
-        && edits(kind, before, after).iter().any(|field| field.edit == Edit::Replaces)
+        && (held_back::is_replacement(before, after)
+            || edits(kind, before, after).iter().any(|field| field.edit == Edit::Replaces))
 }
 
 /// Whether the deletion of a resource deletes remote objects, so that its dependents must be deleted first.

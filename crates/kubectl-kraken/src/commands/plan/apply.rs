@@ -7,17 +7,17 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use tokio::time::{Instant, sleep};
 
 use super::{
-    ask, print,
-    run::{Applied, Plan, Selection, plan},
+    print,
+    request::Sent,
+    run::{Plan, Selection, plan},
 };
 use crate::{
     cluster::Cluster,
-    commands::{graph, graph_in_place},
-    failure::explain,
+    commands::graph_in_place,
     graph::{Graph, Node},
     print::{Lines, Style, out},
     resource::{Next, Ready, Resource},
@@ -26,7 +26,7 @@ use crate::{
 /// How often the progress is read.
 const EVERY: Duration = Duration::from_secs(1);
 /// How long a resource may wait for a person before that counts: references resolve, and controllers retry, in this time.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long a resource may take to notice that a value which it refers to changed: its hub and its controller usually need a second.
 const NOTICED: Duration = Duration::from_secs(20);
@@ -55,8 +55,16 @@ pub(in crate::commands) async fn run(
         out("Nothing was applied.\n")?;
         return Ok(ExitCode::FAILURE);
     }
-    for (number, applied) in plan.applies.iter().enumerate() {
-        send(cluster, applied, number).await?;
+    for (number, request) in plan.applies.iter().enumerate() {
+        let before = || {
+            format!("{number} of {} objects were applied before; run the command again", plan.applies.len())
+        };
+        match request.send(cluster).await.with_context(before)? {
+            Sent::Done => {}
+            Sent::Moved => {
+                bail!("{} was edited since the plan, and was not applied; {}", request.node, before())
+            }
+        }
     }
     progress(cluster, &plan, limit).await
 }
@@ -73,31 +81,23 @@ fn ask_person() -> Result<bool> {
     Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Sends the request of the plan. It is refused if the object changed since: it contains the version that was planned.
-async fn send(cluster: &Cluster, applied: &Applied, number: usize) -> Result<()> {
-    let Applied { node, path, apply } = applied;
-    match ask::patch(&cluster.client, path, &node.name, &apply.params, &apply.patch).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.code == 409 => bail!(
-            "{node} changed since the plan, and was not applied; {number} objects before it were: run the command again"
-        ),
-        Err(error) => Err(explain(error, &format!("apply {node}"), &cluster.server)),
-    }
-}
-
 /// Prints each change of a resource of the plan, until all are ready, or one needs a person.
 async fn progress(cluster: &Cluster, plan: &Plan, limit: Duration) -> Result<ExitCode> {
     let started = Instant::now();
     let mut printed: BTreeMap<Node, String> = BTreeMap::new();
     let mut stuck_since: Option<Instant> = None;
     loop {
-        let graph = graph(cluster).await?;
+        let graph = Graph::of(&cluster.kinds, cluster.resources().await?.objects);
         // What follows from the plan, too.
         let nodes: BTreeSet<&Node> =
             plan.entries.iter().filter(|entry| entry.action.is_some()).map(|entry| &entry.node).collect();
         let (mut text, mut is_ready, mut needs_person) = (Lines::default(), true, false);
         for node in &nodes {
-            let Some(resource) = graph.get(node) else { continue };
+            let Some(resource) = graph.get(node) else {
+                // A ConfigMap has no state. A resource may have been deleted meanwhile.
+                is_ready &= node.kind == "ConfigMap";
+                continue;
+            };
             let line = format!("{node}  {}  {}", resource.reason, resource.message);
             if printed.get(*node) != Some(&line) {
                 text.line(&line);
@@ -106,7 +106,9 @@ async fn progress(cluster: &Cluster, plan: &Plan, limit: Duration) -> Result<Exi
             let is_noticed = started.elapsed() >= NOTICED
                 || plan.followers.get(*node).is_none_or(|before| *before != status(resource));
             is_ready &= resource.ready == Ready::Yes && is_noticed;
-            needs_person |= resource.ready == Ready::No && resource.next() == Next::Person;
+            // A resource that waits for one in progress needs nobody.
+            needs_person |=
+                resource.ready == Ready::No && graph.roots(node).iter().any(|root| root.next == Next::Person);
         }
         out(&text.finish())?;
         if is_ready {

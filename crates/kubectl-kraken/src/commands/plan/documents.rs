@@ -17,8 +17,12 @@ pub(crate) struct Document {
     pub(crate) object: Value,
 }
 
-/// The objects of all files in their order, those of a folder sorted by name. `-` is standard input.
-pub(crate) fn read(files: &[PathBuf], kustomization: Option<&Path>) -> Result<Vec<Document>> {
+/// The objects of all files in their order, in this namespace unless they name one; those of a folder sorted by name. `-` is standard input.
+pub(crate) fn read(
+    files: &[PathBuf],
+    kustomization: Option<&Path>,
+    namespace: &str,
+) -> Result<Vec<Document>> {
     let mut all = vec![];
     for file in files {
         if file.as_os_str() == "-" {
@@ -36,7 +40,7 @@ pub(crate) fn read(files: &[PathBuf], kustomization: Option<&Path>) -> Result<Ve
     if let Some(folder) = kustomization {
         all.extend(parse(&folder.display().to_string(), &kustomized(folder)?)?);
     }
-    unique(&all)?;
+    unique(&all, namespace)?;
     Ok(all)
 }
 
@@ -97,13 +101,15 @@ pub(crate) fn parse(place: &str, text: &str) -> Result<Vec<Document>> {
 }
 
 /// Two documents of one object contradict each other: the later one would undo the earlier one.
-fn unique(documents: &[Document]) -> Result<()> {
+fn unique(documents: &[Document], namespace: &str) -> Result<()> {
     let key = |document: &Document| {
         let text =
             |path: &str| document.object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
         let api = text("/apiVersion");
         let group = api.split_once('/').map_or("", |(group, _)| group).to_owned();
-        (group, text("/kind"), text("/metadata/namespace"), text("/metadata/name"))
+        let named = text("/metadata/namespace");
+        let namespace = if named.is_empty() { namespace.to_owned() } else { named };
+        (group, text("/kind"), namespace, text("/metadata/name"))
     };
     let mut seen = std::collections::BTreeMap::new();
     for document in documents {
@@ -144,9 +150,10 @@ mod tests {
     #[test]
     fn an_object_must_not_be_written_twice() {
         let object = "apiVersion: v1\nkind: A\nmetadata: {name: a}\n";
-        let error = unique(&parse("x.yaml", &format!("{object}---\n{object}")).unwrap()).unwrap_err();
+        let error = unique(&parse("x.yaml", &format!("{object}---\n{object}")).unwrap(), "b").unwrap_err();
         assert_eq!(error.to_string(), "A/a is in x.yaml, document 1 and again in x.yaml, document 2");
         let other = object.replace("name: a", "name: a, namespace: b");
-        unique(&parse("x.yaml", &format!("{object}---\n{other}")).unwrap()).unwrap();
+        unique(&parse("x.yaml", &format!("{object}---\n{other}")).unwrap(), "a").unwrap();
+        unique(&parse("x.yaml", &format!("{object}---\n{other}")).unwrap(), "b").unwrap_err();
     }
 }

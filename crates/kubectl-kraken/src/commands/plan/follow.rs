@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use kraken_options::ValueFrom;
+use kraken_options::{Dependency, KindRef, ResourceRef, ValueFrom};
 use kube::{
     Resource as _,
     api::{DynamicObject, Patch, PatchParams},
@@ -14,11 +14,14 @@ use serde_json::{Value, json};
 use super::{
     ask,
     entry::{Action, Entry},
+    judge::shortened,
+    patch::three_way,
     values::{resource_of, unknown_like, with_literals},
 };
 use crate::{
     cluster::Cluster,
-    graph::{Graph, Node, Via},
+    failure::{explain, is_forbidden},
+    graph::{Graph, Node, Via, walk},
 };
 
 /// What is shown for a key that a ConfigMap does not have.
@@ -87,30 +90,79 @@ impl Followed<'_> {
         };
         let spec = self.specs.get(user).unwrap_or(&resource.spec);
         let because = self.because(user);
+        let unknown = self.unknown(user, spec);
+        let entry = |action: Action, lines: Vec<String>| {
+            let lines = lines.into_iter().map(|line| self.without_placeholders(line)).chain(unknown.clone());
+            Some(Entry { node: user.clone(), action, lines: lines.collect(), because: because.clone() })
+        };
+        let kind = self.cluster.kind(&format!("{}.{}", user.kind, user.group))?;
+        let path = DynamicObject::url_path(&kind.resource, Some(&user.namespace));
         // The text of a ConfigMap is a number or a list if the field is one.
         for is_parsed in [false, true] {
             let Some(literal) = with_literals(spec, &|from| self.literal(user, from, is_parsed)) else {
-                return Ok(None);
+                return Ok(if unknown.is_empty() { None } else { entry(Action::Change, vec![]) });
             };
-            let patch = Patch::Merge(json!({"spec": literal}));
+            let patch = Patch::Merge(json!({"spec": three_way(&resource.spec, &literal, &resource.spec)}));
             let params = PatchParams { dry_run: true, ..PatchParams::default() };
-            let kind = self.cluster.kind(&format!("{}.{}", user.kind, user.group))?;
-            let path = DynamicObject::url_path(&kind.resource, Some(&user.namespace));
             let answer = ask::patch(&self.cluster.client, &path, &user.name, &params, &patch).await;
-            let (action, lines) = match answer {
+            return Ok(match answer {
                 Ok(answer) => {
                     let effects = effects(user, answer.warnings);
-                    let Some(action) = Action::of(&effects) else { return Ok(None) };
-                    (action, effects)
+                    match Action::of(&effects) {
+                        Some(action) => entry(action, effects),
+                        None if unknown.is_empty() => None,
+                        None => entry(Action::Change, vec![]),
+                    }
                 }
-                Err(kube::Error::Api(_)) if !is_parsed => continue,
-                Err(kube::Error::Api(status)) => (Action::Blocked, vec![status.message.clone()]),
-                Err(error) => return Err(error.into()),
-            };
-            let lines = lines.into_iter().map(|line| self.without_placeholders(line)).collect();
-            return Ok(Some(Entry { node: user.clone(), action, lines, because }));
+                Err(kube::Error::Api(status)) if matches!(status.code, 400 | 422) => {
+                    if !is_parsed {
+                        continue;
+                    }
+                    entry(Action::Blocked, vec![status.message.clone()])
+                }
+                Err(error) if is_forbidden(&error) => entry(
+                    Action::Change,
+                    vec!["changes; you may not patch it, so that the effect is not known".to_owned()],
+                ),
+                Err(error) => return Err(explain(error, &format!("plan {user}"), &self.cluster.server)),
+            });
         }
         Ok(None)
+    }
+
+    /// What is said about references whose new value no literal can stand for: templates, paths, and keys that are removed.
+    fn unknown(&self, user: &Node, spec: &Value) -> Vec<String> {
+        let mut lines = vec![];
+        for reference in walk::references(spec) {
+            let (field, shown) = (&reference.field, &reference.dependency);
+            let from = match &reference.dependency {
+                Dependency::ConfigMap(key) => {
+                    let map = Node::new(&user.namespace, "", "ConfigMap", &key.name);
+                    let Some(Source::Keys(keys)) = self.changed.get(&map) else { continue };
+                    match keys.get(&key.key) {
+                        None => continue,
+                        Some((_, after)) if after == ABSENT => {
+                            lines.push(format!("{field}: {shown} is removed, so that it is not ready"));
+                            continue;
+                        }
+                        Some(_) => ValueFrom::ConfigMap(key.clone()),
+                    }
+                }
+                Dependency::Resource(of) => {
+                    if self.replaced(user, of).is_none() {
+                        continue;
+                    }
+                    ValueFrom::KrakenResource(of.clone())
+                }
+                Dependency::Secret(_) => continue,
+            };
+            // A literal stands for an option or an item that is this reference.
+            let is_alone = self.literal(user, &from, false).is_some() && !is_in_template(spec, field);
+            if !is_alone {
+                lines.push(format!("{field}: {shown} changes; what that does is not known before"));
+            }
+        }
+        lines
     }
 
     /// The new value of a source, if it changes.
@@ -122,15 +174,22 @@ impl Followed<'_> {
             let parsed = is_parsed.then(|| serde_json::from_str(text).ok()).flatten();
             return Some(parsed.unwrap_or_else(|| json!(text)));
         }
-        let of = resource_of(from).filter(kraken_options::ResourceRef::is_id)?;
-        let is_meant = |node: &&Node| {
-            let kind = kraken_options::KindRef::of(&of.kind);
-            node.namespace == user.namespace && node.name == of.name && kind.matches(&node.kind, &node.group)
-        };
-        match self.changed.get(self.changed.keys().find(is_meant)?)? {
-            Source::Replaced { id } => Some(json!(unknown_like(id))),
-            Source::Keys(_) => None,
-        }
+        let of = resource_of(from).filter(ResourceRef::is_id)?;
+        self.replaced(user, &of).map(|id| json!(unknown_like(id)))
+    }
+
+    /// The present id of a resource that is replaced, if a reference of `user` means one.
+    fn replaced(&self, user: &Node, of: &ResourceRef) -> Option<&str> {
+        let kind = KindRef::of(&of.kind);
+        self.changed.iter().find_map(|(node, source)| {
+            let is_meant = node.namespace == user.namespace
+                && node.name == of.name
+                && kind.matches(&node.kind, &node.group);
+            match source {
+                Source::Replaced { id } if is_meant => Some(id.as_str()),
+                _ => None,
+            }
+        })
     }
 
     fn without_placeholders(&self, mut line: String) -> String {
@@ -141,7 +200,7 @@ impl Followed<'_> {
                     for (key, (before, _)) in keys {
                         line = line.replace(
                             &format!("ConfigMap {} key {key} -> ", node.name),
-                            &format!("{before} -> "),
+                            &format!("{} -> ", shortened(before)),
                         );
                     }
                 }
@@ -152,13 +211,31 @@ impl Followed<'_> {
 
     /// The changed objects that a resource uses, in words.
     fn because(&self, user: &Node) -> Vec<String> {
-        let used: BTreeSet<&Node> = self.graph.uses(user).iter().map(|one| &one.of).collect();
+        let uses = self.graph.uses(user);
+        let is_used = |(node, source): &(&Node, &Source)| {
+            uses.iter().any(|one| {
+                one.of == **node
+                    && match (source, &one.via) {
+                        (Source::Keys(keys), Via::Field { entry, .. }) => {
+                            entry.strip_prefix("key ").is_some_and(|key| keys.contains_key(key))
+                        }
+                        (Source::Replaced { .. }, _) => true,
+                        (Source::Keys(_), _) => false,
+                    }
+            })
+        };
         let words = |(node, source): (&Node, &Source)| match source {
             Source::Replaced { .. } => format!("because {node} is replaced"),
             Source::Keys(_) => format!("because {node} changes"),
         };
-        self.changed.iter().filter(|(node, _)| used.contains(node)).map(words).collect()
+        self.changed.iter().filter(is_used).map(words).collect()
     }
+}
+
+/// Whether the field of a reference is a template, which may have several.
+fn is_in_template(spec: &Value, field: &str) -> bool {
+    let pointer = format!("/{}", field.replace('[', "/").replace(']', "").replace('.', "/"));
+    spec.pointer(&pointer).is_some_and(|value| value["valueFrom"]["templateString"].is_string())
 }
 
 /// What admission announces for this object, without its name.

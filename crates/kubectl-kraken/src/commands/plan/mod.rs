@@ -6,8 +6,10 @@ mod ask;
 mod documents;
 mod entry;
 mod follow;
+mod judge;
 mod patch;
 mod print;
+mod request;
 mod run;
 mod values;
 

@@ -39,6 +39,10 @@ pub(crate) fn apply(document: &Value, live: Option<&DynamicObject>) -> Apply {
 /// The document as kubectl records it.
 fn recorded(document: &Value, namespace: Option<&str>) -> String {
     let mut document = without_version(document);
+    // A file that was read from the cluster contains the record of the apply before.
+    if let Some(annotations) = document["metadata"]["annotations"].as_object_mut() {
+        annotations.remove(LAST_APPLIED);
+    }
     if document["metadata"]["annotations"].is_null() {
         merge_at(&mut document, &["metadata", "annotations"], json!({}));
     }
@@ -48,14 +52,15 @@ fn recorded(document: &Value, namespace: Option<&str>) -> String {
     format!("{document}\n")
 }
 
-/// The manager that applied most of the spec on the server.
+/// The manager that applied most of the spec, or of the data of a ConfigMap, on the server.
 fn manager(live: &DynamicObject) -> Option<String> {
     let entries = live.metadata.managed_fields.as_ref()?.iter();
     let applied =
         entries.filter(|entry| entry.operation.as_deref() == Some("Apply") && entry.subresource.is_none());
     let size = |fields: Option<&Value>| fields.map_or(0, |fields| fields.to_string().len());
     let with_spec = applied.filter_map(|entry| {
-        let fields = entry.fields_v1.as_ref().and_then(|fields| fields.0.get("f:spec"));
+        let fields =
+            entry.fields_v1.as_ref().and_then(|fields| fields.0.get("f:spec").or(fields.0.get("f:data")));
         fields.is_some().then(|| (size(fields), entry.manager.clone().unwrap_or_default()))
     });
     with_spec.max().map(|(_, manager)| manager)
@@ -75,7 +80,7 @@ fn without_version(document: &Value) -> Value {
 }
 
 /// The merge patch from `live` to `document`: what the last document had and this one does not is removed.
-fn three_way(last: &Value, document: &Value, live: &Value) -> Value {
+pub(super) fn three_way(last: &Value, document: &Value, live: &Value) -> Value {
     let nothing = Map::new();
     let fields = |value: &Value| value.as_object().cloned().unwrap_or_default();
     let (last, document, live) =

@@ -29,7 +29,7 @@ pub(super) fn text(entries: &[Entry], notes: &[String], style: Style) -> String 
 /// For a comment of a pull request.
 pub(super) fn markdown(entries: &[Entry], notes: &[String]) -> String {
     // Nothing of a name or a message is markup.
-    let plain = |text: &str| clean(text).replace('|', "\\|").replace('`', "'").replace('<', "&lt;");
+    let plain = |text: &str| clean(text).replace('|', "\\|").replace('`', "'");
     let mut text = Lines::default();
     text.line(format!("**{}**", plain(&summary(entries))));
     let listed: Vec<_> = entries.iter().filter(|entry| entry.action.is_some()).collect();
@@ -39,7 +39,9 @@ pub(super) fn markdown(entries: &[Entry], notes: &[String]) -> String {
         text.line("|---|---|---|");
     }
     for entry in listed {
-        let lines: Vec<_> = entry.lines.iter().chain(&entry.because).map(|line| plain(line)).collect();
+        // As code, so that a link or a mention in a value is none.
+        let lines: Vec<_> =
+            entry.lines.iter().chain(&entry.because).map(|line| format!("`{}`", plain(line))).collect();
         let object = plain(&entry.node.to_string());
         text.line(format!("| `{}` | `{object}` | {} |", entry.action.sign(), lines.join("<br>")));
     }
@@ -107,7 +109,7 @@ mod tests {
     fn nothing_in_a_comment_is_markup() {
         let markdown = markdown(&entries(), &[]);
         assert!(
-            markdown.contains("| `±` | `VPC/main` | replaces vpc-1 (DeleteFirst): cidrBlock a -> b\\|c |"),
+            markdown.contains("| `±` | `VPC/main` | `replaces vpc-1 (DeleteFirst): cidrBlock a -> b\\|c` |"),
             "{markdown}"
         );
     }

@@ -6,11 +6,11 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Result, bail};
-use kraken_options::Dependency;
+use anyhow::{Context as _, Result, bail};
+use kraken_api::DOMAIN;
 use kube::{
-    Api, Resource as _, ResourceExt as _,
-    api::{DynamicObject, PatchParams},
+    Resource as _, ResourceExt as _,
+    api::DynamicObject,
     core::{ApiResource, GroupVersionKind},
 };
 use serde_json::Value;
@@ -19,8 +19,10 @@ use super::{
     ask,
     documents::{self, Document},
     entry::{Action, Entry},
-    follow::{ABSENT, Followed, Source, effects},
-    patch, print,
+    follow::{Followed, Source, effects},
+    judge::{edited, edited_map, in_order, keys},
+    print,
+    request::Request,
 };
 use crate::{
     args::PlanOutput,
@@ -28,8 +30,9 @@ use crate::{
     commands::graph_in_place,
     discovery::Kind,
     failure::explain,
-    graph::{Graph, Node, walk},
+    graph::{Graph, Node},
     print::{Style, out},
+    target::Target,
 };
 
 /// What a plan is about.
@@ -77,16 +80,9 @@ pub(super) struct Plan {
     pub(super) entries: Vec<Entry>,
     pub(super) notes: Vec<String>,
     /// In the order of the documents.
-    pub(super) applies: Vec<Applied>,
+    pub(super) applies: Vec<Request>,
     /// The resources that change because of others, with their status before.
     pub(super) followers: BTreeMap<Node, Value>,
-}
-
-/// The request that applies one document.
-pub(super) struct Applied {
-    pub(super) node: Node,
-    pub(super) path: String,
-    pub(super) apply: patch::Apply,
 }
 
 impl Plan {
@@ -105,17 +101,17 @@ pub(super) async fn plan(cluster: &Cluster, selection: &Selection) -> Result<Pla
     if !has_files && !selection.destroy {
         bail!("which objects? Name files with -f or a kustomization with -k, or use --destroy");
     }
-    let documents = documents::read(&selection.filename, selection.kustomize.as_deref())?;
+    let documents = documents::read(&selection.filename, selection.kustomize.as_deref(), &namespace)?;
     let graph = graph_in_place(cluster).await?;
     let mut plan = Planner { cluster, namespace, graph: &graph, entries: vec![], applies: vec![], others: 0 };
     if selection.destroy {
         let all = || graph.resources().map(|resource| resource.node.clone()).collect();
-        let nodes = if has_files { plan.named(&documents) } else { all() };
+        let nodes = if has_files { plan.named(&documents)? } else { all() };
         plan.delete(&nodes).await?;
     } else {
         plan.apply(&documents).await?;
         if let Some(labels) = &selection.prune {
-            let kept: BTreeSet<Node> = plan.named(&documents).into_iter().collect();
+            let kept: BTreeSet<Node> = plan.named(&documents)?.into_iter().collect();
             let pruned = plan.labelled(labels).await?.into_iter().filter(|node| !kept.contains(node));
             let pruned: Vec<Node> = pruned.collect();
             plan.delete(&pruned).await?;
@@ -139,7 +135,7 @@ struct Planner<'a> {
     namespace: String,
     graph: &'a Graph,
     entries: Vec<Entry>,
-    applies: Vec<Applied>,
+    applies: Vec<Request>,
     /// The number of objects that a plan says nothing about.
     others: usize,
 }
@@ -149,28 +145,12 @@ impl Planner<'_> {
     async fn apply(&mut self, documents: &[Document]) -> Result<()> {
         let (mut specs, mut changed) = (BTreeMap::new(), BTreeMap::new());
         for document in documents {
-            let Some((node, resource)) = self.object(document) else {
+            let Some((node, resource)) = self.object(document)? else {
                 self.others += 1;
                 continue;
             };
-            if node.namespace != self.namespace {
-                bail!(
-                    "{}: {node} is in namespace {}, and the plan is of {}: use -n {}",
-                    document.place,
-                    node.namespace,
-                    self.namespace,
-                    node.namespace
-                );
-            }
-            let path = DynamicObject::url_path(&resource, Some(&self.namespace));
-            let api: Api<DynamicObject> =
-                Api::namespaced_with(self.cluster.client.clone(), &self.namespace, &resource);
-            let live = api.get_opt(&node.name).await;
-            let live = live.map_err(|error| explain(error, &format!("get {node}"), &self.cluster.server))?;
-            let apply = patch::apply(&document.object, live.as_ref());
-            let params = PatchParams { dry_run: true, ..apply.params.clone() };
-            let answer = ask::patch(&self.cluster.client, &path, &node.name, &params, &apply.patch).await;
-            let answer = match answer {
+            let mut request = Request::new(node.clone(), resource, document.object.clone());
+            let answer = match request.try_out(self.cluster).await? {
                 Ok(answer) => answer,
                 Err(kube::Error::Api(status)) => {
                     let why = format!("{}: {}", document.place, status.message);
@@ -179,22 +159,18 @@ impl Planner<'_> {
                 }
                 Err(error) => return Err(explain(error, &format!("plan {node}"), &self.cluster.server)),
             };
-            let applied = Applied { node: node.clone(), path, apply };
-            let after = answer.object.unwrap_or_else(|| DynamicObject::new(&node.name, &resource));
+            let live = request.planned.clone();
+            let after = answer.object.unwrap_or_else(|| DynamicObject::new(&node.name, &request.resource));
             if node.kind == "ConfigMap" {
                 let keys = keys(live.as_ref(), &after);
-                let action = match &live {
-                    None => Action::Create,
-                    Some(_) if keys.is_empty() => Action::None,
-                    Some(_) => Action::Change,
-                };
-                let lines =
-                    keys.iter().map(|(key, (have, want))| format!("{key} {have} -> {want}")).collect();
-                self.entries.push(Entry::new(node.clone(), action, lines));
-                if action.is_some() {
-                    self.applies.push(applied);
+                let entry = edited_map(node.clone(), live.as_ref(), &after, &keys);
+                if entry.action.is_some() {
+                    self.applies.push(request);
                 }
-                changed.insert(node, Source::Keys(keys));
+                self.entries.push(entry);
+                if !keys.is_empty() {
+                    changed.insert(node, Source::Keys(keys));
+                }
                 continue;
             }
             let entry = edited(node.clone(), live.as_ref(), &after, effects(&node, answer.warnings));
@@ -203,7 +179,7 @@ impl Planner<'_> {
                 changed.insert(node.clone(), Source::Replaced { id });
             }
             if entry.action.is_some() {
-                self.applies.push(applied);
+                self.applies.push(request);
             }
             specs.insert(node, after.data["spec"].clone());
             self.entries.push(entry);
@@ -216,11 +192,16 @@ impl Planner<'_> {
     async fn delete(&mut self, nodes: &[Node]) -> Result<()> {
         let all: BTreeSet<&Node> = nodes.iter().collect();
         for node in in_order(self.graph, &all) {
+            let kind = self.kind(node)?;
             let Some(resource) = self.graph.get(node) else {
+                // It does not exist; or it may not be listed, and that is said.
+                let (kind, name) = (format!("{}.{}", node.kind, node.group), node.name.clone());
+                if let Ok((_, object)) = self.cluster.get(&Target { kind, name }).await {
+                    bail!("{node} exists and is not listed: {}", object.name_any());
+                }
                 self.entries.push(Entry::new(node.clone(), Action::None, vec![]));
                 continue;
             };
-            let kind = self.kind(node)?;
             let path = DynamicObject::url_path(&kind.resource, Some(&node.namespace));
             let (mut action, mut lines) = match ask::deletion(&self.cluster.client, &path, &node.name).await {
                 Ok(answer) => (Action::Delete, effects(node, answer.warnings)),
@@ -252,9 +233,13 @@ impl Planner<'_> {
     }
 
     /// The resources of Kraken among the documents.
-    fn named(&self, documents: &[Document]) -> Vec<Node> {
-        let nodes = documents.iter().filter_map(|document| self.object(document));
-        nodes.map(|(node, _)| node).filter(|node| node.kind != "ConfigMap").collect()
+    fn named(&self, documents: &[Document]) -> Result<Vec<Node>> {
+        let mut nodes = vec![];
+        for document in documents {
+            let found = self.object(document)?;
+            nodes.extend(found.map(|(node, _)| node).filter(|node| node.kind != "ConfigMap"));
+        }
+        Ok(nodes)
     }
 
     /// The resources of the namespace with these labels.
@@ -272,103 +257,41 @@ impl Planner<'_> {
         Ok(found)
     }
 
-    /// The object of a document, if it is a resource of Kraken or a ConfigMap.
-    fn object(&self, document: &Document) -> Option<(Node, ApiResource)> {
+    /// The object of a document, if it is a resource of Kraken or a ConfigMap. It must be in the namespace of the plan.
+    fn object(&self, document: &Document) -> Result<Option<(Node, ApiResource)>> {
         let text = |path: &str| document.object.pointer(path).and_then(Value::as_str);
-        let (api_version, kind) = (text("/apiVersion")?, text("/kind")?);
+        let (Some(api_version), Some(kind), Some(name)) =
+            (text("/apiVersion"), text("/kind"), text("/metadata/name"))
+        else {
+            return Ok(None);
+        };
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let namespace = text("/metadata/namespace").unwrap_or(&self.namespace);
-        let node = Node::new(namespace, group, kind, text("/metadata/name")?);
-        if (group, kind) == ("", "ConfigMap") {
-            return Some((node, ApiResource::erase::<k8s_openapi::api::core::v1::ConfigMap>(&())));
+        let node = Node::new(namespace, group, kind, name);
+        let resource = if (group, kind) == ("", "ConfigMap") {
+            ApiResource::erase::<k8s_openapi::api::core::v1::ConfigMap>(&())
+        } else if group.ends_with(DOMAIN) {
+            // With an error that says what is similar.
+            let known = self.cluster.kind(&format!("{kind}.{group}"));
+            let known = known.with_context(|| document.place.clone())?;
+            ApiResource::from_gvk_with_plural(
+                &GroupVersionKind::gvk(group, version, kind),
+                &known.resource.plural,
+            )
+        } else {
+            return Ok(None);
+        };
+        if node.namespace != self.namespace {
+            bail!(
+                "{}: {node} is in namespace {namespace}, and the plan is of {}: use -n {namespace}",
+                document.place,
+                self.namespace
+            );
         }
-        let known = self
-            .cluster
-            .kinds
-            .users()
-            .find(|known| known.resource.group == group && known.resource.kind == kind)?;
-        let gvk = GroupVersionKind::gvk(group, version, kind);
-        Some((node, ApiResource::from_gvk_with_plural(&gvk, &known.resource.plural)))
+        Ok(Some((node, resource)))
     }
 
     fn kind(&self, node: &Node) -> Result<&Kind> {
         self.cluster.kind(&format!("{}.{}", node.kind, node.group))
     }
-}
-
-/// The resources in the order in which they are deleted: what uses others first.
-fn in_order<'a>(graph: &Graph, nodes: &BTreeSet<&'a Node>) -> Vec<&'a Node> {
-    let (mut left, mut order): (BTreeSet<&Node>, Vec<&Node>) = (nodes.clone(), vec![]);
-    while !left.is_empty() {
-        let is_free = |node: &&&Node| !graph.delays_deletion(node).iter().any(|user| left.contains(*user));
-        let mut next: Vec<&Node> = left.iter().filter(is_free).copied().collect();
-        if next.is_empty() {
-            // Two security groups that refer to each other.
-            next.extend(left.iter().copied());
-        }
-        left.retain(|node| !next.contains(node));
-        order.extend(next);
-    }
-    order
-}
-
-/// What an edit does, from what admission announces. Pure.
-fn edited(node: Node, live: Option<&DynamicObject>, after: &DynamicObject, effects: Vec<String>) -> Entry {
-    let spec = &after.data["spec"];
-    let Some(live) = live else {
-        let adopts = &spec["lifecycle"]["adopt"];
-        let action = if adopts.is_object() { Action::Adopt } else { Action::Create };
-        let lines = if adopts.is_object() { vec![format!("takes over {adopts}")] } else { uses(spec) };
-        return Entry::new(node, action, lines);
-    };
-    if live.data["spec"] == *spec {
-        let is_same = metadata(live) == metadata(after);
-        let edit =
-            || Entry::new(node.clone(), Action::Edit, vec!["changes only labels or annotations".to_owned()]);
-        return if is_same { Entry::new(node.clone(), Action::None, vec![]) } else { edit() };
-    }
-    // Other warnings are about what is wrong in the spec: they stay, after the effects.
-    let action = Action::of(&effects);
-    let is_there = live.data["status"]["externalIds"].as_array().is_some_and(|ids| !ids.is_empty());
-    match action {
-        Some(action) => Entry::new(node, action, effects),
-        None if is_there => {
-            let why = "changes nothing in the cloud; or its controller does not review edits (kubectl kraken check)";
-            Entry::new(node, Action::Edit, [effects, vec![why.to_owned()]].concat())
-        }
-        None => {
-            let why = "has no object in the cloud yet: the creation uses the edit";
-            Entry::new(node, Action::Edit, [effects, vec![why.to_owned()]].concat())
-        }
-    }
-}
-
-/// The labels and annotations, without the record of the last apply.
-fn metadata(of: &DynamicObject) -> [BTreeMap<String, String>; 2] {
-    let mut annotations = of.metadata.annotations.clone().unwrap_or_default();
-    annotations.remove(patch::LAST_APPLIED);
-    [of.metadata.labels.clone().unwrap_or_default(), annotations]
-}
-
-/// The fields of a new resource whose values only the apply will bring. Pure.
-fn uses(spec: &Value) -> Vec<String> {
-    let references = walk::references(spec).into_iter();
-    let of_resources = references.filter(|one| matches!(one.dependency, Dependency::Resource(_)));
-    of_resources.map(|one| format!("{}: {} (known after apply)", one.field, one.dependency)).collect()
-}
-
-/// The keys of a ConfigMap that differ, with both values. Pure.
-fn keys(live: Option<&DynamicObject>, after: &DynamicObject) -> BTreeMap<String, (String, String)> {
-    let data = |of: &DynamicObject| {
-        let data = of.data["data"].as_object().cloned().unwrap_or_default();
-        let text = |value: Value| value.as_str().unwrap_or_default().to_owned();
-        data.into_iter().map(|(key, value)| (key, text(value))).collect::<BTreeMap<_, _>>()
-    };
-    let (before, after) = (live.map(data).unwrap_or_default(), data(after));
-    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let value = |of: &BTreeMap<String, String>, key: &String| {
-        of.get(key).cloned().unwrap_or_else(|| ABSENT.to_owned())
-    };
-    let both = names.into_iter().map(|key| (key.clone(), (value(&before, key), value(&after, key))));
-    both.filter(|(_, (before, after))| before != after).collect()
 }

@@ -26,14 +26,11 @@ fn replaced(
             let from = from.and_then(|from| serde_json::from_value::<ValueFrom>(from.clone()).ok());
             if let Some(new) = from.as_ref().and_then(literal) {
                 *is_any = true;
-                // The item of a list is a literal itself; an option has one of two fields, and a merge patch keeps the other one.
+                // The item of a list is a literal itself.
                 return if is_item {
                     new
                 } else {
-                    Value::Object(Map::from_iter([
-                        ("value".to_owned(), new),
-                        ("valueFrom".to_owned(), Value::Null),
-                    ]))
+                    Value::Object(Map::from_iter([("value".to_owned(), new)]))
                 };
             }
             let each = fields.iter();
@@ -79,7 +76,7 @@ mod tests {
             resource_of(from).filter(|of| of.name == "main" && of.is_id()).map(|_| json!("vpc-0"))
         };
         let expected = json!({
-            "vpcID": {"value": "vpc-0", "valueFrom": null},
+            "vpcID": {"value": "vpc-0"},
             "ids": {"value": ["a", "vpc-0"]},
             "other": {"valueFrom": {"configMap": {"name": "m", "key": "k"}}},
         });

@@ -1,0 +1,127 @@
+//! What the answers about one object mean, and in which order objects are deleted. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kraken_options::Dependency;
+use kube::api::DynamicObject;
+use serde_json::Value;
+
+use super::{
+    entry::{Action, Entry},
+    follow::ABSENT,
+    request::edited_part,
+};
+use crate::graph::{Graph, Node, walk};
+
+/// The resources in the order in which they are deleted: what uses others first.
+pub(super) fn in_order<'a>(graph: &Graph, nodes: &BTreeSet<&'a Node>) -> Vec<&'a Node> {
+    let (mut left, mut order): (BTreeSet<&Node>, Vec<&Node>) = (nodes.clone(), vec![]);
+    while !left.is_empty() {
+        let is_free = |node: &&&Node| !graph.delays_deletion(node).iter().any(|user| left.contains(*user));
+        let mut next: Vec<&Node> = left.iter().filter(is_free).copied().collect();
+        if next.is_empty() {
+            // Two security groups that refer to each other.
+            next.extend(left.iter().copied());
+        }
+        left.retain(|node| !next.contains(node));
+        order.extend(next);
+    }
+    order
+}
+
+/// What an edit does, from what admission announces. Pure.
+pub(super) fn edited(
+    node: Node,
+    live: Option<&DynamicObject>,
+    after: &DynamicObject,
+    effects: Vec<String>,
+) -> Entry {
+    let spec = &after.data["spec"];
+    let Some(live) = live else {
+        let adopts = &spec["lifecycle"]["adopt"];
+        let action = if adopts.is_object() { Action::Adopt } else { Action::Create };
+        let lines = if adopts.is_object() { vec![format!("takes over {adopts}")] } else { uses(spec) };
+        return Entry::new(node, action, lines);
+    };
+    if live.data["spec"] == *spec {
+        let is_same = edited_part(Some(live)) == edited_part(Some(after));
+        let edit =
+            || Entry::new(node.clone(), Action::Edit, vec!["changes only labels or annotations".to_owned()]);
+        return if is_same { Entry::new(node.clone(), Action::None, vec![]) } else { edit() };
+    }
+    // They have no remote objects of their own, and what their edits do is not announced.
+    if matches!(node.kind.as_str(), "ConfigExport" | "Account") {
+        let why = "is edited; what that does is not part of a plan".to_owned();
+        return Entry::new(node, Action::Change, [effects, vec![why]].concat());
+    }
+    // Other warnings are about what is wrong in the spec: they stay, after the effects.
+    let action = Action::of(&effects);
+    let is_there = live.data["status"]["externalIds"].as_array().is_some_and(|ids| !ids.is_empty());
+    match action {
+        Some(action) => Entry::new(node, action, effects),
+        None if is_there => {
+            let why = "changes nothing in the cloud; or its controller does not review edits (kubectl kraken check)";
+            Entry::new(node, Action::Edit, [effects, vec![why.to_owned()]].concat())
+        }
+        None => {
+            let why = "has no object in the cloud yet: the creation uses the edit";
+            Entry::new(node, Action::Edit, [effects, vec![why.to_owned()]].concat())
+        }
+    }
+}
+
+/// The fields of a new resource whose values only the apply will bring. Pure.
+fn uses(spec: &Value) -> Vec<String> {
+    let references = walk::references(spec).into_iter();
+    let of_resources = references.filter(|one| matches!(one.dependency, Dependency::Resource(_)));
+    of_resources.map(|one| format!("{}: {} (known after apply)", one.field, one.dependency)).collect()
+}
+
+/// The keys of a ConfigMap that differ, with both values. Pure.
+pub(super) fn keys(
+    live: Option<&DynamicObject>,
+    after: &DynamicObject,
+) -> BTreeMap<String, (String, String)> {
+    let data = |of: &DynamicObject| {
+        let data = of.data["data"].as_object().cloned().unwrap_or_default();
+        let text = |value: Value| value.as_str().unwrap_or_default().to_owned();
+        data.into_iter().map(|(key, value)| (key, text(value))).collect::<BTreeMap<_, _>>()
+    };
+    let (before, after) = (live.map(data).unwrap_or_default(), data(after));
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let value = |of: &BTreeMap<String, String>, key: &String| {
+        of.get(key).cloned().unwrap_or_else(|| ABSENT.to_owned())
+    };
+    let both = names.into_iter().map(|key| (key.clone(), (value(&before, key), value(&after, key))));
+    both.filter(|(_, (before, after))| before != after).collect()
+}
+
+/// What an edit of a ConfigMap does to the ConfigMap. Pure.
+pub(super) fn edited_map(
+    node: Node,
+    live: Option<&DynamicObject>,
+    after: &DynamicObject,
+    keys: &BTreeMap<String, (String, String)>,
+) -> Entry {
+    let lines: Vec<String> = keys
+        .iter()
+        .map(|(key, (have, want))| format!("{key} {} -> {}", shortened(have), shortened(want)))
+        .collect();
+    match live {
+        None => Entry::new(node, Action::Create, lines),
+        Some(_) if !keys.is_empty() => Entry::new(node, Action::Change, lines),
+        Some(live) if edited_part(Some(live)) != edited_part(Some(after)) => {
+            Entry::new(node, Action::Edit, vec!["changes only what no resource of Kraken reads".to_owned()])
+        }
+        Some(_) => Entry::new(node, Action::None, vec![]),
+    }
+}
+
+/// A value in one line.
+pub(super) fn shortened(value: &str) -> String {
+    const MOST: usize = 48;
+    if value.chars().count() <= MOST {
+        return value.to_owned();
+    }
+    format!("{}…", value.chars().take(MOST).collect::<String>())
+}
