@@ -9,9 +9,12 @@ use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions};
 use kraken_tests::{TestEnv, test_env::TIMEOUT};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, RwLock};
 
 const SPOKE: &str = "aws-ec2-instance";
+/// Locked by the test that kills the controller: a launch whose response it does not live to see is waited for longer than other tests
+/// wait.
+static CONTROLLER: RwLock<()> = RwLock::const_new(());
 const OWNER: &str = "kraken-iac.eoinfennessy.com/owner";
 
 /// A namespace on the control plane of these tests, and their cloud: every launch gets one instance.
@@ -65,6 +68,7 @@ async fn set(test_env: &TestEnv, name: &str, spec: Value) -> Result<()> {
 #[tokio::test]
 async fn a_type_changes_by_stop_and_start_if_allowed() -> Result<()> {
     let (test_env, cloud) = test_env().await?;
+    let _running = CONTROLLER.read().await;
     // An instance that was stopped out of band must not prevent Kraken from starting the one that it stopped.
     test_env.apply(&instance("a", 1, ", lifecycle: {ignoreChanges: [state]}")).await?;
     test_env.ready("EC2Instance", "a").await?;
@@ -113,6 +117,7 @@ async fn a_type_changes_by_stop_and_start_if_allowed() -> Result<()> {
 #[tokio::test]
 async fn an_instance_that_kraken_stopped_is_started_after_a_crash() -> Result<()> {
     let (test_env, cloud) = test_env().await?;
+    let _alone = CONTROLLER.write().await;
     test_env.apply(&instance("crash", 1, ", lifecycle: {ignoreChanges: [state], disruption: Allow}")).await?;
     test_env.ready("EC2Instance", "crash").await?;
     let id = alive(&test_env, cloud, "crash")[0].id.clone();
@@ -142,6 +147,7 @@ async fn an_instance_that_kraken_stopped_is_started_after_a_crash() -> Result<()
 async fn an_instance_that_kraken_stopped_is_named_while_paused_and_started_with_an_invalid_spec() -> Result<()>
 {
     let (test_env, cloud) = test_env().await?;
+    let _running = CONTROLLER.read().await;
     test_env.apply(&instance("halfway", 1, "")).await?;
     test_env.ready("EC2Instance", "halfway").await?;
     let id = alive(&test_env, cloud, "halfway")[0].id.clone();
@@ -183,6 +189,7 @@ async fn an_instance_that_kraken_stopped_is_named_while_paused_and_started_with_
 #[tokio::test]
 async fn a_profile_changes_in_place_and_a_removed_key_is_reported() -> Result<()> {
     let (test_env, cloud) = test_env().await?;
+    let _running = CONTROLLER.read().await;
     test_env.apply(&instance("a", 1, ", keyName: {value: ops}, iamInstanceProfile: {value: web}")).await?;
     test_env.ready("EC2Instance", "a").await?;
     let id = alive(&test_env, cloud, "a")[0].id.clone();
@@ -211,6 +218,7 @@ async fn a_profile_changes_in_place_and_a_removed_key_is_reported() -> Result<()
 #[tokio::test]
 async fn kubectl_scale_sets_the_number_down_to_none() -> Result<()> {
     let (test_env, cloud) = test_env().await?;
+    let _running = CONTROLLER.read().await;
     let api = test_env.api("EC2Instance");
     test_env.apply(&instance("a", 1, "")).await?;
     test_env.ready("EC2Instance", "a").await?;
@@ -255,6 +263,7 @@ async fn kubectl_scale_sets_the_number_down_to_none() -> Result<()> {
 #[tokio::test]
 async fn adopting_an_instance_does_not_change_its_metadata_service() -> Result<()> {
     let (test_env, cloud) = test_env().await?;
+    let _running = CONTROLLER.read().await;
     let id = cloud.launch_out_of_band("ami-12c6146b", "t2.nano", &[])?;
     test_env.apply(&instance("a", 1, &format!(", lifecycle: {{adopt: {{id: {id}}}}}"))).await?;
     test_env.ready("EC2Instance", "a").await?;
@@ -265,6 +274,7 @@ async fn adopting_an_instance_does_not_change_its_metadata_service() -> Result<(
 #[tokio::test]
 async fn a_replacement_with_limited_capacity_never_exceeds_the_explained_number() -> Result<()> {
     let (test_env, cloud) = test_env().await?;
+    let _running = CONTROLLER.read().await;
     test_env.apply(&instance("a", 2, ", lifecycle: {replace: CreateFirst}")).await?;
     test_env.ready("EC2Instance", "a").await?;
     assert_eq!(alive(&test_env, cloud, "a").len(), 2);
