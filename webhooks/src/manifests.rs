@@ -107,7 +107,8 @@ fn webhook(component: &str, hook: &Hook) -> ValidatingWebhook {
 }
 
 /// Changes of finalizers, labels and annotations are not reviewed, nor are changes of an object that is being deleted. A
-/// deletion is reviewed if the object is protected, or has remote objects, whose end its author is told.
+/// deletion is reviewed if the object is protected, or has remote objects, whose end its author is told: not a
+/// controller of Kubernetes, which deletes all resources of a namespace.
 fn conditions(operations: &[Operation]) -> Vec<MatchCondition> {
     let condition = |name: &str, expression: &str| MatchCondition {
         name: name.to_owned(),
@@ -125,7 +126,8 @@ fn conditions(operations: &[Operation]) -> Vec<MatchCondition> {
             "deletion-with-effects",
             "request.operation != 'DELETE' || (!has(oldObject.metadata.deletionTimestamp) && (\
              (has(oldObject.spec.lifecycle) && has(oldObject.spec.lifecycle.protect) && oldObject.spec.lifecycle.protect) \
-             || (has(oldObject.status) && has(oldObject.status.externalIds))))",
+             || (has(oldObject.status) && has(oldObject.status.externalIds) \
+             && !request.userInfo.username.startsWith('system:serviceaccount:kube-system:'))))",
         ));
     }
     conditions

@@ -10,14 +10,14 @@ use kraken_api::{APPROVED_PLAN_ANNOTATION, Plan};
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use super::graph;
+use super::selected;
 use crate::{
     cluster::Cluster,
     failure::{explain, is_forbidden},
-    graph::{Graph, Node},
+    graph::Node,
     print::{Lines, clean, out},
     resource::Resource,
-    target::{self, Target},
+    target::Target,
 };
 
 /// How often a write that conflicts with another one is repeated.
@@ -66,16 +66,7 @@ impl Answer {
 }
 
 pub(super) async fn run(cluster: &Cluster, words: &[String], mut consent: Consent) -> Result<ExitCode> {
-    let targets = target::parse(words)?;
-    let graph = if targets.is_empty() {
-        graph(cluster).await?
-    } else {
-        let mut objects = vec![];
-        for target in &targets {
-            objects.push(cluster.get(target).await?.1);
-        }
-        Graph::of(&cluster.kinds, objects)
-    };
+    let graph = selected(cluster, words).await?;
     let pending: Vec<(&Node, &Plan)> = graph
         .resources()
         .filter_map(|resource| resource.pending_plan().map(|plan| (&resource.node, plan)))

@@ -5,30 +5,20 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::graph;
+use super::selected;
 use crate::{
     args::TextOrJson,
     cluster::Cluster,
-    graph::{Graph, Node},
+    graph::Node,
     print::{Style, Table, out},
     resource::Resource,
-    target,
 };
 
 /// The exit code if there is drift.
 const DRIFTED: u8 = 2;
 
 pub(super) async fn run(cluster: &Cluster, words: &[String], output: TextOrJson) -> Result<ExitCode> {
-    let targets = target::parse(words)?;
-    let graph = if targets.is_empty() {
-        graph(cluster).await?
-    } else {
-        let mut objects = vec![];
-        for target in &targets {
-            objects.push(cluster.get(target).await?.1);
-        }
-        Graph::of(&cluster.kinds, objects)
-    };
+    let graph = selected(cluster, words).await?;
     let drifted: Vec<&Resource> = graph.resources().filter(|one| !one.status.drift.is_empty()).collect();
     match output {
         TextOrJson::Text if drifted.is_empty() => out("No drift.\n")?,

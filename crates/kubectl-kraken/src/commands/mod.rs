@@ -71,7 +71,20 @@ async fn graph(cluster: &Cluster) -> Result<Graph> {
     Ok(Graph::of(&cluster.kinds, listed.objects))
 }
 
-/// The same, with what is still in use in the cloud.
+/// The resources that the words of a command line name, or else all of the scope.
+async fn selected(cluster: &Cluster, words: &[String]) -> Result<Graph> {
+    let targets = target::parse(words)?;
+    if targets.is_empty() {
+        return graph(cluster).await;
+    }
+    let mut objects = vec![];
+    for target in &targets {
+        objects.push(cluster.get(target).await?.1);
+    }
+    Ok(Graph::of(&cluster.kinds, objects))
+}
+
+/// All resources of the scope, with what is still in use in the cloud.
 async fn graph_in_place(cluster: &Cluster) -> Result<Graph> {
     let requests = async {
         match cluster.kinds.named("DependencyRequest") {
