@@ -1,5 +1,7 @@
 //! Checks of resources that were restored from backups.
 
+use kraken_api::INTENT_ANNOTATION;
+
 use super::*;
 
 /// The VPC is lost, and there is one of its name with another UID, which has `vpc-2`. It may have come with the record of the former
@@ -10,9 +12,11 @@ fn restored(with_record: bool) -> Scene {
     scene.after_out_of_band();
     let mut again = vpc(json!({}));
     again["metadata"]["uid"] = json!("u-2");
-    if !with_record {
-        again["metadata"]["annotations"] = json!({});
-    }
+    // A first record of its own is as old as itself.
+    let at = if with_record { "2026-01-01T00:00:00Z" } else { "2026-01-01T00:01:00.5Z" };
+    let intent = json!({"epoch": 1, "digest": "d", "at": at});
+    again["metadata"]["annotations"] = json!({INTENT_ANNOTATION: intent.to_string()});
+    again["metadata"]["creationTimestamp"] = json!("2026-01-01T00:01:00Z");
     status(&mut again, "True", "Available", "");
     scene.set(again);
     scene.object("vpc-2", &[("uid", "u-2"), ("cluster", "c")]);
