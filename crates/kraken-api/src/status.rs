@@ -174,6 +174,15 @@ pub enum PlanAction {
     Delete,
 }
 
+/// What stands for a missing value in differences.
+pub const ABSENT: &str = "(absent)";
+
+/// The path of a tag: `tags.Team`, or `tags["cost.center"]` for a key that a dotted path cannot contain.
+pub fn tag_path(key: &str) -> String {
+    let simple = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !key.is_empty() && key.chars().all(simple) { format!("tags.{key}") } else { format!("tags[{key:?}]") }
+}
+
 /// A field whose observed value differs from the desired value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FieldDiff {

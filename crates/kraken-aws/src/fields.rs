@@ -1,5 +1,6 @@
 //! Paths and values of fields in differences and problems.
 
+pub use kraken_spoke::api::status::{ABSENT, tag_path};
 use kraken_spoke::{OptionType, Resolved};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -8,17 +9,9 @@ use sha2::{Digest as _, Sha256};
 pub const SECRET: &str = "***";
 /// The placeholder of the observed value of a field that is not shown.
 pub const NOT_SHOWN: &str = "(not shown)";
-/// The placeholder of a missing value.
-pub const ABSENT: &str = "(absent)";
 
 /// The maximum number of listed items; the rest is counted.
 const LISTED: usize = 5;
-
-/// The path of a tag: `tags.Team`, or `tags["cost.center"]` for a key that a dotted path cannot contain.
-pub fn tag_path(key: &str) -> String {
-    let simple = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !key.is_empty() && key.chars().all(simple) { format!("tags.{key}") } else { format!("tags[{key:?}]") }
-}
 
 /// The path of an item of a list, by its value: `subnetIDs["subnet-1"]`.
 pub fn item_path(list: &str, item: &str) -> String {

@@ -16,7 +16,11 @@ use kube::Client;
 use crate::{
     account::KnownAccounts,
     dynamic::{Object, SharedKind},
-    model::{effects, fields::Fields, outcome::Outcome},
+    model::{
+        effects::{OfDeletion, OfEdit},
+        fields::Fields,
+        outcome::Outcome,
+    },
     shared::blockers::References,
     steps::resolve,
 };
@@ -72,8 +76,9 @@ impl Admission {
             if let Some(protected) = protected {
                 return refused(protected);
             }
-            let dependents = if effects::deletes(&object) { self.dependents(subject).await } else { vec![] };
-            return ReviewResult { problems: vec![], warnings: effects::of_deletion(&object, &dependents) };
+            let effects = OfDeletion::new(&object);
+            let dependents = if effects.deletes() { self.dependents(subject).await } else { vec![] };
+            return ReviewResult { problems: vec![], warnings: effects.said(&dependents) };
         }
         let mut problems = match resolve::certain(&*self.kind, spec, &self.fields) {
             Some(Outcome::Invalid(problems)) => problems,
@@ -91,12 +96,9 @@ impl Admission {
             return vec![];
         };
         let Ok(before) = self.decode(before) else { return vec![] };
-        let dependents = if effects::replaces(&*self.kind, &before, after) {
-            self.dependents(subject).await
-        } else {
-            vec![]
-        };
-        effects::of_edit(&*self.kind, &before, after, &dependents)
+        let effects = OfEdit::new(&*self.kind, &before, after);
+        let dependents = if effects.replaces() { self.dependents(subject).await } else { vec![] };
+        effects.said(&dependents)
     }
 
     /// The resources that refer to this one, as `kind name`; none if they cannot be read in time.

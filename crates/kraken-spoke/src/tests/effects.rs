@@ -13,7 +13,7 @@ use super::{
 use crate::{
     admission::Admission,
     dynamic::{DynKind as _, SharedKind},
-    model::effects,
+    model::effects::OfEdit,
     shared::blockers::References,
 };
 
@@ -121,8 +121,8 @@ fn an_ignored_field_has_no_effect() {
     let (before, after) = (disk().launched(), disk().launched().spec("size", json!({"value": 5})));
     let ignored = after.clone().lifecycle("ignoreChanges", json!(["size"]));
     let before = decoded(before);
-    assert_eq!(effects::of_edit(&kind, &before, &decoded(after), &[]).len(), 1);
-    assert!(effects::of_edit(&kind, &before, &decoded(ignored), &[]).is_empty());
+    assert_eq!(OfEdit::new(&kind, &before, &decoded(after)).said(&[]).len(), 1);
+    assert!(OfEdit::new(&kind, &before, &decoded(ignored)).said(&[]).is_empty());
 }
 
 #[tokio::test]

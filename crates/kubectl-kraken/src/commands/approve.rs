@@ -1,16 +1,13 @@
 //! `kubectl kraken approve`: shows plans, asks, and writes the approval of exactly the plan that was shown.
 
-use std::{
-    io::{BufRead as _, Write as _},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use kraken_api::{APPROVED_PLAN_ANNOTATION, Plan};
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use super::selected;
+use super::{answer, selected};
 use crate::{
     cluster::Cluster,
     failure::{explain, is_forbidden},
@@ -129,15 +126,8 @@ fn denied(error: &kube::Error) -> String {
 }
 
 fn ask() -> Result<Answer> {
-    let mut stdout = std::io::stdout().lock();
-    write!(stdout, "Approve? [y/N/a(ll)/q] ")?;
-    stdout.flush()?;
-    let mut line = String::new();
-    if std::io::stdin().lock().read_line(&mut line)? == 0 {
-        writeln!(stdout)?;
-        bail!("nobody answered, nothing more was approved: use --yes to approve without a question");
-    }
-    Ok(Answer::of(&line))
+    let nobody = "nobody answered, nothing more was approved: use --yes to approve without a question";
+    Ok(Answer::of(&answer("Approve? [y/N/a(ll)/q] ", nobody)?))
 }
 
 /// Writes the approval; or says why not, if the plan is another one by now.

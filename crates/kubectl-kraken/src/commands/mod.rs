@@ -14,9 +14,13 @@ mod version;
 mod watch;
 mod why;
 
-use std::{process::ExitCode, time::Duration};
+use std::{
+    io::{BufRead as _, Write as _},
+    process::ExitCode,
+    time::Duration,
+};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use kube::api::DynamicObject;
 
 use crate::{
@@ -96,6 +100,19 @@ async fn graph_in_place(cluster: &Cluster) -> Result<Graph> {
     let (mut graph, requests) = futures::try_join!(graph(cluster), requests)?;
     graph.add_in_place(&cluster.kinds, &requests);
     Ok(graph)
+}
+
+/// What a person answers to a question; `nobody` is the error if standard input has ended.
+fn answer(question: &str, nobody: &str) -> Result<String> {
+    let mut stdout = std::io::stdout().lock();
+    write!(stdout, "{question}")?;
+    stdout.flush()?;
+    let mut line = String::new();
+    if std::io::stdin().lock().read_line(&mut line)? == 0 {
+        writeln!(stdout)?;
+        bail!("{nobody}");
+    }
+    Ok(line)
 }
 
 /// The resource that the words of a command line name; it must exist.

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
+use kraken_api::status::{ABSENT, tag_path};
 use kraken_options::ValueFrom;
 use serde_json::{Map, Value};
 
@@ -9,8 +10,6 @@ use crate::Edit;
 
 /// The maximum length of a value in a warning, which the API server shortens as a whole.
 const MAX_SHOWN: usize = 48;
-/// What is shown for a field that a spec does not have.
-const ABSENT: &str = "(absent)";
 
 /// An edited field.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,11 +95,6 @@ fn parts(path: String, values: (Value, Value)) -> Vec<(String, (Value, Value))> 
         }
         _ => vec![(path, values)],
     }
-}
-
-fn tag_path(key: &str) -> String {
-    let is_simple = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if key.chars().all(is_simple) { format!("tags.{key}") } else { format!("tags[{key:?}]") }
 }
 
 /// The numbers of an edited field, if both are literals.

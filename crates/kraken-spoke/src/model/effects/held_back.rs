@@ -7,6 +7,7 @@ use kraken_api::{
 };
 use kube::core::object::HasStatus;
 
+use super::then;
 use crate::{dynamic::Object, model::ids::listed};
 
 /// What an edit of the lifecycle or the account lets go, if there is something.
@@ -30,16 +31,12 @@ pub(super) fn released(
     }
     let why = held_back(before);
     if is_replacement(before, after) {
-        let then = if dependents.is_empty() {
-            String::new()
-        } else {
-            format!(", and then changes {}", listed(dependents))
-        };
         let why = why.unwrap_or_default();
         return Some(format!(
-            "{} {ids} ({:?}){then}, which was held back: {why}",
+            "{} {ids} ({:?}){}, which was held back: {why}",
             Effect::Replaces.words(),
-            new.replace
+            new.replace,
+            then(dependents)
         ));
     }
     if old.disruption == Disruption::Forbid

@@ -20,88 +20,107 @@ use crate::{
 };
 use fields::{Edited, edited, numbers};
 
-/// The effects of an edit, each as a sentence about the resource; the effects that a person must know come first.
-/// `dependents` refer to the resource, and matter only if it [is replaced](replaces).
-pub(crate) fn of_edit(
-    kind: &dyn DynKind,
-    before: &Object,
-    after: &Object,
-    dependents: &[String],
-) -> Vec<String> {
-    let ids = external_ids(before);
-    let fields = edits(kind, before, after);
-    if ids.is_empty() {
-        return vec![];
-    }
-    let released = held_back::released(before, after, &ids, dependents);
-    if fields.is_empty() {
-        return released.into_iter().collect();
-    }
-    if after.lifecycle().paused {
-        let words = Effect::ChangesNothing.words();
-        return vec![format!("{words} while lifecycle.paused is true: {}", shown(&fields))];
-    }
-    let each = [Edit::Replaces, Edit::Stops, Edit::Scales, Edit::Waits, Edit::InPlace];
-    let effects = each.into_iter().filter_map(|edit| {
-        let (same, _): (Vec<_>, Vec<_>) = fields.iter().cloned().partition(|field| field.edit == edit);
-        (!same.is_empty()).then(|| effect(edit, &same, after.lifecycle(), &ids, dependents))
-    });
-    released.into_iter().chain(effects).collect()
+/// The effects of an edit.
+pub(crate) struct OfEdit<'a> {
+    before: &'a Object,
+    after: &'a Object,
+    ids: Vec<String>,
+    fields: Vec<Edited>,
 }
 
-/// Whether an edit may replace remote objects, so that the dependents of the resource change too.
-pub(crate) fn replaces(kind: &dyn DynKind, before: &Object, after: &Object) -> bool {
-    after.lifecycle().replace != Replace::Never
-        && !external_ids(before).is_empty()
-        && (held_back::is_replacement(before, after)
-            || edits(kind, before, after).iter().any(|field| field.edit == Edit::Replaces))
+impl<'a> OfEdit<'a> {
+    pub(crate) fn new(kind: &dyn DynKind, before: &'a Object, after: &'a Object) -> Self {
+        let ids = external_ids(before);
+        let fields = if ids.is_empty() { vec![] } else { edits(kind, before, after) };
+        Self { before, after, ids, fields }
+    }
+
+    /// Whether it may replace remote objects, so that the dependents of the resource change too.
+    pub(crate) fn replaces(&self) -> bool {
+        self.after.lifecycle().replace != Replace::Never
+            && !self.ids.is_empty()
+            && (held_back::is_replacement(self.before, self.after)
+                || self.fields.iter().any(|field| field.edit == Edit::Replaces))
+    }
+
+    /// Each as a sentence about the resource; those that a person must know come first. `dependents` refer to the resource, and matter
+    /// only if it [is replaced](Self::replaces).
+    pub(crate) fn said(&self, dependents: &[String]) -> Vec<String> {
+        let Self { before, after, ids, fields } = self;
+        if ids.is_empty() {
+            return vec![];
+        }
+        let released = held_back::released(before, after, ids, dependents);
+        if fields.is_empty() {
+            return released.into_iter().collect();
+        }
+        if after.lifecycle().paused {
+            let words = Effect::ChangesNothing.words();
+            return vec![format!("{words} while lifecycle.paused is true: {}", shown(fields.iter()))];
+        }
+        let each = [Edit::Replaces, Edit::Stops, Edit::Scales, Edit::Waits, Edit::InPlace];
+        let effects = each.into_iter().filter_map(|edit| {
+            let same: Vec<&Edited> = fields.iter().filter(|field| field.edit == edit).collect();
+            (!same.is_empty()).then(|| effect(edit, &same, after.lifecycle(), ids, dependents))
+        });
+        released.into_iter().chain(effects).collect()
+    }
 }
 
-/// Whether the deletion of a resource deletes remote objects, so that its dependents must be deleted first.
-pub(crate) fn deletes(object: &Object) -> bool {
-    let (ids, intent) = (external_ids(object), Intent::of(object));
-    let adopted = adopted(object.status(), intent.as_ref());
-    let policy = ReleasePolicy::of(object.lifecycle(), &adopted, intent.as_ref());
-    object.metadata.deletion_timestamp.is_none() && ids.iter().any(|id| !policy.keeps(id))
+/// The effects of a deletion.
+#[derive(Default)]
+pub(crate) struct OfDeletion {
+    deleted: Vec<String>,
+    /// The ids that are kept although the spec does not state it.
+    silently_kept: Vec<String>,
+    kept: Vec<String>,
+    approval: &'static str,
 }
 
-/// The effects of a deletion; `dependents` must be deleted first.
-pub(crate) fn of_deletion(object: &Object, dependents: &[String]) -> Vec<String> {
-    let (ids, intent) = (external_ids(object), Intent::of(object));
-    if object.metadata.deletion_timestamp.is_some() || ids.is_empty() {
-        return vec![];
+impl OfDeletion {
+    pub(crate) fn new(object: &Object) -> Self {
+        if object.metadata.deletion_timestamp.is_some() {
+            return Self::default();
+        }
+        let (ids, intent) = (external_ids(object), Intent::of(object));
+        let (adopted, lifecycle) = (adopted(object.status(), intent.as_ref()), object.lifecycle());
+        let policy = ReleasePolicy::of(lifecycle, &adopted, intent.as_ref());
+        let silently_kept = policy.silently_kept(&ids);
+        let (kept, deleted): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| policy.keeps(id));
+        let kept = without(&kept, &silently_kept);
+        Self { deleted, silently_kept, kept, approval: approval(lifecycle) }
     }
-    let (adopted, lifecycle) = (adopted(object.status(), intent.as_ref()), object.lifecycle());
-    let policy = ReleasePolicy::of(lifecycle, &adopted, intent.as_ref());
-    let silently = policy.silently_kept(&ids);
-    let (kept, deleted): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| policy.keeps(id));
-    let stated = without(&kept, &silently);
-    let mut effects = vec![];
-    if !deleted.is_empty() {
-        let approval = approval(lifecycle);
-        let after = if dependents.is_empty() {
-            String::new()
-        } else {
-            let count = dependents.len();
-            let noun = if count == 1 { "dependent" } else { "dependents" };
-            format!(", after {count} {noun}: {}", listed(dependents))
-        };
-        let words = Effect::Deletes.words();
-        effects.push(format!("{words} {} in the cloud{approval}{after}", listed(&deleted)));
+
+    /// Whether it deletes remote objects, so that the dependents of the resource must be deleted first.
+    pub(crate) fn deletes(&self) -> bool {
+        !self.deleted.is_empty()
     }
-    if !silently.is_empty() {
-        effects.push(format!(
-            "{} {} in the cloud, because it was adopted; to delete it, set spec.lifecycle.deletion to Delete before the deletion is \
-             complete",
-            Effect::Keeps.words(),
-            listed(&silently)
-        ));
+
+    /// Each as a sentence about the resource; `dependents` must be deleted first.
+    pub(crate) fn said(&self, dependents: &[String]) -> Vec<String> {
+        let Self { deleted, silently_kept, kept, approval } = self;
+        let (deletes, keeps) = (Effect::Deletes.words(), Effect::Keeps.words());
+        let mut effects = vec![];
+        if !deleted.is_empty() {
+            let after = match dependents.len() {
+                0 => String::new(),
+                1 => format!(", after 1 dependent: {}", listed(dependents)),
+                count => format!(", after {count} dependents: {}", listed(dependents)),
+            };
+            effects.push(format!("{deletes} {} in the cloud{approval}{after}", listed(deleted)));
+        }
+        if !silently_kept.is_empty() {
+            effects.push(format!(
+                "{keeps} {} in the cloud, because it was adopted; to delete it, set spec.lifecycle.deletion to Delete before the \
+                 deletion is complete",
+                listed(silently_kept)
+            ));
+        }
+        if !kept.is_empty() {
+            effects.push(format!("{keeps} {} in the cloud: lifecycle.deletion is Retain", listed(kept)));
+        }
+        effects
     }
-    if !stated.is_empty() {
-        let words = Effect::Keeps.words();
-        effects.push(format!("{words} {} in the cloud: lifecycle.deletion is Retain", listed(&stated)));
-    }
-    effects
 }
 
 fn external_ids(object: &Object) -> Vec<String> {
@@ -120,12 +139,12 @@ fn edits(kind: &dyn DynKind, before: &Object, after: &Object) -> Vec<Edited> {
 
 fn effect(
     edit: Edit,
-    fields: &[Edited],
+    fields: &[&Edited],
     lifecycle: &Lifecycle,
     ids: &[String],
     dependents: &[String],
 ) -> String {
-    let (ids, what, approval) = (listed(ids), shown(fields), approval(lifecycle));
+    let (ids, what, approval) = (listed(ids), shown(fields.iter().copied()), approval(lifecycle));
     let says = |effect: Effect, rest: String| format!("{} {rest}: {what}", effect.words());
     match edit {
         Edit::Replaces if lifecycle.replace == Replace::Never => says(
@@ -138,19 +157,14 @@ fn effect(
             says(Effect::Waits, format!("lifecycle.protect: false, because it replaces {ids}"))
         }
         Edit::Replaces => {
-            let then = if dependents.is_empty() {
-                String::new()
-            } else {
-                format!(", and then changes {}", listed(dependents))
-            };
-            says(Effect::Replaces, format!("{ids} ({:?}){approval}{then}", lifecycle.replace))
+            says(Effect::Replaces, format!("{ids} ({:?}){approval}{}", lifecycle.replace, then(dependents)))
         }
         Edit::Stops if lifecycle.disruption == Disruption::Forbid => {
             says(Effect::Waits, format!("lifecycle.disruption: Allow, because it stops {ids}"))
         }
         Edit::Stops => says(Effect::Stops, format!("{ids}{approval}")),
         Edit::Waits => says(Effect::IsApplied, format!("{ids} is stopped for another reason")),
-        Edit::Scales => match fields.iter().find_map(numbers) {
+        Edit::Scales => match fields.iter().find_map(|field| numbers(field)) {
             Some((before, after)) if after < before => says(
                 Effect::Deletes,
                 format!("{} of {before} objects, the newest first{approval}", before - after),
@@ -168,6 +182,11 @@ fn approval(lifecycle: &Lifecycle) -> &'static str {
     if lifecycle.approval == Approval::Manual { " after its plan is approved" } else { "" }
 }
 
-fn shown(fields: &[Edited]) -> String {
-    fields.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+/// Who changes after a replacement.
+fn then(dependents: &[String]) -> String {
+    if dependents.is_empty() { String::new() } else { format!(", and then changes {}", listed(dependents)) }
+}
+
+fn shown<'a>(fields: impl Iterator<Item = &'a Edited>) -> String {
+    fields.map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

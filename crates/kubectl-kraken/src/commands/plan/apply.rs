@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::{BufRead as _, Write as _},
     process::ExitCode,
     time::Duration,
 };
@@ -17,7 +16,7 @@ use super::{
 };
 use crate::{
     cluster::Cluster,
-    commands::graph_in_place,
+    commands::{answer, graph_in_place},
     graph::{Graph, Node},
     print::{Lines, Style, out},
     resource::{Next, Ready, Resource},
@@ -70,14 +69,8 @@ pub(in crate::commands) async fn run(
 }
 
 fn ask_person() -> Result<bool> {
-    let mut stdout = std::io::stdout().lock();
-    write!(stdout, "Apply? [y/N] ")?;
-    stdout.flush()?;
-    let mut line = String::new();
-    if std::io::stdin().lock().read_line(&mut line)? == 0 {
-        writeln!(stdout)?;
-        bail!("nobody answered, nothing was applied: use --yes to apply without a question");
-    }
+    let nobody = "nobody answered, nothing was applied: use --yes to apply without a question";
+    let line = answer("Apply? [y/N] ", nobody)?;
     Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 

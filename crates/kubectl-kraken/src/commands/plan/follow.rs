@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
+use kraken_api::status::ABSENT;
 use kraken_options::{Dependency, KindRef, ResourceRef, ValueFrom};
 use kube::{
     Resource as _,
@@ -24,8 +25,6 @@ use crate::{
     graph::{Graph, Node, Via, walk},
 };
 
-/// What is shown for a key that a ConfigMap does not have.
-pub(super) const ABSENT: &str = "(absent)";
 /// What is shown for a value that only the apply will bring.
 const UNKNOWN: &str = "(known after apply)";
 

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kraken_api::status::ABSENT;
 use kraken_options::Dependency;
 use kube::api::DynamicObject;
 use serde_json::Value;
 
 use super::{
     entry::{Action, Entry},
-    follow::ABSENT,
     request::edited_part,
 };
 use crate::graph::{Graph, Node, walk};
