@@ -1,8 +1,9 @@
-//! `kraken-aws-ec2-instance`: the spoke that manages EC2 instances.
+//! `kraken-aws-ec2-instance`: the spoke that manages EC2 instances, and looks up their images.
 
 mod api;
 mod calls;
 mod desired;
+mod image_lookup;
 mod instance;
 mod mark;
 mod rules;
@@ -12,7 +13,7 @@ mod tests;
 
 use std::process::ExitCode;
 
-use kraken_aws::{Aws, AwsArgs, Managed};
+use kraken_aws::{Aws, AwsArgs, Lookups, Managed};
 use kraken_spoke::{Manager, Registry, Spoke};
 
 /// The spoke of EC2 instances.
@@ -32,6 +33,7 @@ impl Spoke for Ec2 {
     fn kinds(registry: &mut impl Registry<Aws>) {
         registry.kind::<Managed<calls::Instances>>();
     }
+        registry.kind::<Lookups<image_lookup::ImageLookups>>();
 }
 
 /// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run

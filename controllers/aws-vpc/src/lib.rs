@@ -14,10 +14,13 @@ mod security_group;
 mod subnet;
 mod volume;
 mod vpc;
+mod security_group_lookup;
 
+mod subnet_lookup;
 use std::process::ExitCode;
 
-use kraken_aws::{Aws, AwsArgs, Managed};
+mod vpc_lookup;
+use kraken_aws::{Aws, AwsArgs, Lookups, Managed};
 use kraken_spoke::{Manager, Registry, Spoke};
 
 /// The spoke for VPC networking, key pairs and volumes.
@@ -47,6 +50,9 @@ impl Spoke for Network {
     }
 }
 
+        registry.kind::<Lookups<vpc_lookup::VpcLookups>>();
+        registry.kind::<Lookups<subnet_lookup::SubnetLookups>>();
+        registry.kind::<Lookups<security_group_lookup::SecurityGroupLookups>>();
 /// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run
 /// it.
 pub fn main() -> ExitCode {

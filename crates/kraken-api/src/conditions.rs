@@ -16,6 +16,8 @@ pub const RECONCILING: &str = "Reconciling";
 pub const STALLED: &str = "Stalled";
 /// True if the remote object differs and `lifecycle.drift` is `Report`; absent otherwise. Ready is not affected.
 pub const DRIFTED: &str = "Drifted";
+/// True if a look-up found a newer answer than the one that it publishes and keeps; absent otherwise. Ready is not affected.
+pub const UPDATE_AVAILABLE: &str = "UpdateAvailable";
 
 /// The maximum length of a message, in bytes. The API allows 32,768, too long to be read.
 const MAX_MESSAGE: usize = 2048;

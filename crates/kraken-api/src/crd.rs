@@ -41,10 +41,19 @@ pub fn spoke_kind<K: CustomResourceExt>() -> CustomResourceDefinition {
 /// The same with additional columns of the kind, each with a value of `status.summary`: see [`summary_key`].
 pub fn summarised_kind<K: CustomResourceExt>(columns: &[&str]) -> CustomResourceDefinition {
     let id = column("External ID", ".status.externalIds[0]", 0);
-    let own = columns.iter().map(|name| column(name, &format!(".status.summary.{}", summary_key(name)), 0));
     // What is adopted is kept when the resource is deleted.
     let adopted = column("Adopted", ".status.adopted[0]", 1);
-    with_columns(K::crd(), &std::iter::once(id).chain(own).chain([adopted]).collect::<Vec<_>>())
+    with_columns(K::crd(), &std::iter::once(id).chain(summaries(columns)).chain([adopted]).collect::<Vec<_>>())
+}
+
+/// The same of a look-up, which shows the main id of what it found.
+pub fn lookup_kind<K: CustomResourceExt>(columns: &[&str]) -> CustomResourceDefinition {
+    let id = column("Found", ".status.answer.ids[0]", 0);
+    with_columns(K::crd(), &std::iter::once(id).chain(summaries(columns)).collect::<Vec<_>>())
+}
+
+fn summaries(columns: &[&str]) -> impl Iterator<Item = CustomResourceColumnDefinition> {
+    columns.iter().map(|name| column(name, &format!(".status.summary.{}", summary_key(name)), 0))
 }
 
 /// The key of `status.summary` that a column shows: `CIDR` shows `cidr`, `Public IP` shows `publicIp`. In camel case, which
@@ -128,6 +137,13 @@ mod tests {
         let own = ["CIDR", "Public IP", "Adopted"];
         assert_eq!(names, [&["Ready", "Reason", "External ID"], &own[..], &["Age", "Message"]].concat());
         assert_eq!(columns(&crd)[4].1, ".status.summary.publicIp");
+    }
+
+    #[test]
+    fn a_lookup_shows_what_it_found_in_place_of_an_object_of_its_own() {
+        let shown = columns(&lookup_kind::<ConfigExport>(&["Name"]));
+        let names: Vec<_> = shown.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["Ready", "Reason", "Found", "Name", "Age", "Message"]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod effect;
 pub mod interval;
 pub mod lifecycle;
 pub mod names;
+pub mod lookup;
 pub mod reasons;
 pub mod state_declaration;
 pub mod status;

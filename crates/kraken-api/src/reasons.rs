@@ -84,6 +84,16 @@ reasons! {
         /// A reason of the condition `Drifted`: the remote object differs from the spec, and `lifecycle.drift` is `Report`. See
         /// `status.drift`.
         Drifted: True => "Revert the change, edit the spec, or set `Revert`.",
+        /// A reason of the condition `UpdateAvailable`: a look-up found a newer answer than the one that it publishes, and `spec.pin` is
+        /// `true`. The message names both. See `status.plan`.
+        NewerAnswer: True => "To publish it, annotate the look-up with the hash of the plan. Then its dependents change.",
+        /// A look-up found no object. The message says what was searched for. As a reason of `Synced`, the answer from before is kept.
+        NotFound: False => "Edit what the look-up searches for, or create the object. Kraken searches again with exponential backoff, at least every 5 minutes.",
+        /// A look-up found more objects than it can publish. The message names them, and the fields that narrow the search. As a reason of
+        /// `Synced`, the answer from before is kept.
+        Ambiguous: False => "Set the fields that the message names.",
+        /// The object that a look-up publishes does not exist any more. It stays published, so that no dependent changes by itself.
+        AnswerLost: False => "Approve the plan that the message names, or edit what the look-up searches for.",
         /// An out-of-band change or deletion was reverted (event only).
         DriftReverted,
         /// A remote object was created (event only).

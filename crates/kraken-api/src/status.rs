@@ -6,6 +6,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::lookup::Answer;
+
 /// The last observed state and the result of the last reconcile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -57,6 +59,10 @@ pub struct ResourceStatus {
     /// Absent if nothing was ever replaced. Example: `2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced_before: Option<i64>,
+
+    /// What a look-up found and publishes. Absent for every other kind. Example: `{ids: [ami-0abc1234def567890]}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
 
     /// The state that was last in place. An outage does not change it. A difference from it is drift, any other
     /// difference an edit.
@@ -144,7 +150,7 @@ pub struct Plan {
     /// The hash of the plan. To approve the plan, set the annotation `kraken-iac.eoinfennessy.com/approved-plan` to
     /// this value.
     pub hash: String,
-    /// The action: `Create`, `Change`, `Replace`, `Adopt` or `Delete`.
+    /// The action: `Create`, `Change`, `Replace`, `Adopt`, `Delete` or `Publish`.
     pub action: PlanAction,
     /// A summary of the objects that are created, adopted or deleted. Example: `1 instance of 1`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -172,6 +178,8 @@ pub enum PlanAction {
     Adopt,
     /// Deletes the objects.
     Delete,
+    /// Publishes the newer answer of a look-up, which its dependents then use.
+    Publish,
 }
 
 /// What stands for a missing value in differences.

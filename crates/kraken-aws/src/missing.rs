@@ -40,6 +40,7 @@ pub fn is_invalid_id(failure: &Failure) -> bool {
             | "TargetGroupNotFound"
             | "ListenerNotFound"
             | "RuleNotFound"
+            | "InvalidAMIID.Unavailable"
     ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
 }
 

@@ -14,6 +14,9 @@ pub type Tags = BTreeMap<String, String>;
 /// The user's tags in a spec: each value is a literal or a reference, and not from a Secret, because tags are widely visible.
 pub type TagOptions = PublicMap<String>;
 
+/// The field of a spec with tags.
+const FIELD: &str = "tags";
+
 /// For `skip_serializing_if`.
 pub fn is_empty(options: &TagOptions) -> bool {
     options.is_empty()
@@ -21,14 +24,24 @@ pub fn is_empty(options: &TagOptions) -> bool {
 
 /// The user's tags with their values, if all have valid values. Problems are recorded for each tag.
 pub fn take(options: &TagOptions, values: &mut Resolver<'_>) -> Option<Tags> {
-    let taken = values.take_public_map("tags", options);
+    let taken = values.take_public_map(FIELD, options);
+    valid(options, taken, values)
+}
+
+/// The same of tags that are searched for, to which an account adds none.
+pub fn take_wanted(options: &TagOptions, values: &mut Resolver<'_>) -> Option<Tags> {
+    let taken = values.take_own_public_map(FIELD, options);
+    valid(options, taken, values)
+}
+
+fn valid(options: &TagOptions, taken: Option<Tags>, values: &mut Resolver<'_>) -> Option<Tags> {
     // Keys are validated even if the values are not available.
     let keys = || options.0.0.keys().map(|key| (key.clone(), String::new())).collect();
     let known = taken.clone().unwrap_or_else(keys);
     let problems = problems(&known);
     let is_valid = problems.is_empty();
     for (key, why) in problems {
-        values.problem(&key.map_or_else(|| "tags".to_owned(), tag_path), why);
+        values.problem(&key.map_or_else(|| FIELD.to_owned(), tag_path), why);
     }
     taken.filter(|_| is_valid)
 }

@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use aws_config::BehaviorVersion;
 use aws_sdk_ec2::config::{Credentials, Region};
 use kraken_spoke::{
-    Difference, Edit, FromContext, Registry, Remedy, Resolver, Spoke,
+    Difference, Edit, External, FromContext, Registry, Remedy, Resolver, Spoke,
     api::crd::spoke_kind,
     options::{SecretData, Values},
     runtime::metrics::Metrics,
@@ -16,8 +16,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use crate::{
-    Aws, AwsResource, AwsSpec,
+    Aws, AwsLookup, AwsResource, AwsSpec, Lookups,
     clients::RateLimitScope,
+    lookup_kind::{self, LookupSpec},
     resource::{DesiredOf, ObservedOf, SpecOf},
 };
 
@@ -96,6 +97,35 @@ where
     SpecOf<S>: DeserializeOwned,
 {
     let spec: SpecOf<S> = serde_json::from_value(written).unwrap();
+    resolve(|values| spec.desired(values))
+}
+
+/// What a look-up with a valid spec answers if these objects match its filters: their ids, or the message of the condition.
+///
+/// # Errors
+/// The message.
+pub fn answered<S: AwsLookup>(
+    written: Value,
+    found: Vec<lookup_kind::ObservedOf<S>>,
+) -> Result<Vec<String>, String>
+where
+    lookup_kind::SpecOf<S>: DeserializeOwned,
+{
+    let desired = wanted::<S>(written).unwrap();
+    let hits = found.into_iter().map(lookup_kind::Hit::of).collect();
+    let finding = Lookups::<S>::finding(&desired, &hits).unwrap();
+    finding.answer.map_err(|why| why.message)
+}
+
+/// What a look-up searches for.
+///
+/// # Errors
+/// All problems of the spec.
+pub fn wanted<S: AwsLookup>(written: Value) -> Result<lookup_kind::DesiredOf<S>, Vec<String>>
+where
+    lookup_kind::SpecOf<S>: DeserializeOwned,
+{
+    let spec: lookup_kind::SpecOf<S> = serde_json::from_value(written).unwrap();
     resolve(|values| spec.desired(values))
 }
 

@@ -165,6 +165,11 @@ impl<'a, 'v> SpecValidator<'a, 'v> {
         tags::take(options, self.values)
     }
 
+    /// The tags of the objects that a look-up searches for. Unlike [`SpecValidator::tags`], without the default tags of the account.
+    pub fn wanted_tags(&mut self, options: &TagOptions) -> Option<Tags> {
+        tags::take_wanted(options, self.values)
+    }
+
     /// As [`Resolver::follow`].
     pub fn follow(&mut self) -> Following {
         self.values.follow()

@@ -97,6 +97,35 @@ pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {
 /// Makes a group of fields inside of one field of a spec, such as a health check or a route.
 ///
 /// ```ignore
+/// Makes a look-up from its spec: a kind that finds objects which Kraken does not manage, and publishes them.
+///
+/// ```ignore
+/// #[aws_lookup(
+///     kind = "VPCLookup", plural = "vpclookups", doc = "An existing VPC.", noun = "VPC", state = "vpc", observed = Vpc,
+///     summary("CIDR" = "CidrBlock"),
+/// )]
+/// pub(crate) struct VPCLookupSpec {
+///     /// The primary IPv4 CIDR block. Example: `{value: 10.0.0.0/16}`
+///     #[field("cidrBlock", rule = CIDR_BLOCK)]
+///     pub(crate) cidr_block: Option<Public<Opt<String>>>,
+/// }
+/// ```
+///
+/// # Generated code
+/// - The fields `tags`, `pin` and `lifecycle`.
+/// - The derives and attributes of the custom resource, and `HasLifecycle`.
+/// - `Desired`: what is searched for, for each field a `Resolved` value, or an `Option` of it.
+/// - `LookupSpec`: validation, what is searched for in words, the columns of `kubectl get`.
+///
+/// # Keys
+/// `kind`, `plural`, `shortname`, `doc`, `noun`, `state`, `observed`, `summary` and `cel` as in [`macro@aws_kind`];
+/// `rules = Self::f` validates rules between fields, with `&self` and the validator. A field has its name, and `rule`, `check` and
+/// `none_if_unset`. Its type is `Public`.
+#[proc_macro_attribute]
+pub fn aws_lookup(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand::lookup(args.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
 /// #[aws_group(observed = Group, state = "targetGroup", rules = Self::between_fields)]
 /// pub(crate) struct HealthCheck {
 ///     /// The path of an HTTP health check, which begins with `/`. Example: `{value: /healthz}`

@@ -90,9 +90,7 @@ impl Resolver<'_> {
         field: &str,
         map: &PublicMap<T>,
     ) -> Option<BTreeMap<String, T>> {
-        let taken = self.in_public(|resolver| resolver.take_map(field, map))?;
-        let taken = taken.into_iter().filter_map(|(key, value)| Some((key, value.public()?.clone())));
-        let mut taken: BTreeMap<String, T> = taken.collect();
+        let mut taken = self.take_own_public_map(field, map)?;
         let defaults = self.governed.and_then(|governed| governed.defaults.get(field));
         for (key, text) in defaults.into_iter().flatten().filter(|(key, _)| !map.0.0.contains_key(*key)) {
             // A default that is not of the type of the map does not apply to it.
@@ -101,6 +99,16 @@ impl Resolver<'_> {
             }
         }
         Some(taken)
+    }
+
+    /// The same without the default entries of an account.
+    pub fn take_own_public_map<T: OptionType>(
+        &mut self,
+        field: &str,
+        map: &PublicMap<T>,
+    ) -> Option<BTreeMap<String, T>> {
+        let taken = self.in_public(|resolver| resolver.take_map(field, map))?;
+        Some(taken.into_iter().filter_map(|(key, value)| Some((key, value.public()?.clone()))).collect())
     }
 
     /// The value of a public option, which is never secret.

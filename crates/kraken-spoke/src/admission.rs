@@ -17,7 +17,7 @@ use crate::{
     account::KnownAccounts,
     dynamic::{Object, SharedKind},
     model::{
-        effects::{OfDeletion, OfEdit},
+        effects::{OfDeletion, OfEdit, OfLookup},
         fields::Fields,
         outcome::Outcome,
     },
@@ -76,6 +76,10 @@ impl Admission {
             if let Some(protected) = protected {
                 return refused(protected);
             }
+            if self.kind.info().looks_up {
+                let warnings = OfLookup::of_deletion(&self.dependents(subject).await);
+                return ReviewResult { problems: vec![], warnings };
+            }
             let effects = OfDeletion::new(&object);
             let dependents = if effects.deletes() { self.dependents(subject).await } else { vec![] };
             return ReviewResult { problems: vec![], warnings: effects.said(&dependents) };
@@ -96,6 +100,11 @@ impl Admission {
             return vec![];
         };
         let Ok(before) = self.decode(before) else { return vec![] };
+        if self.kind.info().looks_up {
+            let effects = OfLookup::new(&before, after);
+            let dependents = if effects.searches_anew() { self.dependents(subject).await } else { vec![] };
+            return effects.said(&dependents);
+        }
         let effects = OfEdit::new(&*self.kind, &before, after);
         let dependents = if effects.replaces() { self.dependents(subject).await } else { vec![] };
         effects.said(&dependents)

@@ -27,8 +27,8 @@ mod tests;
 
 pub use args::{LoopArgs, OrphanArgs};
 pub use external::{
-    Candidate, Comparison, Difference, Edit, External, Identity, Launch, ObserveRequest, OwnSecret, Remedy,
-    SpokeKind,
+    Candidate, Comparison, Difference, Edit, External, Finding, Identity, Launch, ObserveRequest, OwnSecret,
+    Remedy, SpokeKind, Unanswered,
 };
 pub use failure::{Failure, FailureClass};
 pub use ignored::Ignored;

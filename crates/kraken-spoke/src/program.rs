@@ -183,7 +183,11 @@ struct Kinds {
 impl<C> Registry<C> for Kinds {
     fn kind<E: FromContext<C>>(&mut self) {
         let columns: Vec<&str> = E::SUMMARY.iter().map(|(column, _)| *column).collect();
-        let mut crd = kraken_api::crd::summarised_kind::<E::Kind>(&columns);
+        let mut crd = if E::LOOKS_UP {
+            kraken_api::crd::lookup_kind::<E::Kind>(&columns)
+        } else {
+            kraken_api::crd::summarised_kind::<E::Kind>(&columns)
+        };
         if let Some(accounts) = &E::ACCOUNTS {
             with_account(&mut crd, accounts);
         }

@@ -10,7 +10,7 @@ use crate::{
         outcome::{Outcome, attributed},
         secrecy::scrubbed,
     },
-    steps::{act, complete, connect, decide, gather, observe, remove, resolve, restore},
+    steps::{act, complete, connect, decide, gather, look_up, observe, remove, resolve, restore},
 };
 
 /// The steps up to the action. Each of them can end the reconcile with an outcome.
@@ -27,6 +27,10 @@ async fn steps(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     let gathered = Box::pin(gather::gather(reconcile)).await?;
     // 5. Resolve options and values to the desired state. No client required.
     let target = resolve::resolve(reconcile, &gathered)?;
+    // Instead of the other steps, if the resource has no remote objects: look up what it publishes. Client required.
+    if reconcile.context.info().looks_up {
+        return Box::pin(look_up::look_up(reconcile, &target)).await;
+    }
     // 6. Observe the remote objects. Client required.
     let mut observation = Box::pin(observe::observe(reconcile, &target)).await?;
     // 7. Decide on the next action, and adopt an existing object if that is due. Client required for adoptions.

@@ -18,7 +18,7 @@ pub(super) static DESCRIPTION: Pattern = Pattern::new(
     "must have 1 to 255 letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*",
 );
 /// The same for a name. That it does not start with `sg-` is validated separately.
-static GROUP_NAME: Pattern = Pattern::new(
+pub(crate) static GROUP_NAME: Pattern = Pattern::new(
     r"^[a-zA-Z0-9._:/()#,@\[\]+=&;{}!$*-]([a-zA-Z0-9 ._:/()#,@\[\]+=&;{}!$*-]*[a-zA-Z0-9._:/()#,@\[\]+=&;{}!$*-])?$",
     255,
     "must have 1 to 255 letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*, with no space at its start or end",

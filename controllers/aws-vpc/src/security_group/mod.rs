@@ -1,10 +1,10 @@
 //! Security groups.
 
-mod api;
+pub(crate) mod api;
 mod calls;
 mod compare;
 mod desired;
-mod observed;
+pub(crate) mod observed;
 mod rule;
 mod rule_calls;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::rule::{Direction, Entry, Peer, Permission};
 #[aws_observed(from = types::SecurityGroup, id = group_id)]
 pub(crate) struct SecurityGroup {
     pub(super) group_id: String,
-    pub(super) group_name: Option<String>,
+    pub(crate) group_name: Option<String>,
     pub(super) security_group_arn: Option<String>,
     pub(super) vpc_id: Option<String>,
     pub(super) description: Option<String>,

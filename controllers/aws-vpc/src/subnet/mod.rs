@@ -2,7 +2,7 @@
 
 mod api;
 mod calls;
-mod observed;
+pub(crate) mod observed;
 #[cfg(test)]
 mod tests;
 

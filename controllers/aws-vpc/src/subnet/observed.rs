@@ -4,11 +4,11 @@ use kraken_aws::{aws_observed, ec2::types, resource::Phase};
 
 #[aws_observed(from = types::Subnet, id = subnet_id, phase = Self::phase)]
 pub(crate) struct Subnet {
-    pub(super) subnet_id: String,
+    pub(crate) subnet_id: String,
     pub(super) subnet_arn: Option<String>,
     pub(super) vpc_id: Option<String>,
     pub(super) cidr_block: Option<String>,
-    pub(super) availability_zone: Option<String>,
+    pub(crate) availability_zone: Option<String>,
     pub(super) availability_zone_id: Option<String>,
     pub(super) map_public_ip_on_launch: Option<bool>,
     pub(super) state: String,

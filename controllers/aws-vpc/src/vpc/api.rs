@@ -6,7 +6,7 @@ use kraken_aws::{
 };
 use kraken_spoke::{Opt, options::ListOpt};
 
-pub(super) const CIDR_BLOCK: CidrV4 = CidrV4(16, 28);
+pub(crate) const CIDR_BLOCK: CidrV4 = CidrV4(16, 28);
 const TENANCY: Words = Words(&["default", "dedicated"]);
 
 /// A VPC: an isolated virtual network.

@@ -1,9 +1,9 @@
 //! VPCs.
 
-mod api;
+pub(crate) mod api;
 mod calls;
 mod desired;
-mod observed;
+pub(crate) mod observed;
 #[cfg(test)]
 mod tests;
 

@@ -5,7 +5,7 @@ use kraken_aws::{aws_observed, ec2::types, items::in_order, resource::Phase};
 #[aws_observed(from = types::Vpc, id = vpc_id, phase = Self::phase)]
 pub(crate) struct Vpc {
     pub(super) vpc_id: String,
-    pub(super) cidr_block: Option<String>,
+    pub(crate) cidr_block: Option<String>,
     pub(super) state: String,
     #[from(in_order(sdk.cidr_block_association_set))]
     pub(super) cidr_block_association_set: Vec<Association>,

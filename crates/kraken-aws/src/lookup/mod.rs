@@ -93,7 +93,7 @@ pub async fn find<S: Source>(source: &S, wanted: &Adopt) -> Result<Vec<Candidate
 }
 
 /// A value as a literal filter.
-fn literal(value: &str) -> String {
+pub(crate) fn literal(value: &str) -> String {
     value.chars().fold(String::new(), |mut text, c| {
         if matches!(c, '*' | '?' | '\\') {
             text.push('\\');

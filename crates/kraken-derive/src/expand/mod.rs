@@ -7,6 +7,7 @@ mod desired;
 mod differences;
 mod edits;
 mod group;
+mod lookup;
 mod observed;
 mod resource;
 mod state;
@@ -22,6 +23,7 @@ use crate::{
 
 pub(crate) use group::group;
 pub(crate) use observed::observed;
+pub(crate) use lookup::lookup;
 
 /// A kind: the keys of its attribute and its fields.
 pub(crate) struct Kind {

@@ -134,7 +134,7 @@ impl<'a> Reconcile<'a> {
         if matches!(outcome, Outcome::Waiting(_) | Outcome::Invalid(_)) && self.is_ahead_of_hub {
             return Requeue::After(READ_AGAIN);
         }
-        if !matches!(outcome, Outcome::InPlace) {
+        if !matches!(outcome, Outcome::InPlace) || self.context.info().looks_up {
             return resync;
         }
         let former_until = self.context.former_until();

@@ -122,13 +122,16 @@ async fn run_watched(
         former: context.former.clone(),
         before: BTreeMap::new(),
     };
-    let sweeper = task::spawn(sweeper.run());
+    // A look-up owns nothing.
+    let sweeper = (!context.info().looks_up).then(|| task::spawn(sweeper.run()));
     let (metrics, shutdown) = (manager.metrics.clone(), manager.shutdown.clone());
     work::run(context.queue.clone(), manager.args.concurrency, kind, metrics, shutdown, move |key, slot| {
         guarded(context.clone(), kind, key, slot)
     })
     .await;
-    sweeper.abort();
+    if let Some(sweeper) = sweeper {
+        sweeper.abort();
+    }
     reader.abort();
 }
 

@@ -19,7 +19,7 @@ use kube::core::ApiResource;
 use serde_json::Value;
 
 use crate::account::{AccountKind, Connection, OnChange, Refusal};
-use crate::{Candidate, Comparison, Edit, Failure, Identity, Ignored, Launch, ObserveRequest, OwnSecret};
+use crate::{Candidate, Comparison, Edit, Failure, Finding, Identity, Ignored, Launch, ObserveRequest, OwnSecret};
 
 pub(crate) use object::account_of;
 pub use object::{Object, Spec, Undecoded};
@@ -60,6 +60,10 @@ pub struct KindInfo {
     /// As [`crate::External::DISRUPTS`].
     pub disrupts: bool,
     /// As [`crate::External::ACCOUNTS`].
+    /// As [`crate::External::LOOKS_UP`].
+    pub looks_up: bool,
+    /// As [`crate::External::ANSWERS`].
+    pub answers: &'static str,
     pub accounts: Option<AccountKind>,
 }
 
@@ -90,6 +94,9 @@ pub trait DynKind: Send + Sync + 'static {
     fn needs_deep_observation(&self, desired: &Desired) -> bool;
     fn describe_change(&self, change: &Change) -> Option<String>;
 
+    fn finding(&self, _: &Desired, _: &Observed) -> Option<Finding> {
+        None
+    }
     fn ids(&self, observed: &Observed) -> Vec<String>;
     fn shown(&self, observed: &Observed) -> Vec<String>;
     fn select(&self, observed: Observed, ids: &[String]) -> (Observed, Observed);

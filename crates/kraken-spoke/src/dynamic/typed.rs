@@ -13,8 +13,8 @@ use serde_json::{Value, value::RawValue};
 use super::object::account_of;
 use super::{Change, Desired, DynExternal, DynKind, KindInfo, Object, Observed, Spec, Undecoded};
 use crate::{
-    Candidate, Comparison, Difference, Edit, External, Failure, Identity, Ignored, Launch, ObserveRequest,
-    OwnSecret,
+    Candidate, Comparison, Difference, Edit, External, Failure, Finding, Identity, Ignored, Launch,
+    ObserveRequest, OwnSecret,
     account::{Connection, OnChange, Refusal},
     dynamic::Schema,
     external::SpecOf,
@@ -59,6 +59,8 @@ fn info_of<E: External>() -> KindInfo {
         ordered_fields: E::ORDERED_FIELDS,
         disrupts: E::DISRUPTS,
         accounts: E::ACCOUNTS,
+        looks_up: E::LOOKS_UP,
+        answers: E::ANSWERS,
     }
 }
 
@@ -165,6 +167,10 @@ impl<E: External> DynKind for Pure<E> {
     }
 
     fn ids(&self, observed: &Observed) -> Vec<String> {
+    fn finding(&self, desired: &Desired, observed: &Observed) -> Option<Finding> {
+        E::finding(desired.get(), observed.get())
+    }
+
         E::ids(observed.get())
     }
 

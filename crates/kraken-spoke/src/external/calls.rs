@@ -7,6 +7,8 @@ use kraken_runtime::mutants::{self, Mutant};
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
 
+use crate::dynamic::Desired;
+
 /// The owner of a remote object. The call that creates the object writes it as tags. Another object can take over a
 /// name, but not a UID.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -48,6 +50,8 @@ pub struct ObserveRequest {
     pub search: bool,
     /// Also read attributes that need one call per object: after an edit, not on a resync.
     pub deep: bool,
+    /// What a look-up searches for, which is its desired state; `None` for any other kind.
+    pub wanted: Option<Desired>,
 }
 
 /// An existing remote object that could be adopted.

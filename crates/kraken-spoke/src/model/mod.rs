@@ -12,6 +12,7 @@ pub(crate) mod ids;
 pub(crate) mod in_place;
 pub(crate) mod intent;
 pub(crate) mod launch_plan;
+pub(crate) mod lookup;
 pub(crate) mod memory;
 pub(crate) mod observation;
 pub(crate) mod outcome;

@@ -191,6 +191,10 @@ pub(crate) fn description(plan: &Plan) -> String {
         PlanAction::Replace => format!("would complete a replacement and delete {}{also}", plan.what),
         PlanAction::Adopt => format!("would adopt {}{also}", plan.what),
         PlanAction::Delete => format!("would delete {}", plan.what),
+        PlanAction::Publish => {
+            let former: Vec<&str> = plan.changes.iter().map(|change| change.have.as_str()).collect();
+            format!("would publish {} instead of {}", plan.what, former.join(", "))
+        }
     }
 }
 

@@ -95,6 +95,7 @@ impl RecordedState {
             ids: self.ids.clone(),
             search,
             deep,
+            wanted: None,
         })
     }
 

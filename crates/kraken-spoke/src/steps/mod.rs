@@ -5,6 +5,7 @@ pub(crate) mod complete;
 pub(crate) mod connect;
 pub(crate) mod decide;
 pub(crate) mod gather;
+pub(crate) mod look_up;
 pub(crate) mod observe;
 pub(crate) mod remove;
 pub(crate) mod report;

@@ -7,9 +7,9 @@ use kube::core::ApiResource;
 use serde_json::{Value, json};
 
 use crate::{
-    Comparison, Difference, Edit, Ignored, OwnSecret, Remedy,
+    Comparison, Difference, Edit, Finding, Ignored, OwnSecret, Remedy, Unanswered,
     account::AccountKind,
-    api::FieldDiff,
+    api::{FieldDiff, reasons::Reason},
     dynamic::{Change, Desired, DynKind, KindInfo, Object, Observed, Schema, Spec, Undecoded, account_of},
 };
 
@@ -70,6 +70,8 @@ impl Disks {
             whole_paths: &[],
             ordered_fields: &[],
             disrupts: true,
+            looks_up: false,
+            answers: "",
             accounts: has_accounts.then_some(account),
         };
         Self { info, has_tags }
@@ -78,6 +80,12 @@ impl Disks {
     /// Of a provider whose create call may accept no token.
     pub(super) fn with_tokens(mut self, has_tokens: bool) -> Self {
         self.info.is_idempotent = has_tokens;
+        self
+    }
+
+    /// A kind that may look up disks instead of managing them.
+    pub(super) fn looking_up(mut self, looks_up: bool) -> Self {
+        self.info.looks_up = looks_up;
         self
     }
 
@@ -157,6 +165,7 @@ impl DynKind for Disks {
         let deep = spec["deep"] == true;
         let desired = json!({
             "size": size, "image": image, "note": note, "peer": peer, "count": count, "max": max, "deep": deep,
+            "pin": spec["pin"] != false,
         });
         Some(Desired::new(desired))
     }
@@ -251,6 +260,19 @@ impl DynKind for Disks {
 
     fn describe_change(&self, _: &Change) -> Option<String> {
         None
+    }
+
+    fn finding(&self, desired: &Desired, observed: &Observed) -> Option<Finding> {
+        let matching: Vec<String> =
+            objects(observed).iter().filter(|object| object["matches"] != false).map(id).collect();
+        let why = |reason| Unanswered { reason, message: format!("found {}", matching.len()) };
+        let answer = match matching.len() {
+            0 => Err(why(Reason::NotFound)),
+            1 => Ok(matching.clone()),
+            _ => Err(why(Reason::Ambiguous)),
+        };
+        let words = objects(observed).into_iter().map(|object| (id(&object), format!("{} (a disk)", id(&object))));
+        Some(Finding { answer, pins: desired.get::<Value>()["pin"] == true, words: words.collect() })
     }
 
     fn ids(&self, observed: &Observed) -> Vec<String> {

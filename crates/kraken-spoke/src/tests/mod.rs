@@ -13,6 +13,7 @@ mod fixtures;
 mod follow;
 mod found_by_tag;
 mod lag;
+mod look_up;
 mod observe;
 mod orphans;
 mod outcomes;

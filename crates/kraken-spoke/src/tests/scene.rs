@@ -43,6 +43,8 @@ pub(super) struct Setup {
     pub has_tokens: bool,
     /// Whether the provider returns deleted objects as deleted for some time.
     pub shows_deleted: bool,
+    /// Whether the kind looks up disks.
+    pub looks_up: bool,
     pub visibility_window: Duration,
     pub launch_limit: usize,
     /// In percent of the resources of the kind.
@@ -63,6 +65,7 @@ impl Setup {
             shows_deleted: false,
             visibility_window: Duration::ZERO,
             launch_limit: 10,
+            looks_up: false,
             vanished_share: 100,
         }
     }
@@ -79,7 +82,7 @@ impl Setup {
         let client = server::client(&script, &stored, lists);
         let manager = Manager::detached("kraken-test", client, run_args(), "cluster".to_owned());
         let kind = Disks::new(self.has_tags, self.account.is_some()).with_tokens(self.has_tokens);
-        let kind: Arc<dyn DynKind> = Arc::new(kind.with_deleted(self.shows_deleted));
+        let kind: Arc<dyn DynKind> = Arc::new(kind.with_deleted(self.shows_deleted).looking_up(self.looks_up));
         let args = LoopArgs {
             visibility_window: self.visibility_window,
             launch_limit: self.launch_limit,

@@ -5,6 +5,7 @@
 
 mod fields;
 mod held_back;
+mod lookup;
 
 use kraken_api::{Approval, Disruption, Lifecycle, Replace, effect::Effect};
 use kube::core::object::HasStatus;
@@ -19,6 +20,8 @@ use crate::{
     },
 };
 use fields::{Edited, edited, numbers};
+
+pub(crate) use lookup::OfLookup;
 
 /// The effects of an edit.
 pub(crate) struct OfEdit<'a> {

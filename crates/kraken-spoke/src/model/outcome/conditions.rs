@@ -1,6 +1,6 @@
 //! The conditions that report an outcome. Pure.
 
-use kraken_api::{FieldDiff, conditions::State, reasons::Reason};
+use kraken_api::{APPROVED_PLAN_ANNOTATION, FieldDiff, conditions::State, reasons::Reason};
 use kraken_options::summary;
 
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
         decide::MISSING,
         ids::listed,
         outcome::{
-            Outcome,
+            Lookup, Outcome,
             table::{Observed, References},
         },
         plan,
@@ -48,6 +48,7 @@ impl Outcome {
             | Self::Internal(message) => message.clone(),
             Self::Immutable(fields) => immutable_message(fields),
             Self::Drifted(_) => "in place, except for drift that is reported only: see status.drift".to_owned(),
+            Self::Keeps(why) | Self::Unanswered(why) => with_plan(why),
             Self::AwaitingApproval(plan) => plan::awaited(plan),
             Self::Approved(plan) => format!("plan {} is approved", plan.hash),
             // The same message regardless of the attempted action: otherwise it would change with each attempt, and be
@@ -69,6 +70,16 @@ impl Outcome {
     pub(crate) fn drift(&self) -> Option<String> {
         match self {
             Self::Drifted(fields) => Some(drift_message(fields)),
+            _ => None,
+        }
+    }
+
+    /// The message about a newer answer of a look-up. `Some(None)` if there is none; `None` if the outcome says nothing about it.
+    #[expect(clippy::option_option, reason = "that there is none, and that nothing is known of it")]
+    pub(crate) fn update(&self) -> Option<Option<String>> {
+        match self {
+            Self::Keeps(why) | Self::Unanswered(why) => Some(why.plan.as_ref().map(|_| self.message())),
+            Self::InPlace => Some(None),
             _ => None,
         }
     }
@@ -95,6 +106,16 @@ impl Outcome {
             Observed::Unsaid => None,
         }
     }
+}
+
+/// Why a look-up does not publish what it found, and how to publish it.
+fn with_plan(Lookup { message, plan, .. }: &Lookup) -> String {
+    let Some(plan) = plan else { return message.clone() };
+    let stale = plan.stale.as_ref().map(|stale| format!("; {stale}")).unwrap_or_default();
+    let hash = &plan.hash;
+    format!(
+        "{message}{stale}; to publish what it found, annotate the resource with {APPROVED_PLAN_ANNOTATION}={hash}"
+    )
 }
 
 fn immutable_message(fields: &[(FieldDiff, String)]) -> String {

@@ -62,6 +62,10 @@ pub(crate) enum Outcome {
     Immutable(Vec<(FieldDiff, String)>),
     /// Drift that is not reverted.
     Drifted(Vec<FieldDiff>),
+    /// A look-up publishes what it found before: there is a newer answer, or none any more.
+    Keeps(Box<Lookup>),
+    /// A look-up has no answer, or its answer does not exist any more.
+    Unanswered(Box<Lookup>),
     /// These actions await approval.
     AwaitingApproval(Box<Plan>),
     /// The plan is approved; continue at once.
@@ -93,6 +97,17 @@ pub(crate) enum Outcome {
     Internal(String),
     /// The finalizer is removed: there is no status to write any more.
     Removed,
+}
+
+/// Why a look-up does not publish what it found now.
+#[derive(Debug)]
+pub(crate) struct Lookup {
+    /// `NewerAnswer`, `NotFound`, `Ambiguous` or `AnswerLost`.
+    pub reason: Reason,
+    /// What was found, and what is published.
+    pub message: String,
+    /// The plan to publish a newer answer, if there is one.
+    pub plan: Option<Box<Plan>>,
 }
 
 impl Outcome {

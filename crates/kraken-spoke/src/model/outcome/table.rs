@@ -128,6 +128,12 @@ impl Outcome {
             // A policy and no failure: the Drifted condition and `status.drift` list the differences.
             Self::Drifted(_) => row("Drifted", R::Available, A::Waiting, O::Differs, D::Resolved, Again::AtRest),
             Self::Immutable(_) => row("Immutable", R::ImmutableField, A::Stalled, O::Differs, D::Resolved, Again::AtRest),
+            // A newer answer is no failure, and its dependents work with the one that is kept.
+            Self::Keeps(kept) if kept.plan.is_some() => row("Keeps", R::Available, A::Fine, O::Matches, D::Resolved, Again::AtRest),
+            Self::Keeps(_) => row("Keeps", R::Available, A::Fine, O::Differs, D::Resolved, Again::AtRest),
+            // The object may be created later.
+            Self::Unanswered(why) if why.reason == R::NotFound => row("Unanswered", why.reason, A::Waiting, O::Unreached, D::Resolved, Again::Backoff),
+            Self::Unanswered(why) => row("Unanswered", why.reason, A::Stalled, O::Unreached, D::Resolved, Again::Backoff),
             Self::AwaitingApproval(_) => row("AwaitingApproval", R::AwaitingApproval, A::Fine, O::Differs, D::Resolved, Again::Resync),
             Self::Approved(_) => row("Approved", R::Updating, A::Continuing, O::Differs, D::Resolved, Again::Soon(AT_ONCE)),
             Self::Changed(_) => row("Changed", R::Updating, A::Progress, O::Differs, D::Resolved, Again::Soon(AT_ONCE)),

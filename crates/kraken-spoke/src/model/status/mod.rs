@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_api::{
     FieldDiff, InPlace, Location, ResourceStatus,
-    conditions::{self, DEPENDENCIES_RESOLVED, DRIFTED, READY, RECONCILING, STALLED, SYNCED, State},
+    conditions::{self, DEPENDENCIES_RESOLVED, DRIFTED, READY, RECONCILING, STALLED, SYNCED, State, UPDATE_AVAILABLE},
+    lookup::Answer,
     reasons::Reason,
 };
 
@@ -55,12 +56,24 @@ pub(crate) struct ReconcileFacts {
     pub summary: Option<BTreeMap<String, String>>,
     /// The adopted ids among them.
     pub adopted: Vec<String>,
+    /// What a look-up publishes.
+    pub answer: Option<Answered>,
     /// Their location.
     pub location: Option<Location>,
     /// The epoch from which objects are current.
     pub replaced_before: Option<i64>,
     /// The result of the last launch or adoption of this process, for a reconcile that observes nothing.
     pub launched: Option<Launched>,
+}
+
+/// What a look-up publishes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answered {
+    pub ids: Vec<String>,
+    /// The objects in words.
+    pub words: String,
+    /// The ids of a newer answer that is not published.
+    pub newer: Vec<String>,
 }
 
 /// Remote objects that a process created or adopted.
@@ -131,6 +144,8 @@ pub(crate) fn status_of(
     if let Some((state, message)) = outcome.synced() {
         let reason = match outcome {
             Outcome::InPlace => "InSync",
+            Outcome::Keeps(kept) if kept.plan.is_some() => "InSync",
+            Outcome::Keeps(kept) => kept.reason.as_str(),
             Outcome::Drifted(_) => Reason::Drifted.as_str(),
             _ => reason.as_str(),
         };
@@ -152,6 +167,10 @@ pub(crate) fn status_of(
     };
     set_while(RECONCILING, outcome.is_reconciling().then_some((reason.as_str(), &message)));
     set_while(STALLED, outcome.is_stalled().then_some((reason.as_str(), &message)));
+    if let Some(update) = outcome.update() {
+        let held = update.as_deref().map(|message| (Reason::NewerAnswer.as_str(), message));
+        set_while(UPDATE_AVAILABLE, held);
+    }
     if let Some(drift) = outcome.drift() {
         set_while(DRIFTED, Some((Reason::Drifted.as_str(), &drift)));
     } else if outcome.has_compared() {
@@ -185,6 +204,10 @@ fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts
             status.location.clone_from(&launched.location);
         }
     }
+    if let Some(Answered { ids, newer, .. }) = &facts.answer {
+        status.answer = Some(Answer { ids: ids.clone(), newer: newer.clone() });
+        status.location.clone_from(&facts.location);
+    }
     if let Some(summary) = &facts.summary {
         status.summary.clone_from(summary);
     }
@@ -203,7 +226,7 @@ fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts
         status.secret_fields = fields.iter().cloned().collect();
     }
     // Set only here: after a failure or a wait, a difference from the record is drift and not an edit.
-    if matches!(outcome, Outcome::InPlace) {
+    if matches!(outcome, Outcome::InPlace | Outcome::Keeps(_)) {
         status.in_place.clone_from(&facts.in_place);
     } else if facts.edit_under_way {
         status.in_place = None;
@@ -215,6 +238,9 @@ fn ready_message(outcome: &Outcome, facts: &ReconcileFacts, ids: &[String], is_u
     let (state, _, mut message) = outcome.ready();
     if matches!(outcome, Outcome::InPlace) && !ids.is_empty() {
         message = format!("in place: {}", listed(ids));
+    }
+    if let (Outcome::InPlace, Some(answer)) = (outcome, &facts.answer) {
+        message = format!("found {}", answer.words);
     }
     if let (Outcome::Paused, Some(note)) = (outcome, &facts.note) {
         message.push_str(note);
@@ -250,6 +276,7 @@ pub(crate) fn is_ready(status: Option<&ResourceStatus>) -> bool {
 fn plan_of(outcome: &Outcome, status: &mut ResourceStatus) {
     match outcome {
         Outcome::AwaitingApproval(plan) | Outcome::Approved(plan) => status.plan = Some((**plan).clone()),
+        Outcome::Keeps(why) | Outcome::Unanswered(why) => status.plan = why.plan.as_deref().cloned(),
         Outcome::InPlace | Outcome::Immutable(_) | Outcome::Drifted(_) => {
             if let Some(plan) = status.plan.take() {
                 status.completed_plan = Some(plan.hash);

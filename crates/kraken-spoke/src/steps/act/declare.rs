@@ -21,7 +21,7 @@ use crate::{
     model::{
         decide::Decision,
         hand_over::Published,
-        observation::Observation,
+        observation::{Observation, Target},
         outcome::{Outcome, in_namespace},
         share::shared,
         state::{document, expected_generation, is_of},
@@ -61,7 +61,7 @@ pub(crate) async fn declare(
     let context = &reconcile.context;
     let state = state(reconcile, observation, &observation.current);
     reconcile.facts.summary = Some(summary(context.info().summary, &state));
-    match publish(reconcile, observation, state).await {
+    match publish(reconcile, observation.target, &observation.current, state).await {
         Err(error) if error.is_namespace_terminating() => Err(in_namespace(error)),
         published => {
             reconcile.unpublished = published.err();
@@ -94,7 +94,8 @@ pub(crate) fn published(
     outgoing: &Observed,
 ) -> Published {
     let kind = &reconcile.context.kind;
-    let content = |of: &Observed| content(reconcile, observation, of, state(reconcile, observation, of));
+    let content =
+        |of: &Observed| content(reconcile, observation.target, of, state(reconcile, observation, of));
     let one = |id: &String| content(&kind.select(outgoing.clone(), std::slice::from_ref(id)).0);
     Published { before: kind.ids(outgoing).iter().map(one).collect(), now: content(&observation.current) }
 }
@@ -129,12 +130,12 @@ pub(crate) async fn undeclare(reconcile: &Reconcile<'_>) -> Result<(), Outcome> 
 /// The content of the StateDeclaration: a state that contains no secret.
 fn content(
     reconcile: &Reconcile<'_>,
-    observation: &Observation<'_>,
+    target: &Target,
     of: &Observed,
     state: Value,
 ) -> StateDeclarationSpec {
     let Reconcile { context, object, .. } = reconcile;
-    let secrecy = &observation.target.secrecy;
+    let secrecy = &target.secrecy;
     let data = shared(state, object.lifecycle().share.as_ref());
     let main = context.kind.ids(of).into_iter().next();
     let has_main = main.is_some();
@@ -143,14 +144,15 @@ fn content(
     StateDeclarationSpec { data, id, withheld }
 }
 
-/// Applies the StateDeclaration. Its annotations show, without its body, whether a write is due.
-async fn publish(
+/// Applies the StateDeclaration with this state of these objects, which contains no secret. Its annotations show, without its body, whether a write is due.
+pub(crate) async fn publish(
     reconcile: &Reconcile<'_>,
-    observation: &Observation<'_>,
+    target: &Target,
+    of: &Observed,
     state: Value,
 ) -> Result<(), ApiError> {
     let Reconcile { context, object, identity, .. } = reconcile;
-    let spec = content(reconcile, observation, &observation.current, state);
+    let spec = content(reconcile, target, of, state);
     let hash = spec.content_hash();
     let key = context.owned_key(&reconcile.key());
     let owner = &identity.uid;

@@ -84,7 +84,8 @@ fn is_due(reconcile: &Reconcile<'_>) -> bool {
             && !reconcile.is_deleted()
             && context.former.is_orphan(&identity.owner)
     };
-    !memory.is_only_owner
+    !context.info().looks_up
+        && !memory.is_only_owner
         && object.lifecycle().adopt.is_none()
         && !object.lifecycle().paused
         && (foreign(reconcile).is_some() || is_orphaned())
