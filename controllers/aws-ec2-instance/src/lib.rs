@@ -32,8 +32,8 @@ impl Spoke for Ec2 {
 
     fn kinds(registry: &mut impl Registry<Aws>) {
         registry.kind::<Managed<calls::Instances>>();
-    }
         registry.kind::<Lookups<image_lookup::ImageLookups>>();
+    }
 }
 
 /// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run

@@ -11,15 +11,15 @@ mod key_pair;
 mod nat_gateway;
 mod route_table;
 mod security_group;
+mod security_group_lookup;
 mod subnet;
+mod subnet_lookup;
 mod volume;
 mod vpc;
-mod security_group_lookup;
+mod vpc_lookup;
 
-mod subnet_lookup;
 use std::process::ExitCode;
 
-mod vpc_lookup;
 use kraken_aws::{Aws, AwsArgs, Lookups, Managed};
 use kraken_spoke::{Manager, Registry, Spoke};
 
@@ -47,12 +47,12 @@ impl Spoke for Network {
         registry.kind::<Managed<nat_gateway::NatGateways>>();
         registry.kind::<Managed<key_pair::KeyPairs>>();
         registry.kind::<Managed<volume::Volumes>>();
-    }
-}
-
         registry.kind::<Lookups<vpc_lookup::VpcLookups>>();
         registry.kind::<Lookups<subnet_lookup::SubnetLookups>>();
         registry.kind::<Lookups<security_group_lookup::SecurityGroupLookups>>();
+    }
+}
+
 /// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run
 /// it.
 pub fn main() -> ExitCode {

@@ -94,9 +94,6 @@ pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::kind(args.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Makes a group of fields inside of one field of a spec, such as a health check or a route.
-///
-/// ```ignore
 /// Makes a look-up from its spec: a kind that finds objects which Kraken does not manage, and publishes them.
 ///
 /// ```ignore
@@ -126,6 +123,9 @@ pub fn aws_lookup(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::lookup(args.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
+/// Makes a group of fields inside of one field of a spec, such as a health check or a route.
+///
+/// ```ignore
 /// #[aws_group(observed = Group, state = "targetGroup", rules = Self::between_fields)]
 /// pub(crate) struct HealthCheck {
 ///     /// The path of an HTTP health check, which begins with `/`. Example: `{value: /healthz}`

@@ -22,8 +22,8 @@ use crate::{
 };
 
 pub(crate) use group::group;
-pub(crate) use observed::observed;
 pub(crate) use lookup::lookup;
+pub(crate) use observed::observed;
 
 /// A kind: the keys of its attribute and its fields.
 pub(crate) struct Kind {

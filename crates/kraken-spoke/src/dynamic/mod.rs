@@ -59,11 +59,11 @@ pub struct KindInfo {
     pub ordered_fields: &'static [&'static str],
     /// As [`crate::External::DISRUPTS`].
     pub disrupts: bool,
-    /// As [`crate::External::ACCOUNTS`].
     /// As [`crate::External::LOOKS_UP`].
     pub looks_up: bool,
     /// As [`crate::External::ANSWERS`].
     pub answers: &'static str,
+    /// As [`crate::External::ACCOUNTS`].
     pub accounts: Option<AccountKind>,
 }
 
@@ -93,10 +93,10 @@ pub trait DynKind: Send + Sync + 'static {
     fn max_objects(&self, desired: &Desired) -> usize;
     fn needs_deep_observation(&self, desired: &Desired) -> bool;
     fn describe_change(&self, change: &Change) -> Option<String>;
-
     fn finding(&self, _: &Desired, _: &Observed) -> Option<Finding> {
         None
     }
+
     fn ids(&self, observed: &Observed) -> Vec<String>;
     fn shown(&self, observed: &Observed) -> Vec<String>;
     fn select(&self, observed: Observed, ids: &[String]) -> (Observed, Observed);

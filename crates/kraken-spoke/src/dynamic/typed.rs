@@ -58,9 +58,9 @@ fn info_of<E: External>() -> KindInfo {
         whole_paths: E::WHOLE_PATHS,
         ordered_fields: E::ORDERED_FIELDS,
         disrupts: E::DISRUPTS,
-        accounts: E::ACCOUNTS,
         looks_up: E::LOOKS_UP,
         answers: E::ANSWERS,
+        accounts: E::ACCOUNTS,
     }
 }
 
@@ -166,11 +166,11 @@ impl<E: External> DynKind for Pure<E> {
         E::describe_change(change.get())
     }
 
-    fn ids(&self, observed: &Observed) -> Vec<String> {
     fn finding(&self, desired: &Desired, observed: &Observed) -> Option<Finding> {
         E::finding(desired.get(), observed.get())
     }
 
+    fn ids(&self, observed: &Observed) -> Vec<String> {
         E::ids(observed.get())
     }
 

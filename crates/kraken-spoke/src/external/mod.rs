@@ -21,8 +21,8 @@ use crate::{
 pub use calls::{Candidate, Identity, Launch, ObserveRequest, OwnSecret};
 pub use comparison::{Comparison, Difference, Remedy};
 pub use edit::Edit;
-pub use spoke_kind::SpokeKind;
 pub use finding::{Finding, Unanswered};
+pub use spoke_kind::SpokeKind;
 
 /// The spec of an [`External`]'s kind.
 pub type SpecOf<E> = <<E as External>::Kind as HasSpec>::Spec;
@@ -99,13 +99,13 @@ pub trait External: Send + Sync + 'static {
     /// Whether a change in place may stop a remote object ([`Remedy::Disruptive`]).
     const DISRUPTS: bool = false;
 
-    /// A change in place, one call each.
     /// Whether the kind looks up objects which Kraken does not manage: [`External::observe`] reads what [`ObserveRequest::wanted`]
     /// describes, and the objects with its ids; nothing is created, changed or deleted, and no finalizer is set.
     const LOOKS_UP: bool = false;
     /// The field of other kinds that a look-up's answer is a value of, such as `vpcID`, if accounts restrict it.
     const ANSWERS: &str = "";
 
+    /// A change in place, one call each.
     type Change: Debug + Send + Sync + 'static;
 
     /// Pure. Resolves every option through `values` before it returns `None`, so that all problems are reported
@@ -146,12 +146,12 @@ pub trait External: Send + Sync + 'static {
         None
     }
 
-    /// Pure. The ids of the objects that exist and are not being deleted, the main one first.
     /// Pure. What a look-up ([`External::LOOKS_UP`]) found. `None` for any other kind.
     fn finding(_: &Self::Desired, _: &Self::Observed) -> Option<Finding> {
         None
     }
 
+    /// Pure. The ids of the objects that exist and are not being deleted, the main one first.
     fn ids(observed: &Self::Observed) -> Vec<String>;
 
     /// Pure. The ids of all objects in the response, including deleted objects that the provider still returns.

@@ -63,9 +63,9 @@ impl Setup {
             has_tags: true,
             has_tokens: true,
             shows_deleted: false,
+            looks_up: false,
             visibility_window: Duration::ZERO,
             launch_limit: 10,
-            looks_up: false,
             vanished_share: 100,
         }
     }
