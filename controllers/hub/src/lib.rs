@@ -17,3 +17,14 @@ mod store;
 mod watch;
 
 pub use program::{Hub, HubArgs};
+
+use kraken_api::ConfigExport;
+use kraken_options::Problem;
+
+/// The problems for which admission rejects a ConfigExport without looking at another object, for `kubectl kraken lint`. The export has
+/// its namespace in its metadata. Pure.
+pub fn problems_of_export(export: &ConfigExport) -> Vec<Problem> {
+    let namespace = export.metadata.namespace.as_deref().unwrap_or_default();
+    let parsed = exports::Parsed::of(export);
+    exports::resolve::certain(namespace, &export.spec, &parsed.secret_entries)
+}

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::commands::plan::Selection;
+use crate::commands::{lint, plan::Selection};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
@@ -135,6 +135,20 @@ pub(crate) enum Command {
         #[arg(long, default_value_t = 600)]
         timeout: u64,
     },
+    /// Check files without a cluster: schemas, rules and references, with file and line.
+    #[command(after_help = "Examples:\n  \
+        kubectl kraken lint network.yaml\n  \
+        kubectl kraken lint manifests/ -o json\n  \
+        kubectl kraken lint -k overlays/prod\n\n\
+        It knows the CRDs of its own version. What the controller of a kind checks beyond them, such as overlaps of items of a list, and \
+        what exists in the cloud, is not checked: see plan.\n\n\
+        Exit code: 0 without errors, 1 with errors, 2 if the files cannot be read. Warnings and notes are no errors.")]
+    Lint {
+        #[command(flatten)]
+        files: lint::Files,
+        #[arg(short, long, default_value = "text")]
+        output: TextOrJson,
+    },
     /// Show the plans that await approval, and approve them.
     #[command(after_help = "Examples:\n  \
         kubectl kraken approve                             # shows each plan and asks\n  \
@@ -227,7 +241,7 @@ pub(crate) enum InventoryOutput {
 impl Command {
     /// The exit code of an error: 1, except where 1 is an answer.
     pub(crate) fn code_of_errors(&self) -> u8 {
-        if matches!(self, Self::Why { .. }) { 2 } else { 1 }
+        if matches!(self, Self::Why { .. } | Self::Lint { .. }) { 2 } else { 1 }
     }
 }
 

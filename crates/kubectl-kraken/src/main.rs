@@ -7,11 +7,13 @@ mod args;
 mod cluster;
 mod commands;
 mod discovery;
+mod embedded;
 mod failure;
 mod graph;
 mod print;
 mod resource;
 mod target;
+mod yaml;
 
 use std::process::ExitCode;
 

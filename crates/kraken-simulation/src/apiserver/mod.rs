@@ -6,7 +6,6 @@
 //! have the same responses.
 
 mod apply;
-mod cause;
 mod controllers;
 mod decode;
 mod delete;
@@ -14,7 +13,6 @@ mod discovery;
 mod events;
 mod fault;
 mod fields;
-mod go;
 mod kinds;
 mod merge_patch;
 mod meta;
@@ -24,7 +22,6 @@ mod read;
 mod reply;
 mod request;
 mod scale;
-mod schema;
 mod secrets;
 mod selectors;
 mod service;
@@ -41,13 +38,14 @@ use std::{collections::BTreeMap, sync::Arc, task::Waker, time::Duration};
 
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use hyper::body::Bytes;
+use kraken_schema::{self as schema, cause, go};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 pub use kinds::Kinds;
+pub use kraken_schema::SchemaError;
 pub use reply::{Events, Reply};
-pub use schema::SchemaError;
 pub use service::{Connection, Service};
 
 use delete::Deleted;

@@ -8,6 +8,7 @@ mod deps;
 mod drift;
 mod find;
 mod inventory;
+pub(crate) mod lint;
 pub(crate) mod plan;
 mod status;
 mod version;
@@ -37,6 +38,9 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
         Command::Check => return check::run(connection).await,
         Command::Version { client } => return version::run(connection, client).await,
         Command::Completion => return completion::script(),
+        Command::Lint { files, output } => {
+            return lint::run(&files, connection.namespace.as_deref(), output);
+        }
         Command::Complete { words } => return completion::run(words).await,
         // Of all namespaces: the question is which one has it.
         Command::Find { id } => return find::run(connection, &id).await,
@@ -63,6 +67,7 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
         Command::Check
         | Command::Version { .. }
         | Command::Completion
+        | Command::Lint { .. }
         | Command::Complete { .. }
         | Command::Find { .. } => Ok(ExitCode::SUCCESS),
     }

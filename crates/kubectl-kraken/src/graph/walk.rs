@@ -17,19 +17,24 @@ pub(crate) struct Reference {
 
 /// All references of a spec, in its order.
 pub(crate) fn references(spec: &Value) -> Vec<Reference> {
+    sources(spec).into_iter().flat_map(|(field, source)| of_source(&field, source)).collect()
+}
+
+/// The fields of a spec with a source, and the content of their `valueFrom`, which may be invalid.
+pub(crate) fn sources(spec: &Value) -> Vec<(String, &Value)> {
     let mut found = vec![];
     walk(spec, "", 0, &mut found);
     found
 }
 
-fn walk(value: &Value, field: &str, depth: usize, found: &mut Vec<Reference>) {
+fn walk<'a>(value: &'a Value, field: &str, depth: usize, found: &mut Vec<(String, &'a Value)>) {
     if depth > MAX_DEPTH {
         return;
     }
     match value {
         Value::Object(fields) => {
             if let Some(source) = fields.get("valueFrom").filter(|source| !source.is_null()) {
-                found.extend(of_source(field, source));
+                found.push((field.to_owned(), source));
                 return;
             }
             let is_option =
@@ -40,7 +45,7 @@ fn walk(value: &Value, field: &str, depth: usize, found: &mut Vec<Reference>) {
                 let elements = fields.get("value").filter(|_| !is_export_entry).and_then(Value::as_array);
                 for (index, element) in elements.into_iter().flatten().enumerate() {
                     if let Some(source) = only_source(element) {
-                        found.extend(of_source(&format!("{field}.value[{index}]"), source));
+                        found.push((format!("{field}.value[{index}]"), source));
                     }
                 }
                 return;

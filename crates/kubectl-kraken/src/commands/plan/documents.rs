@@ -17,6 +17,14 @@ pub(crate) struct Document {
     pub(crate) object: Value,
 }
 
+/// A text with manifests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Text {
+    /// The path of the file, or what else it is.
+    pub(crate) place: String,
+    pub(crate) text: String,
+}
+
 /// The objects of all files in their order, in this namespace unless they name one; those of a folder sorted by name. `-` is standard input.
 pub(crate) fn read(
     files: &[PathBuf],
@@ -24,23 +32,32 @@ pub(crate) fn read(
     namespace: &str,
 ) -> Result<Vec<Document>> {
     let mut all = vec![];
+    for Text { place, text } in texts(files, kustomization)? {
+        all.extend(parse(&place, &text)?);
+    }
+    unique(&all, namespace)?;
+    Ok(all)
+}
+
+/// The texts of all files in their order, and of the kustomization.
+pub(crate) fn texts(files: &[PathBuf], kustomization: Option<&Path>) -> Result<Vec<Text>> {
+    let mut all = vec![];
     for file in files {
         if file.as_os_str() == "-" {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
-            all.extend(parse("standard input", &text)?);
+            all.push(Text { place: "standard input".to_owned(), text });
         } else {
             for file in expanded(file)? {
                 let place = file.display().to_string();
                 let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {place}"))?;
-                all.extend(parse(&place, &text)?);
+                all.push(Text { place, text });
             }
         }
     }
     if let Some(folder) = kustomization {
-        all.extend(parse(&folder.display().to_string(), &kustomized(folder)?)?);
+        all.push(Text { place: folder.display().to_string(), text: kustomized(folder)? });
     }
-    unique(&all, namespace)?;
     Ok(all)
 }
 

@@ -3,7 +3,7 @@
 
 mod apply;
 mod ask;
-mod documents;
+pub(in crate::commands) mod documents;
 mod entry;
 mod follow;
 mod judge;
@@ -14,5 +14,6 @@ mod run;
 mod values;
 
 pub(super) use apply::run as apply;
+pub(super) use patch::LAST_APPLIED;
 pub(crate) use run::Selection;
 pub(super) use run::run;

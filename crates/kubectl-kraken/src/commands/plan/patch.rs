@@ -4,7 +4,7 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Map, Value, json};
 
 /// The annotation in which `kubectl apply` without `--server-side` keeps the last document.
-pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// The field manager of `kubectl apply --server-side`.
 const KUBECTL: &str = "kubectl";
 

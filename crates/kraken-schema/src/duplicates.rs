@@ -3,15 +3,10 @@
 use serde_json::Value;
 
 use super::{List, Place, Schema};
-use crate::apiserver::cause::{Cause, shown};
+use crate::cause::{Cause, shown};
 
 /// Items of sets and of lists with keys must differ, anywhere in a value.
-pub(in super::super) fn duplicates(
-    value: &Value,
-    schema: &Schema,
-    place: &Place<'_>,
-    causes: &mut Vec<Cause>,
-) {
+pub fn duplicates(value: &Value, schema: &Schema, place: &Place<'_>, causes: &mut Vec<Cause>) {
     if !schema.has_keys {
         return;
     }

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::apiserver::cause::Cause;
+use crate::cause::Cause;
 
 /// The path of a value. It is formatted as text only for an error.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) enum Place<'a> {
+pub enum Place<'a> {
     /// The object itself.
     Root,
     /// A field of the object that is validated by itself: errors say what is wrong inside of it.
@@ -19,7 +19,7 @@ pub(in super::super) enum Place<'a> {
 
 impl Place<'_> {
     /// As kube-apiserver writes it.
-    pub(in super::super) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         match self {
             Self::Root => String::new(),
             Self::Top(name) | Self::Field(Self::Root, name) => (*name).to_owned(),

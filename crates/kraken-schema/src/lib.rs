@@ -1,11 +1,14 @@
-//! Structural schemas, compiled once for all simulations of a process.
+//! Structural schemas of CRDs: validation, pruning, defaults and CEL rules, with the messages of kube-apiserver.
 //!
-//! An own implementation and not a JSON schema crate: a structural schema also prunes, applies defaults and defines how
-//! lists and maps merge, and errors must have the messages and codes of kube-apiserver.
+//! The in-memory API server of the simulation and `kubectl kraken lint` use it; the parity test compares the former with
+//! kube-apiserver. An own implementation and not a JSON schema crate: a structural schema also prunes, applies defaults and defines how
+//! lists and maps merge, and errors must have the messages and codes of kube-apiserver. Pure.
 
+pub mod cause;
 mod condition;
 mod defaults;
 mod duplicates;
+pub mod go;
 mod place;
 mod prune;
 mod rules;
@@ -17,11 +20,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use regex::Regex;
 use serde_json::Value;
 
-pub(super) use defaults::{apply_defaults, drop_nulls};
-pub(super) use duplicates::duplicates;
-pub(super) use place::Place;
-pub(super) use prune::prune;
-pub(super) use validate::{check_rules, validate};
+pub use defaults::{apply_defaults, drop_nulls};
+pub use duplicates::duplicates;
+pub use place::Place;
+pub use prune::prune;
+pub use validate::{check_rules, validate};
 
 use rules::Rule;
 
@@ -37,18 +40,24 @@ pub struct SchemaError {
 
 /// JSON's types as schemas name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Type {
+pub enum Type {
+    /// An object with fields, or a map.
     Object,
+    /// A list.
     Array,
+    /// Text.
     String,
+    /// A number without a fraction.
     Integer,
+    /// Any number.
     Number,
+    /// `true` or `false`.
     Boolean,
 }
 
 /// The merge strategy of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum List {
+pub enum List {
     /// Not at all: the list is one value.
     Atomic,
     /// By their value.
@@ -60,30 +69,40 @@ pub(super) enum List {
 /// One node.
 #[derive(Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // as OpenAPI has them
-pub(super) struct Schema {
-    pub(super) type_: Option<Type>,
-    pub(super) nullable: bool,
-    pub(super) default: Option<Value>,
-    pub(super) properties: BTreeMap<String, Schema>,
-    pub(super) items: Option<Box<Schema>>,
-    pub(super) additional: Option<Additional>,
-    pub(super) preserves_unknown: bool,
-    pub(super) int_or_string: bool,
-    pub(super) list: Option<List>,
-    pub(super) atomic_map: bool,
+pub struct Schema {
+    /// The type; `None` for any.
+    pub type_: Option<Type>,
+    /// Whether null is a value.
+    pub nullable: bool,
+    /// The value of an absent field.
+    pub default: Option<Value>,
+    /// The fields of an object.
+    pub properties: BTreeMap<String, Schema>,
+    /// The items of a list.
+    pub items: Option<Box<Schema>>,
+    /// The values of a map.
+    pub additional: Option<Additional>,
+    /// `x-kubernetes-preserve-unknown-fields`.
+    pub preserves_unknown: bool,
+    /// `x-kubernetes-int-or-string`.
+    pub int_or_string: bool,
+    /// How a list merges; `None` if this is none.
+    pub list: Option<List>,
+    /// `x-kubernetes-map-type: atomic`.
+    pub atomic_map: bool,
     /// Whether this or anything below has a default.
-    pub(super) has_defaults: bool,
+    pub has_defaults: bool,
     /// Whether this or anything below has a rule.
-    pub(super) has_rules: bool,
+    pub has_rules: bool,
     /// Whether this or anything below is a list whose items must differ.
-    pub(super) has_keys: bool,
+    pub has_keys: bool,
     limits: Limits,
     rules: Vec<Rule>,
 }
 
 /// The schema in `additionalProperties`.
 #[derive(Debug)]
-pub(super) enum Additional {
+pub enum Additional {
     /// Anything.
     Any,
     /// Values of this form.
@@ -113,18 +132,21 @@ struct Limits {
 
 impl Schema {
     /// Compiles an `openAPIV3Schema`.
-    pub(super) fn compile(schema: &Value) -> Result<Self, SchemaError> {
+    ///
+    /// # Errors
+    /// If it has a field or a CEL rule that this crate does not know: nothing is ignored.
+    pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         Compiler::default().schema(schema, "")
     }
 
     /// Whether the server merges this text as a value of any scalar type, as it does those with a format.
-    pub(super) fn is_any_scalar(&self) -> bool {
+    pub fn is_any_scalar(&self) -> bool {
         self.type_ == Some(Type::String)
             && self.limits.format.as_deref().is_some_and(|format| format != "byte")
     }
 
     /// The schema of a field; `None` if the object must not have it.
-    pub(super) fn field(&self, name: &str) -> Option<&Schema> {
+    pub fn field(&self, name: &str) -> Option<&Schema> {
         self.properties.get(name).or(match &self.additional {
             Some(Additional::Of(schema)) => Some(schema),
             _ => None,
@@ -290,4 +312,4 @@ fn texts(list: &Value) -> Vec<String> {
 }
 
 /// A compiled schema that all simulations share.
-pub(super) type Shared = Arc<Schema>;
+pub type Shared = Arc<Schema>;

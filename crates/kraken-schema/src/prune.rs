@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Additional, Place, Schema};
 
 /// Prunes a whole object except its type and metadata. Returns the removed paths.
-pub(in super::super) fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
+pub fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
     let mut removed = Vec::new();
     let Value::Object(map) = object else { return removed };
     if schema.preserves_unknown {

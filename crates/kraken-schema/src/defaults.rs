@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Additional, Schema};
 
 /// Applies defaults. A null that the schema does not allow counts as absent.
-pub(in super::super) fn apply_defaults(value: &mut Value, schema: &Schema) {
+pub fn apply_defaults(value: &mut Value, schema: &Schema) {
     if !schema.has_defaults {
         return;
     }
@@ -43,7 +43,7 @@ pub(in super::super) fn apply_defaults(value: &mut Value, schema: &Schema) {
 }
 
 /// Removes nulls of fields that the schema does not allow to be null.
-pub(in super::super) fn drop_nulls(value: &mut Value, schema: &Schema) {
+pub fn drop_nulls(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(map) => map.retain(|name, value| {
             let Some(of) = schema.field(name) else { return true };

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// A float as `%v` prints it.
-pub(super) fn float(number: f64) -> String {
+pub fn float(number: f64) -> String {
     let exponent = if number == 0.0 { 0 } else { exponent_of(number) };
     if !(-4..6).contains(&exponent) {
         return scientific(number);
@@ -25,7 +25,7 @@ fn scientific(number: f64) -> String {
 }
 
 /// `%v`.
-pub(super) fn plain(value: &Value) -> String {
+pub fn plain(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
         Value::Bool(value) => value.to_string(),
@@ -44,19 +44,19 @@ pub(super) fn plain(value: &Value) -> String {
 }
 
 /// `%#v`.
-pub(super) fn syntax(value: &Value) -> String {
+pub fn syntax(value: &Value) -> String {
     match value {
         Value::Null => "interface {}(nil)".to_owned(),
         Value::Bool(value) => value.to_string(),
         Value::Number(number) => number_of(number),
-        Value::String(text) => super::cause::quoted(text),
+        Value::String(text) => crate::cause::quoted(text),
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(syntax).collect();
             format!("[]interface {{}}{{{}}}", items.join(", "))
         }
         Value::Object(map) => {
             let field =
-                |(key, value): (&String, &Value)| format!("{}:{}", super::cause::quoted(key), syntax(value));
+                |(key, value): (&String, &Value)| format!("{}:{}", crate::cause::quoted(key), syntax(value));
             let fields: Vec<String> = map.iter().map(field).collect();
             format!("map[string]interface {{}}{{{}}}", fields.join(", "))
         }
@@ -64,7 +64,7 @@ pub(super) fn syntax(value: &Value) -> String {
 }
 
 /// `%T`.
-pub(super) fn type_of(value: &Value) -> &'static str {
+pub fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::{Additional, List, Place, Schema, types::wrong_type};
-use crate::apiserver::{
+use crate::{
     cause::{Cause, shown},
     go,
 };
 
 /// Adds validation errors to `causes`. Values that an update does not change are not validated.
-pub(in super::super) fn validate(
+pub fn validate(
     value: &Value,
     old: Option<&Value>,
     schema: &Schema,
@@ -84,7 +84,7 @@ fn correlated<'a>(old: &'a Value, item: &Value, schema: &Schema) -> Option<&'a V
 }
 
 /// Adds which rules do not hold.
-pub(in super::super) fn check_rules(
+pub fn check_rules(
     value: &Value,
     old: Option<&Value>,
     schema: &Schema,

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::condition::Condition;
-use crate::apiserver::cause::{Cause, shown};
+use crate::cause::{Cause, shown};
 
 /// One rule of `x-kubernetes-validations`.
 #[derive(Debug)]

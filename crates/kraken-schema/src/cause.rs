@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// An invalid field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Cause {
+pub struct Cause {
     /// `FieldValueInvalid` and the like.
     pub reason: &'static str,
     /// Without the path.
@@ -15,30 +15,30 @@ pub(super) struct Cause {
 
 impl Cause {
     /// A value that is not as it must be.
-    pub(super) fn invalid(field: impl Into<String>, value: &Value, detail: &str) -> Self {
+    pub fn invalid(field: impl Into<String>, value: &Value, detail: &str) -> Self {
         let message = format!("Invalid value: {}: {detail}", shown(value));
         Self { reason: "FieldValueInvalid", message, field: field.into() }
     }
 
     /// A field that must be there.
-    pub(super) fn required(field: impl Into<String>, detail: &str) -> Self {
+    pub fn required(field: impl Into<String>, detail: &str) -> Self {
         let colon = if detail.is_empty() { "" } else { ": " };
         let message = format!("Required value{colon}{detail}");
         Self { reason: "FieldValueRequired", message, field: field.into() }
     }
 
     /// A field that must not be there or must not change.
-    pub(super) fn forbidden(field: impl Into<String>, detail: &str) -> Self {
+    pub fn forbidden(field: impl Into<String>, detail: &str) -> Self {
         Self { reason: "FieldValueForbidden", message: format!("Forbidden: {detail}"), field: field.into() }
     }
 
     /// A field that cannot be changed.
-    pub(super) fn immutable(field: impl Into<String>, value: &Value) -> Self {
+    pub fn immutable(field: impl Into<String>, value: &Value) -> Self {
         Self::invalid(field, value, "field is immutable")
     }
 
     /// Blocks the evaluation of CEL rules.
-    pub(super) fn blocks_rules(&self) -> bool {
+    pub fn blocks_rules(&self) -> bool {
         matches!(
             self.reason,
             "FieldValueRequired"
@@ -51,15 +51,15 @@ impl Cause {
 }
 
 /// A value as it is printed in an error.
-pub(super) fn shown(value: &Value) -> String {
+pub fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
-        Value::Number(number) if number.is_f64() => super::go::plain(value),
+        Value::Number(number) if number.is_f64() => crate::go::plain(value),
         other => other.to_string(),
     }
 }
 
 /// As Go's `%q`.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     format!("{text:?}").replace("\\'", "'")
 }

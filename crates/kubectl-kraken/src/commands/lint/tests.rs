@@ -1,0 +1,142 @@
+use super::*;
+
+const API: &str = "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\n";
+
+fn linted(files: &[&str]) -> Vec<String> {
+    let text =
+        |(index, text): (usize, &&str)| Text { place: format!("{index}.yaml"), text: (*text).to_owned() };
+    let texts: Vec<_> = files.iter().enumerate().map(text).collect();
+    let (findings, objects) = lint(&texts, "shop").unwrap();
+    let sources: Vec<_> = texts.into_iter().map(|text| text.place).collect();
+    let plain = Style { has_color: false, is_terminal: false, width: None };
+    let printed = finding::text(&findings, &sources, objects, plain);
+    printed.lines().map(str::to_owned).collect()
+}
+
+fn vpc(name: &str) -> String {
+    format!("{API}kind: VPC\nmetadata: {{name: {name}}}\nspec: {{cidrBlock: {{value: 10.0.0.0/16}}}}\n")
+}
+
+#[test]
+fn every_problem_is_reported_with_its_line() {
+    let text = format!(
+        "{API}kind: Subnet\nmetadata:\n  name: a\nspec:\n  # the network\n  vpcID: {{valueFrom: {{ref: VPC/main/vpc..x}}}}\n  \
+         cidrBlock: {{value: 10.0.1.1/24}}\n  availabilityzone: {{value: x}}\n  lifecycle:\n    drift: Ignore\n---\n\
+         {API}kind: Subnett\nmetadata: {{name: b}}\n"
+    );
+    let found = linted(&[&text]);
+    let starts = |line: usize, start: &str| {
+        assert!(found[line].starts_with(start), "{start}\n{}", found.join("\n"));
+    };
+    starts(0, "0.yaml:7: error: Subnet/a spec.vpcID.valueFrom.ref: its path: expected");
+    starts(1, "0.yaml:9: error: Subnet/a spec.availabilityzone: unknown field");
+    starts(2, "0.yaml:11: error: Subnet/a spec.lifecycle.drift: Unsupported value: \"Ignore\"");
+    starts(3, "0.yaml:14: error: Subnett/b kind: no kind is named Subnett");
+    assert!(found[3].ends_with("did you mean Subnet?"), "{}", found[3]);
+    assert_eq!(found[4], "1 object: 4 errors.");
+}
+
+#[test]
+fn rules_of_the_schema_say_what_to_write() {
+    let text = format!(
+        "{API}kind: Subnet\nmetadata: {{name: a}}\nspec:\n  vpcID: {{value: vpc-1, valueFrom: {{ref: VPC/a}}}}\n  cidrBlock: {{value: 10.0.1.1/24}}\n"
+    );
+    let found = linted(&[&text]).join("\n");
+    assert!(
+        found.contains("0.yaml:5: error: Subnet/a spec.vpcID: Invalid value: set either value or valueFrom"),
+        "{found}"
+    );
+    assert!(found.contains("0.yaml:6: error: Subnet/a spec.cidrBlock.value: Invalid value: \"10.0.1.1/24\": has host bits set"), "{found}");
+}
+
+#[test]
+fn references_are_resolved_across_files() {
+    let subnet = format!(
+        "{API}kind: Subnet\nmetadata: {{name: a}}\nspec:\n  vpcID: {{valueFrom: {{ref: VPC/main}}}}\n  cidrBlock: {{valueFrom: {{configMap: {{name: c, key: cidr}}}}}}\n"
+    );
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {cidr: 10.0.1.0/24}\n";
+    assert_eq!(linted(&[&subnet, &vpc("main"), map]), ["2 objects: no problems."]);
+    let found = linted(&[&subnet, &vpc("other"), &map.replace("cidr:", "zone:")]);
+    assert_eq!(
+        found,
+        [
+            "0.yaml:5: note: Subnet/a spec.vpcID: vpc main is not in the files: the cluster must have it",
+            "0.yaml:6: warning: Subnet/a spec.cidrBlock: ConfigMap c has no key \"cidr\" (it has: zone)",
+            "2 objects: 1 warning, 1 note.",
+        ]
+    );
+}
+
+#[test]
+fn a_reference_must_have_the_type_of_its_field() {
+    let instance = |count: &str| {
+        format!(
+            "{API}kind: EC2Instance\nmetadata: {{name: a}}\nspec:\n  imageID: {{value: ami-1}}\n  instanceType: {{value: t3.micro}}\n  minCount: {{value: 1}}\n  maxCount: {{valueFrom: {count}}}\n"
+        )
+    };
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {number: two}\n";
+    let found = linted(&[&instance("{configMap: {name: c, key: number}}"), map]);
+    assert!(found[0].contains("0.yaml:8: error: EC2Instance/a spec.maxCount: \"two\" (ConfigMap c key \"number\") is not an integer"), "{found:?}");
+    let found = linted(&[&instance("{ref: VPC/main}"), &vpc("main")]);
+    assert!(
+        found[0].ends_with("spec.maxCount: vpc main: its id is of type string, and integer is expected"),
+        "{found:?}"
+    );
+    let state = "apiVersion: core.kraken-iac.eoinfennessy.com/v1alpha1\nkind: StateDeclaration\nmetadata: {name: static-net}\nspec: {data: {size: big}}\n";
+    let found = linted(&[&instance("{ref: static/net/size}"), state]);
+    assert!(
+        found[0].contains(
+            "warning: EC2Instance/a spec.maxCount: StateDeclaration static-net: size is of type string"
+        ),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn cycles_and_duplicates_are_errors() {
+    let group = |name: &str, other: &str| {
+        format!(
+            "{API}kind: VPC\nmetadata: {{name: {name}}}\nspec: {{cidrBlock: {{valueFrom: {{ref: VPC/{other}/vpc.CidrBlock}}}}}}\n"
+        )
+    };
+    let found = linted(&[&group("a", "b"), &group("b", "a")]).join("\n");
+    assert!(found.contains("reference cycle: vpc a -> vpc b -> vpc a"), "{found}");
+    let found = linted(&[&vpc("a"), &vpc("a")]);
+    assert_eq!(found[0], "1.yaml:3: error: VPC/a metadata.name: is in 0.yaml:3 too");
+    // Rules of groups follow the creation, so that groups may name each other.
+    let front = |name: &str, other: &str| {
+        format!(
+            "{API}kind: SecurityGroup\nmetadata: {{name: {name}}}\nspec:\n  vpcID: {{value: vpc-1}}\n  ingress: [{{protocol: {{value: tcp}}, fromPort: {{value: 80}}, securityGroupIDs: {{value: [{{valueFrom: {{ref: SecurityGroup/{other}}}}}]}}}}]\n"
+        )
+    };
+    assert_eq!(linted(&[&front("a", "b"), &front("b", "a")]), ["2 objects: no problems."]);
+}
+
+#[test]
+fn exports_are_reviewed_by_the_code_of_the_hub() {
+    let export = "apiVersion: configexport.kraken-iac.eoinfennessy.com/v1alpha1\nkind: ConfigExport\nmetadata: {name: e}\nspec:\n  \
+                  configType: ConfigMap\n  configMetadata: {name: c}\n  entries:\n  - {key: a, value: x}\n  - key: a\n    \
+                  valueFrom: {templateString: '{{ .Secret.db.password }}'}\n";
+    let found = linted(&[export]).join("\n");
+    assert!(
+        found.contains(
+            "0.yaml:9: error: ConfigExport/e spec.entries[1].key: \"a\" is already the key of entries[0]"
+        ),
+        "{found}"
+    );
+    assert!(found.contains("comes from a Secret and cannot be exported to a ConfigMap"), "{found}");
+}
+
+#[test]
+fn what_is_not_of_kraken_is_left_alone_and_broken_text_is_an_error() {
+    let deployment =
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n---\njust: text\n---\n# nothing\n";
+    assert_eq!(linted(&[deployment]), ["0 objects: no problems."]);
+    let found = linted(&["a: 1\nb: [\n"]);
+    assert!(found[0].starts_with("0.yaml:2: error: no YAML: "), "{found:?}");
+    let list = format!(
+        "apiVersion: v1\nkind: List\nitems:\n- {}",
+        vpc("a").replace('\n', "\n  ").replace("10.0.0.0", "10.0.0.300")
+    );
+    assert!(linted(&[&list])[0].starts_with("0.yaml:7: error: VPC/a spec.cidrBlock.value: "), "{list}");
+}
