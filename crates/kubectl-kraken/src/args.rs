@@ -149,6 +149,18 @@ pub(crate) enum Command {
         #[arg(short, long, default_value = "text")]
         output: TextOrJson,
     },
+    /// List what can be referenced of a resource, as references to paste, with types and present values.
+    #[command(after_help = "Examples:\n  \
+        kubectl kraken paths vpc/main\n  \
+        kubectl kraken paths ec2instance          # the paths of all resources of the kind\n  \
+        kubectl kraken paths static/network")]
+    Paths {
+        /// KIND/NAME, or KIND.
+        #[arg(required = true)]
+        target: Vec<String>,
+        #[arg(short, long, default_value = "text")]
+        output: TextOrJson,
+    },
     /// Show the plans that await approval, and approve them.
     #[command(after_help = "Examples:\n  \
         kubectl kraken approve                             # shows each plan and asks\n  \

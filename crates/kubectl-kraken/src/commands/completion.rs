@@ -38,7 +38,10 @@ pub(super) async fn run(words: Vec<String>) -> Result<ExitCode> {
     let text = match command {
         _ if last.starts_with('-') => flags(command, last),
         None => commands(last),
-        Some("status" | "why" | "deps" | "drift" | "approve" | "reconcile" | "pause" | "resume") => {
+        Some(
+            "status" | "why" | "deps" | "drift" | "approve" | "paths" | "undelete" | "mv" | "reconcile"
+            | "pause" | "resume",
+        ) => {
             let found = timeout(PATIENCE, resources(before, last)).await;
             found.ok().and_then(Result::ok).unwrap_or_else(|| NO_FILES.to_owned())
         }

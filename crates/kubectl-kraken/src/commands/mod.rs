@@ -9,6 +9,7 @@ mod drift;
 mod find;
 mod inventory;
 pub(crate) mod lint;
+mod paths;
 pub(crate) mod plan;
 mod status;
 mod version;
@@ -57,6 +58,7 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
         Command::Approve { targets, all, yes, hash } => {
             approve::run(&cluster, &targets, approve::Consent::of(all || yes, hash)).await
         }
+        Command::Paths { target, output } => paths::run(&cluster, &target, output).await,
         Command::Plan { selection, output } => plan::run(&cluster, &selection, output).await,
         Command::Apply { selection, yes, timeout } => {
             plan::apply(&cluster, &selection, yes, Duration::from_secs(timeout)).await
