@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::commands::{lint, plan::Selection};
+use crate::commands::{lint, plan::Selection, transfer};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
@@ -160,6 +160,30 @@ pub(crate) enum Command {
         target: Vec<String>,
         #[arg(short, long, default_value = "text")]
         output: TextOrJson,
+    },
+    /// Cancel the deletion of a resource: its remote object is kept, and the resource created again.
+    #[command(after_help = "Example:\n  kubectl kraken undelete vpc/main\n\n\
+        It can be interrupted at any point, and continues when it is run again. A remote object whose deletion the provider has \
+        accepted cannot be kept.\n\n\
+        Exit code: 0 if the resource manages its object again.")]
+    Undelete {
+        /// KIND/NAME.
+        #[arg(required = true)]
+        target: Vec<String>,
+        #[command(flatten)]
+        consent: transfer::Consent,
+    },
+    /// Rename a resource, and everything that refers to it. Nothing is created anew in the cloud.
+    #[command(after_help = "Examples:\n  \
+        kubectl kraken mv vpc/main net\n  \
+        kubectl kraken mv vpc/main net -f manifests/        # the references in the files too; comments stay\n\n\
+        It shows what it will do and asks. It can be interrupted at any point, and continues when it is run again.\n\n\
+        Exit code: 0 if the new resource manages the object.")]
+    Mv {
+        #[command(flatten)]
+        moved: transfer::Moved,
+        #[command(flatten)]
+        consent: transfer::Consent,
     },
     /// Show the plans that await approval, and approve them.
     #[command(after_help = "Examples:\n  \

@@ -12,6 +12,7 @@ pub(crate) mod lint;
 mod paths;
 pub(crate) mod plan;
 mod status;
+pub(crate) mod transfer;
 mod version;
 mod watch;
 mod why;
@@ -59,6 +60,8 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
             approve::run(&cluster, &targets, approve::Consent::of(all || yes, hash)).await
         }
         Command::Paths { target, output } => paths::run(&cluster, &target, output).await,
+        Command::Undelete { target, consent } => transfer::undelete(&cluster, &target, consent).await,
+        Command::Mv { moved, consent } => transfer::mv(&cluster, &moved, consent).await,
         Command::Plan { selection, output } => plan::run(&cluster, &selection, output).await,
         Command::Apply { selection, yes, timeout } => {
             plan::apply(&cluster, &selection, yes, Duration::from_secs(timeout)).await
