@@ -94,13 +94,22 @@ pub(crate) enum Command {
         #[arg(short, long, default_value = "table")]
         output: InventoryOutput,
     },
-    /// List the drift that is reported and not reverted.
-    #[command(
-        after_help = "Example:\n  kubectl kraken drift -A\n\nExit code: 0 without drift, 2 with drift, 1 for errors."
-    )]
+    /// List the drift that is reported and not reverted, or accept it.
+    #[command(after_help = "Examples:\n  \
+        kubectl kraken drift -A\n  \
+        kubectl kraken drift --accept sg/alb               # the patch by which the spec says what the cloud has\n  \
+        kubectl kraken drift --accept sg/alb --apply\n\n\
+        Fields that refer to another object, values of Secrets and rules of security groups are named and left alone.\n\n\
+        Exit code: 0 without drift, 2 with drift, 1 for errors. With --accept: 0 if all drift is accepted, 1 if a part is left.")]
     Drift {
         /// Only these resources: KIND/NAME...
         targets: Vec<String>,
+        /// Print the patch of the spec that accepts the drift of one resource.
+        #[arg(long, requires = "targets")]
+        accept: bool,
+        /// Apply that patch.
+        #[arg(long, requires = "accept")]
+        apply: bool,
         #[arg(short, long, default_value = "text")]
         output: TextOrJson,
     },

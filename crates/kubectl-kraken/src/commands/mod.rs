@@ -1,5 +1,6 @@
 //! One file for each command: what it requests, and how it prints the answer.
 
+mod accept;
 mod approve;
 mod change;
 mod check;
@@ -55,7 +56,8 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
         Command::Why { target, output } => why::run(&cluster, &target, output).await,
         Command::Deps { target, reverse, output } => deps::run(&cluster, &target, reverse, output).await,
         Command::Inventory { output } => inventory::run(&cluster, output).await,
-        Command::Drift { targets, output } => drift::run(&cluster, &targets, output).await,
+        Command::Drift { targets, accept: true, apply, .. } => accept::run(&cluster, &targets, apply).await,
+        Command::Drift { targets, output, .. } => drift::run(&cluster, &targets, output).await,
         Command::Approve { targets, all, yes, hash } => {
             approve::run(&cluster, &targets, approve::Consent::of(all || yes, hash)).await
         }
