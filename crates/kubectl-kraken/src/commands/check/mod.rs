@@ -1,6 +1,9 @@
 //! `kubectl kraken check`: whether the installation is complete and works, as far as the rights of the caller show it.
 
+mod accounts;
+mod certificates;
 mod judge;
+mod rights;
 
 use std::process::ExitCode;
 
@@ -54,7 +57,7 @@ impl Finding {
 }
 
 pub(super) async fn run(connection: &Connection) -> Result<ExitCode> {
-    let cluster = Cluster::without_kinds(connection).await?;
+    let mut cluster = Cluster::without_kinds(connection).await?;
     let client = &cluster.client;
     let version = client
         .apiserver_version()
@@ -80,8 +83,19 @@ pub(super) async fn run(connection: &Connection) -> Result<ExitCode> {
     let now = Timestamp::now();
     findings.extend(each(leases.as_deref(), "Leases", |leases| judge::leases(leases, now)));
     findings.extend(each(webhooks?.as_deref(), "ValidatingWebhookConfigurations", |webhooks| {
-        judge::webhooks(webhooks, leases.as_deref(), deployments.as_deref())
+        let mut findings = judge::webhooks(webhooks, leases.as_deref(), deployments.as_deref());
+        findings.extend(certificates::authorities(webhooks, now));
+        findings
     }));
+    cluster.kinds = kinds;
+    let (accounts, of_controllers, of_user) = futures::join!(
+        accounts::credentials(&cluster),
+        rights::of_controllers(&cluster, deployments.as_deref()),
+        rights::of_user(&cluster, &cluster.kinds),
+    );
+    findings.extend(accounts?);
+    findings.extend(of_controllers?);
+    findings.extend(of_user?);
     out(&table(&findings).render(Style::of_stdout()))?;
     let is_broken = findings.iter().any(|finding| finding.level == Level::Fails);
     Ok(if is_broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
