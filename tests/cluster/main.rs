@@ -25,6 +25,7 @@ mod kubectl;
 mod kubectl_kraken;
 mod kubectl_plan;
 mod leases;
+mod lookups;
 mod monitoring;
 mod namespaced;
 mod network;

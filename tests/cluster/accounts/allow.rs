@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use kraken_simulator::Kind;
 use kraken_tests::{TestUser, test_env::condition};
 use serde_json::{Value, json};
 
@@ -202,4 +203,22 @@ fn names_in_items(schema: &Value, found: &mut Vec<String>) {
     if schema["items"].is_object() {
         names(&schema["items"], found);
     }
+}
+
+#[tokio::test]
+async fn an_account_restricts_the_answer_of_a_lookup_and_adds_no_tags_to_its_search() -> Result<()> {
+    let tenant = Tenant::of(ONE).await?;
+    let cloud = tenant.cloud(ONE, WEST);
+    let id = cloud.create_out_of_band(Kind::Vpc, "shared", &[("Test", &tenant.test_env.ns.name)])?;
+    let rules = |allowed: &str| json!({"allow": {"vpcs": [allowed]}, "defaultTags": {"Team": "shop"}});
+    tenant.account("default", WEST, rules("vpc-0other")).await?;
+    let spec = json!({"tags": {"Test": tenant.test_env.ns.name}});
+    tenant.resource("VPCLookup", "shared", "", spec).await?;
+    let why = tenant.test_env.not_ready("VPCLookup", "shared", "NotAllowedByAccount").await?;
+    assert!(why.contains(&format!("{id} is not allowed by spec.allow.vpcs of Account default")), "{why}");
+    tenant.test_env.patch("Account", "default", json!({"spec": rules(&id)})).await?;
+    let lookup = tenant.test_env.ready("VPCLookup", "shared").await?;
+    assert_eq!(lookup["status"]["answer"]["ids"], json!([id]));
+    assert_eq!(lookup["status"]["location"], json!({"account": ONE, "region": WEST}));
+    Ok(())
 }
