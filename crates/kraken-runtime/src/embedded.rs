@@ -25,7 +25,7 @@ pub(crate) const LEASE_REQUESTS: usize = 2;
 
 /// Runs a controller inside the current runtime, without sockets, signals and threads. `connect` creates its clients, one for the
 /// workers and, with leader election, one for the lease: [`Bounds::client`] of a service that connects to an API server. `identity`
-/// must be unique among all replicas. `former_until` is the end of the former process; `None` if it is not known. With leader election,
+/// must be unique among all replicas. `predecessor_ended_at` is the end of the former process; `None` if it is not known. With leader election,
 /// it is not used: the lease determines it. The controller ends after `shutdown`, like a process after SIGTERM.
 ///
 /// # Errors
@@ -34,7 +34,7 @@ pub async fn run<P: Program>(
     args: RunArgs,
     own: P::Args,
     identity: String,
-    former_until: Option<Timestamp>,
+    predecessor_ended_at: Option<Timestamp>,
     metrics: Metrics,
     connect: impl Fn(&Bounds) -> Client,
     shutdown: CancellationToken,
@@ -47,7 +47,7 @@ pub async fn run<P: Program>(
         Lease::new(connect(LEASE_REQUESTS), &namespace, P::NAME, identity.clone(), args.lease_duration)
     });
     let webhooks = Mounts::default();
-    Process { args, client, lease, former_until, identity, metrics, health, webhooks, shutdown }
+    Process { args, client, lease, predecessor_ended_at, identity, metrics, health, webhooks, shutdown }
         .run::<P>(own)
         .await
 }
@@ -60,7 +60,7 @@ pub(crate) struct Process {
     /// Without a lease, the process is the leader from the start.
     pub(crate) lease: Option<Lease>,
     /// Without a lease: the end of the former process, if it is known.
-    pub(crate) former_until: Option<Timestamp>,
+    pub(crate) predecessor_ended_at: Option<Timestamp>,
     pub(crate) identity: String,
     pub(crate) metrics: Metrics,
     pub(crate) health: Health,
@@ -71,14 +71,14 @@ pub(crate) struct Process {
 impl Process {
     /// Waits for the API server, then runs the controller with its lease.
     pub(crate) async fn run<P: Program>(self, own: P::Args) -> Result<(), EndError> {
-        let Self { args, client, lease, former_until, identity, metrics, health, webhooks, shutdown } = self;
+        let Self { args, client, lease, predecessor_ended_at, identity, metrics, health, webhooks, shutdown } = self;
         let reached = health.gate("the Kubernetes API has not responded yet");
         let Some(cluster_id) = cluster::id(&client, P::NAME, &shutdown).await else { return Ok(()) };
         reached.open();
         metrics.leading(lease.is_none());
         let leadership = Leadership::default();
         if lease.is_none() {
-            leadership.begin(former_until);
+            leadership.begin(predecessor_ended_at);
         }
         let manager = Manager {
             name: P::NAME,

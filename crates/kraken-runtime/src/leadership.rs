@@ -11,7 +11,7 @@ pub(crate) struct Leadership {
     /// Fires when it begins. Waiters are notified in order.
     begun: CancellationToken,
     /// The latest time at which a former process can have worked, if it is known.
-    former_until: Arc<OnceLock<Timestamp>>,
+    predecessor_ended_at: Arc<OnceLock<Timestamp>>,
 }
 
 impl Leadership {
@@ -22,10 +22,10 @@ impl Leadership {
         this
     }
 
-    /// This process leads from now on. A former process can have worked until `former_until`; `None`: that is not known.
-    pub(crate) fn begin(&self, former_until: Option<Timestamp>) {
-        if let Some(former_until) = former_until {
-            let _ = self.former_until.set(former_until);
+    /// This process leads from now on. A former process can have worked until `predecessor_ended_at`; `None`: that is not known.
+    pub(crate) fn begin(&self, predecessor_ended_at: Option<Timestamp>) {
+        if let Some(predecessor_ended_at) = predecessor_ended_at {
+            let _ = self.predecessor_ended_at.set(predecessor_ended_at);
         }
         self.begun.cancel();
     }
@@ -36,7 +36,7 @@ impl Leadership {
     }
 
     /// The latest time at which a former process can have worked; `None` if that is not known, or before it begins.
-    pub(crate) fn former_until(&self) -> Option<Timestamp> {
-        self.former_until.get().copied()
+    pub(crate) fn predecessor_ended_at(&self) -> Option<Timestamp> {
+        self.predecessor_ended_at.get().copied()
     }
 }

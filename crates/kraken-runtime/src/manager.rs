@@ -92,8 +92,8 @@ impl Manager {
 
     /// The latest time at which a former process of this controller can have worked, according to its lease: it cannot have
     /// observed an object that was created later. `None` if that is not known: without leader election, or before this process leads.
-    pub fn former_until(&self) -> Option<Timestamp> {
-        self.leadership.former_until()
+    pub fn predecessor_ended_at(&self) -> Option<Timestamp> {
+        self.leadership.predecessor_ended_at()
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
     async fn workers_wait_for_the_lease() {
         let leadership = Leadership::default();
         let manager = Manager { leadership: leadership.clone(), ..manager() };
-        let worker = tokio::spawn(async move { (manager.leading().await, manager.former_until()) });
+        let worker = tokio::spawn(async move { (manager.leading().await, manager.predecessor_ended_at()) });
         tokio::task::yield_now().await;
         assert!(!worker.is_finished());
         leadership.begin(Some(Timestamp::UNIX_EPOCH));

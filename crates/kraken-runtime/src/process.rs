@@ -149,7 +149,7 @@ async fn live<P: Program>(
         None
     };
     let process =
-        Process { args, client, lease, former_until: None, identity, metrics, health, webhooks, shutdown };
+        Process { args, client, lease, predecessor_ended_at: None, identity, metrics, health, webhooks, shutdown };
     let ended = process.run::<P>(own).await;
     // Only now, because the lease was renewed and released on it.
     drop(lease_thread);

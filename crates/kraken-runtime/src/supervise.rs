@@ -62,7 +62,7 @@ pub(crate) async fn supervise(
                 guard = got;
                 if let Some(held) = &guard {
                     metrics.leading(true);
-                    leadership.begin(held.former_until());
+                    leadership.begin(held.predecessor_ended_at());
                 }
             }
             () = lost(guard.as_ref()) => {

@@ -10,10 +10,8 @@ use crate::{
     Launch,
     context::Reconcile,
     dynamic::Object,
-    model::{
-        ids::listed, intent::Intent, observation::Observation, recorded::has_finalizer,
-        release_policy::ReleasePolicy,
-    },
+    model::{ids::listed, intent::Intent, observation::Observation, recorded::has_finalizer},
+    policy::retention::ReleasePolicy,
 };
 
 /// The last version of the resource that this process read or wrote.

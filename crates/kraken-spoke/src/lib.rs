@@ -18,6 +18,7 @@ mod guarantees;
 mod ignored;
 mod model;
 mod orphans;
+mod policy;
 pub mod program;
 mod reconcile;
 mod shared;

@@ -8,7 +8,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 #[derive(Debug)]
 #[must_use = "a dropped guard releases the lease"]
 pub struct LeaseGuard {
-    pub(super) former_until: Option<Timestamp>,
+    pub(super) predecessor_ended_at: Option<Timestamp>,
     pub(super) lost: CancellationToken,
     pub(super) stop: DropGuard,
     pub(super) task: JoinHandle<()>,
@@ -16,8 +16,8 @@ pub struct LeaseGuard {
 
 impl LeaseGuard {
     /// The latest time at which a former process can have worked, if it is known.
-    pub fn former_until(&self) -> Option<Timestamp> {
-        self.former_until
+    pub fn predecessor_ended_at(&self) -> Option<Timestamp> {
+        self.predecessor_ended_at
     }
 
     /// Fires when the lease is lost: stop at once, because another replica may start.

@@ -46,7 +46,7 @@ pub struct Lease {
 
 /// Marks the lease `name`, if it exists, as unused, because its controller runs without leader election: a reader of
 /// the lease ([`Reader`]) would otherwise consider the controller stopped, and so would a later leader, for which the last renewal
-/// bounds the time at which a former process worked ([`LeaseGuard::former_until`]). The leader removes the mark.
+/// bounds the time at which a former process worked ([`LeaseGuard::predecessor_ended_at`]). The leader removes the mark.
 ///
 /// # Errors
 /// If the API server rejects the request. The controller can run, but readers and a later leader consider it stopped.
@@ -74,7 +74,7 @@ enum Attempt {
         left: Duration,
     },
     /// The lease was written between our read and our write.
-    Beaten,
+    LostRace,
 }
 
 /// Why an attempt failed.
@@ -122,7 +122,7 @@ impl Lease {
             match attempt {
                 Ok(Attempt::Held(held)) => {
                     tracing::info!(lease = self.name, identity = self.identity, "acquired the lease");
-                    return Some(self.guard(*held, sent, observer.former_until));
+                    return Some(self.guard(*held, sent, observer.predecessor_ended_at));
                 }
                 Ok(Attempt::Waiting { holder, left }) => {
                     pause = pause.min(left);
@@ -131,7 +131,7 @@ impl Lease {
                         waiting_for = holder;
                     }
                 }
-                Ok(Attempt::Beaten) => {}
+                Ok(Attempt::LostRace) => {}
                 // Once per outage: it is retried indefinitely.
                 Err(error) if failing => {
                     tracing::debug!(lease = self.name, "still failing to get the lease: {error}");
@@ -153,10 +153,10 @@ impl Lease {
         self.duration / 3
     }
 
-    fn guard(self, held: Object, renewed: Instant, former_until: Option<Timestamp>) -> LeaseGuard {
+    fn guard(self, held: Object, renewed: Instant, predecessor_ended_at: Option<Timestamp>) -> LeaseGuard {
         let (lost, stop) = (CancellationToken::new(), CancellationToken::new());
         let task = crate::task::spawn(self.hold(held, renewed, lost.clone(), stop.clone()));
-        LeaseGuard { former_until, lost, stop: stop.drop_guard(), task }
+        LeaseGuard { predecessor_ended_at, lost, stop: stop.drop_guard(), task }
     }
 
     /// Renews the lease until it is stopped, then releases it; or until it is lost.
@@ -198,7 +198,7 @@ impl Lease {
                     tracing::error!(lease = self.name, holder, "lost the lease: another replica holds it");
                     return lost.cancel();
                 }
-                Ok(Attempt::Beaten) => {}
+                Ok(Attempt::LostRace) => {}
                 Err(error) => tracing::warn!(lease = self.name, "failed to renew the lease: {error}"),
             }
         }
@@ -215,7 +215,7 @@ impl Lease {
             Decision::Wait { holder, left } => Ok(Attempt::Waiting { holder, left }),
             Decision::Create | Decision::Take => {
                 // Before the write, whose response may be lost: the next attempt finds the lease held by this replica.
-                observer.former_until = Some(worked_until(found.as_ref(), self.duration, clock));
+                observer.predecessor_ended_at = Some(worked_until(found.as_ref(), self.duration, clock));
                 self.write(found).await
             }
             Decision::Renew => self.write(found).await,
@@ -237,7 +237,7 @@ impl Lease {
         match tokio::time::timeout(self.step(), request).await? {
             Ok(object) => Ok(Attempt::Held(Box::new(object))),
             // 404: it was deleted in the meantime; the next attempt creates it.
-            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(Attempt::Beaten),
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(Attempt::LostRace),
             Err(error) => Err(error.into()),
         }
     }

@@ -99,7 +99,7 @@ pub(super) fn worked_until(found: Option<&Lease>, usual: Duration, now: Timestam
 pub(super) struct Observer {
     last: Option<(String, Instant)>,
     /// The latest time at which a former process can have worked, according to the lease before the last attempt to acquire it.
-    pub(super) former_until: Option<Timestamp>,
+    pub(super) predecessor_ended_at: Option<Timestamp>,
 }
 
 impl Observer {

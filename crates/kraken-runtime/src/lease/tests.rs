@@ -126,14 +126,14 @@ async fn a_standby_acquires_a_released_lease_at_once() {
 async fn a_leader_knows_how_long_the_former_one_can_have_worked() {
     let server = Server::default();
     let former = acquire(server.candidate("a", &Link::default())).await;
-    assert_eq!(former.former_until(), Some(Timestamp::MIN), "there was none");
+    assert_eq!(former.predecessor_ended_at(), Some(Timestamp::MIN), "there was none");
     former.release().await;
     let released = server.lease.lock().as_ref().unwrap()["spec"]["renewTime"].clone();
     // The lease is this replica's when it is read again.
     let link = Link::default();
     link.swallow.store(true, Ordering::SeqCst);
     let leader = acquire(server.candidate("b", &link)).await;
-    assert_eq!(leader.former_until(), Some(released.as_str().unwrap().parse().unwrap()));
+    assert_eq!(leader.predecessor_ended_at(), Some(released.as_str().unwrap().parse().unwrap()));
 }
 
 #[tokio::test(start_paused = true)]

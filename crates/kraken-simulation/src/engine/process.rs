@@ -39,15 +39,15 @@ pub(super) struct Process {
     pub(super) shutdown: CancellationToken,
     pub(super) is_dead: Arc<AtomicBool>,
     /// When the former process of the controller ended. With leader election, the lease determines it.
-    pub(super) former_until: Timestamp,
+    pub(super) predecessor_ended_at: Timestamp,
     /// Its way to the API server.
     pub(super) connection: Connection,
 }
 
 impl Process {
-    pub(super) fn new(id: ProcessId, place: Place, former_until: Timestamp, connection: Connection) -> Self {
+    pub(super) fn new(id: ProcessId, place: Place, predecessor_ended_at: Timestamp, connection: Connection) -> Self {
         let (group, shutdown) = (Group::default(), CancellationToken::new());
-        Self { id, place, group, shutdown, is_dead: Arc::default(), former_until, connection }
+        Self { id, place, group, shutdown, is_dead: Arc::default(), predecessor_ended_at, connection }
     }
 
     fn gate(&self, shared: &Arc<Shared>, side: Side) -> Arc<Gate> {
@@ -102,7 +102,7 @@ impl Process {
         let metrics = Metrics::new(P::NAME);
         shared.state.lock().metrics.push((self.id, metrics.clone()));
         let (identity, shutdown) = (self.identity(), self.shutdown.clone());
-        embedded::run::<P>(args, own, identity, Some(self.former_until), metrics, connect, shutdown).await
+        embedded::run::<P>(args, own, identity, Some(self.predecessor_ended_at), metrics, connect, shutdown).await
     }
 }
 

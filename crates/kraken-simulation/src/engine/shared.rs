@@ -210,8 +210,8 @@ impl Shared {
             *incarnation += 1;
             let id = ProcessId { controller, replica, incarnation: *incarnation };
             let place = state.places.get(&controller).cloned().unwrap_or_default();
-            let former_until = state.ended.get(&controller).copied().unwrap_or(Timestamp::MIN);
-            let process = Process::new(id, place, former_until, self.api.connection());
+            let predecessor_ended_at = state.ended.get(&controller).copied().unwrap_or(Timestamp::MIN);
+            let process = Process::new(id, place, predecessor_ended_at, self.api.connection());
             state.processes.insert(key, process.clone());
             process
         };

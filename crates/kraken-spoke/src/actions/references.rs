@@ -7,15 +7,12 @@
 use kraken_api::{DependencyRequest, REFERENCES_FINALIZER};
 use kraken_runtime::{
     manager::Manager,
-    patch::{ApiError, json_patch, within},
+    patch::{ApiError, within},
     watch::ObjectKey,
 };
-use kube::{
-    Api, Resource, ResourceExt,
-    api::{DeleteParams, Preconditions},
-};
-use serde_json::json;
+use kube::{Api, Resource};
 
+use super::{delete, remove_finalizer};
 use crate::{context::Context, model::request::has_finalizer};
 
 /// Everywhere, or in each of the namespaces of the process.
@@ -37,16 +34,9 @@ pub(crate) async fn release(
     if !has_finalizer(request.meta()) {
         return Ok(());
     }
-    let before = request.finalizers();
-    let after: Vec<&String> = before.iter().filter(|finalizer| *finalizer != REFERENCES_FINALIZER).collect();
-    let operations = json!([
-        {"op": "test", "path": "/metadata/uid", "value": request.meta().uid},
-        {"op": "test", "path": "/metadata/finalizers", "value": before},
-        {"op": "replace", "path": "/metadata/finalizers", "value": after},
-    ]);
-    match json_patch(api, manager, &request.name_any(), operations).await {
-        Err(error) if error.is_not_found() => Ok(()),
-        released => released.map(drop),
+    match remove_finalizer(api, manager, request, REFERENCES_FINALIZER, &[]).await {
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -60,12 +50,7 @@ pub(crate) async fn drop_request(
     if request.meta().deletion_timestamp.is_some() {
         return Ok(());
     }
-    let preconditions = Preconditions { uid: request.uid(), resource_version: None };
-    let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-    match within("delete the DependencyRequest", api.delete(&request.name_any(), &params)).await {
-        Err(error) if error.is_not_found() => Ok(()),
-        deleted => deleted.map(drop),
-    }
+    delete(api, "delete the DependencyRequest", request).await
 }
 
 /// Deletes the request of a resource whose remote objects are deleted, so that its dependencies may be deleted. The

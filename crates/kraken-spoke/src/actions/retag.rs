@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::{
     Failure,
-    actions::record::record,
+    actions::event::publish_event,
     context::Reconcile,
     dynamic::{Desired, Observed},
     model::{
@@ -46,7 +46,7 @@ pub(crate) async fn retag(reconcile: &mut Reconcile<'_>, untagged: Untagged<'_>)
     };
     memory.claimed = Some(Claimed { ids, at: Instant::now(), times, is_confirmed: result.is_ok() });
     result?;
-    record(reconcile, Reason::DriftReverted, &note).await;
+    publish_event(reconcile, Reason::DriftReverted, &note).await;
     Ok(note)
 }
 

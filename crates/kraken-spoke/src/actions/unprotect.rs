@@ -9,7 +9,7 @@ use kraken_runtime::mutants::{self, Mutant};
 
 use crate::{
     Failure, Ignored,
-    actions::record::record,
+    actions::event::publish_event,
     context::Reconcile,
     dynamic::Observed,
     model::{ids::listed, outcome::Outcome},
@@ -38,6 +38,6 @@ pub(crate) async fn unprotect(
         "turned off the deletion protection of {}, as spec.{field} specifies",
         listed(&context.kind.ids(observed))
     );
-    record(reconcile, Reason::Updated, &what).await;
+    publish_event(reconcile, Reason::Updated, &what).await;
     Outcome::InProgress(reason, what)
 }

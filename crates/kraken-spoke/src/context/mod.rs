@@ -13,7 +13,6 @@ use kraken_runtime::hash::HashMap;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kraken_api::{DependencyRequest, StateDeclaration, names::owned_name};
-use kraken_options::Values;
 use kraken_runtime::{
     manager::Manager,
     patch::ApiError,
@@ -27,7 +26,8 @@ use crate::{
     Failure, ObserveRequest,
     account::Rules,
     dynamic::{DynExternal, KindInfo, Object, Observed, SharedKind},
-    model::{breaker::Breaker, fields::Fields, followed::Followed, in_place},
+    model::{fields::Fields, followed::Followed},
+    policy::launch_limit::Breaker,
     shared::{
         batch::Batchers,
         blockers::References,
@@ -144,19 +144,6 @@ impl Context {
         Self { shared: self.shared.clone(), external, batchers, vanished, rules: Some(rules) }
     }
 
-    /// A digest of the values of all references, and of what the account adds to the spec.
-    pub(crate) fn inputs(&self, uid: &str, values: &Values) -> String {
-        let added = self.rules.as_ref().map_or("", |rules| rules.digest());
-        in_place::governed_digest(uid, in_place::inputs_digest(uid, values), added)
-    }
-
-    /// The same by the values of Secrets, as far as the hub tells whether they changed.
-    pub(crate) fn inputs_by_value(&self, uid: &str, values: &Values) -> String {
-        let added = self.rules.as_ref().map_or("", |rules| rules.digest());
-        let by_value = in_place::values_digest(uid, values);
-        if by_value.is_empty() { by_value } else { in_place::governed_digest(uid, by_value, added) }
-    }
-
     /// Observes remote objects through the batched reader. Without a request, which means that the resource cannot have remote
     /// objects, no call is made.
     ///
@@ -177,7 +164,7 @@ impl Context {
     /// last brought a resource back that it had forgotten.
     pub(crate) fn began(&self) -> Timestamp {
         let began = self.began.get().copied().unwrap_or(Timestamp::MAX);
-        self.memories.brought_back_at().map_or(began, |since| began.max(since))
+        self.memories.restored_at().map_or(began, |since| began.max(since))
     }
 
     /// What is left of the first visibility window of this process.
@@ -188,9 +175,9 @@ impl Context {
     }
 
     /// The latest time at which a former process can have made a call, or this one without a record of it.
-    pub(crate) fn former_until(&self) -> Timestamp {
-        let former = self.manager.former_until().unwrap_or_else(|| self.began());
-        self.memories.brought_back_at().map_or(former, |since| former.max(since))
+    pub(crate) fn predecessor_ended_at(&self) -> Timestamp {
+        let former = self.manager.predecessor_ended_at().unwrap_or_else(|| self.began());
+        self.memories.restored_at().map_or(former, |since| former.max(since))
     }
 
     /// Whether the hub keeps references up to date.

@@ -4,10 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use kraken_api::Lifecycle;
+use kraken_options::Values;
 use kraken_runtime::{
     clock,
     mutants::{self, Mutant},
-    patch::ApiError,
     queue::Requeue,
     watch::ObjectKey,
     work::Slot,
@@ -19,8 +19,10 @@ use crate::{
     context::{Context, place},
     dynamic::Object,
     model::{
+        in_place::Inputs,
         intent::{Clock, Intent},
         memory::{LaunchSearch, Memory, RECHECK},
+        observation::Target,
         outcome::Outcome,
         recorded::RecordedState,
         status::ReconcileFacts,
@@ -49,8 +51,6 @@ pub(crate) struct Reconcile<'a> {
     pub is_connected: bool,
     /// Whether a missing key of a Secret may be one that the hub has not read as missing.
     pub is_ahead_of_hub: bool,
-    /// Why the state is not published although it is due.
-    pub unpublished: Option<ApiError>,
     /// The time from before its observation.
     began: Timestamp,
 }
@@ -79,7 +79,6 @@ impl<'a> Reconcile<'a> {
             facts,
             is_connected: false,
             is_ahead_of_hub: false,
-            unpublished: None,
             began,
         }
     }
@@ -99,6 +98,18 @@ impl<'a> Reconcile<'a> {
         ObjectKey::of(self.object.meta())
     }
 
+    /// The digests of the inputs of the desired state: of the values of references, and of what the account adds to the spec.
+    pub(crate) fn inputs(&self, values: &Values) -> Inputs {
+        let added = self.context.rules.as_ref().map_or("", |rules| rules.digest());
+        Inputs::of(&self.identity.uid, values, added)
+    }
+
+    /// Remembers what must not be shown of a target.
+    pub(crate) fn remember_secrets(&mut self, target: &Target) {
+        self.memory.secret_fields.clone_from(&target.secret_fields.all);
+        self.memory.secrets = target.secrecy.secrets().to_vec();
+    }
+
     /// The reference for the age of a launch.
     pub(crate) fn clock(&self) -> Clock {
         self.memory.clock(self.context.visibility_window)
@@ -110,8 +121,8 @@ impl<'a> Reconcile<'a> {
     }
 
     /// The time until what a former process did is visible, if it can have known the resource and need not be visible yet.
-    pub(crate) fn left_of_former(&self, clock: Clock) -> Option<Duration> {
-        unrecorded::time_left(&*self.object, self.context.former_until(), clock)
+    pub(crate) fn left_of_predecessor(&self, clock: Clock) -> Option<Duration> {
+        unrecorded::time_left(&*self.object, self.context.predecessor_ended_at(), clock)
     }
 
     /// Whether an observation by id can miss objects, so that one by tag is needed, too.
@@ -137,8 +148,8 @@ impl<'a> Reconcile<'a> {
         if !matches!(outcome, Outcome::InPlace) || self.context.info().looks_up {
             return resync;
         }
-        let former_until = self.context.former_until();
-        unrecorded::before_resync(&*self.object, former_until, self.began, self.clock(), resync)
+        let predecessor_ended_at = self.context.predecessor_ended_at();
+        unrecorded::before_resync(&*self.object, predecessor_ended_at, self.began, self.clock(), resync)
     }
 
     /// The epoch of the last launch if its result is not on record, or 0 if nothing is on record and a former process may have made
@@ -153,11 +164,11 @@ impl<'a> Reconcile<'a> {
             let is_unknown = intent.epoch > recorded.epoch && !self.memory.is_refused(intent);
             return (is_unknown && !intent.may_be_invisible(clock)).then_some(intent.epoch);
         }
-        let former_until = self.context.former_until();
+        let predecessor_ended_at = self.context.predecessor_ended_at();
         let is_unrecorded = recorded.epoch == 0
             && recorded.proven().is_empty()
-            && unrecorded::is_possible(&*self.object, former_until)
-            && !clock.is_within_window(former_until)
+            && unrecorded::is_possible(&*self.object, predecessor_ended_at)
+            && !clock.is_within_window(predecessor_ended_at)
             && !mutants::active(Mutant::NewWhateverAge);
         is_unrecorded.then_some(0)
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use kraken_api::{Approval, Deletion, Lifecycle, ResourceStatus, conditions, reasons::Reason};
+use kraken_api::{Lifecycle, ResourceStatus, conditions, reasons::Reason};
 use kraken_runtime::{
     patch::{ApiError, Version, replace_status, within},
     queue::Requeue,
@@ -21,12 +21,11 @@ use crate::{
     controller::isolate,
     dynamic::{Object, Spec, account_of},
     model::{
-        intent::Intent,
         memory::Memory,
         outcome::{Outcome, attributed},
         recorded::has_finalizer,
-        release_policy::{ReleasePolicy, adopted},
     },
+    policy::undecoded,
     steps::{connect, remove::remove},
 };
 
@@ -41,34 +40,6 @@ impl Spec for Unreadable {
 
     fn json(&self) -> Value {
         Value::Null
-    }
-}
-
-/// The deletion options of `spec.lifecycle`, whatever else does not decode. A value that does not decode forbids the
-/// deletion.
-fn lifecycle_of(spec: &Value, status: &Value) -> Lifecycle {
-    let lifecycle = &spec["lifecycle"];
-    let is_readable = |value: &Value| value.is_null() || value.is_object();
-    let is_on = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
-    let unreadable = !is_readable(spec) || !is_readable(lifecycle);
-    Lifecycle {
-        paused: is_on(&lifecycle["paused"]),
-        protect: unreadable || is_on(&lifecycle["protect"]),
-        deletion: match &lifecycle["deletion"] {
-            // An adopting resource may have adopted all its objects.
-            Value::Null if !lifecycle["adopt"].is_null() && status["adopted"].is_null() => {
-                Some(Deletion::Retain)
-            }
-            Value::Null => None,
-            Value::String(text) if text == "Delete" => Some(Deletion::Delete),
-            _ => Some(Deletion::Retain),
-        },
-        approval: match lifecycle["approval"].as_str() {
-            None if lifecycle["approval"].is_null() => Approval::Automatic,
-            Some("Automatic") => Approval::Automatic,
-            _ => Approval::Manual,
-        },
-        ..Lifecycle::default()
     }
 }
 
@@ -160,30 +131,14 @@ async fn removed(
         Err(why) => return Outcome::Account(Reason::AccountNotFound, why),
     };
     let (spec, status) = (json_of(object.spec.as_deref()), json_of(object.status.as_deref()));
-    let (spec, status) = (Unreadable(lifecycle_of(&spec, &status)), status_of(&status));
+    let (spec, status) = (Unreadable(undecoded::lifecycle(&spec, &status)), status_of(&status));
     let object = Object::new(object.metadata.clone(), spec, Some(status)).using(account);
-    if awaits_approval(&object) {
-        let message = "the deletion requires approval, and an object that does not decode has no plan: \
-                       correct it, or set spec.lifecycle.approval to Automatic";
-        return Outcome::InProgress(Reason::AwaitingApproval, message.to_owned());
-    }
     let mut reconcile = Reconcile::new(context.clone(), Arc::new(object), memory, slot);
     if let Err(outcome) = connect::open(&mut reconcile).await {
         return outcome;
     }
-    let outcome = remove(&mut reconcile).await;
+    let (Ok(outcome) | Err(outcome)) = remove(&mut reconcile).await;
     attributed(outcome, reconcile.context.rules.as_deref())
-}
-
-/// Whether a person would have to approve the deletion.
-fn awaits_approval(object: &Object) -> bool {
-    let lifecycle = object.lifecycle();
-    let adopted = adopted(object.status.as_ref(), None);
-    let intent = Intent::of(object);
-    let policy = ReleasePolicy::of(lifecycle, &adopted, intent.as_ref());
-    let ids = object.status.as_ref().map(|status| status.external_ids.as_slice()).unwrap_or_default();
-    let is_next = has_finalizer(object) && !lifecycle.paused && !lifecycle.protect;
-    is_next && lifecycle.approval == Approval::Manual && policy.deletes_any(ids)
 }
 
 /// Writes the Ready condition and leaves the rest of the status unchanged: its ids are the only record of the remote
@@ -232,53 +187,11 @@ async fn report(
 mod tests {
     use super::*;
 
-    fn rules(lifecycle: Value) -> Lifecycle {
-        lifecycle_of(&json!({"size": "not a number", "lifecycle": lifecycle}), &Value::Null)
-    }
-
-    #[test]
-    fn decoded_lifecycle_options_are_applied() {
-        assert_eq!(rules(Value::Null), Lifecycle::default());
-        let deleting = Lifecycle { deletion: Some(Deletion::Delete), ..Lifecycle::default() };
-        assert_eq!(rules(json!({"resyncInterval": 7, "protect": false, "deletion": "Delete"})), deleting);
-        assert!(rules(json!({"paused": true})).paused);
-        assert!(rules(json!({"protect": true})).protect);
-        assert_eq!(rules(json!({"deletion": "Retain"})).deletion, Some(Deletion::Retain));
-        assert_eq!(rules(json!({"approval": "Manual"})).approval, Approval::Manual);
-        let adopting = rules(json!({"adopt": {"id": "i-1"}}));
-        assert_eq!(adopting.deletion, Some(Deletion::Retain), "objects that may have been adopted are kept");
-    }
-
-    #[test]
-    fn undecodable_lifecycle_options_forbid_the_deletion() {
-        assert!(rules(json!({"protect": "yes", "paused": "true"})).protect);
-        assert!(rules(json!({"paused": "true"})).paused);
-        assert_eq!(rules(json!({"deletion": 7})).deletion, Some(Deletion::Retain));
-        assert_eq!(rules(json!({"approval": 7})).approval, Approval::Manual);
-        assert!(rules(json!("protect: true")).protect);
-        assert!(lifecycle_of(&json!([]), &Value::Null).protect);
-    }
-
     #[test]
     fn ids_are_read_from_a_partly_undecodable_status() {
         let status = json!({"externalIds": ["i-1", 7, "i-2"], "epoch": 3, "conditions": "oh", "location": 7});
         let status = status_of(&status);
         assert_eq!((status.external_ids, status.epoch), (vec!["i-1".into(), "i-2".into()], Some(3)));
         assert_eq!(status.location, None);
-    }
-
-    #[test]
-    fn deletion_that_needs_approval_waits_unless_all_objects_are_kept() {
-        let object = |lifecycle: Value, ids: &[&str]| {
-            let metadata =
-                serde_json::from_value(json!({"name": "a", "finalizers": [kraken_api::FINALIZER]}));
-            let status = status_of(&json!({"externalIds": ids}));
-            Object::new(metadata.unwrap(), Unreadable(rules(lifecycle)), Some(status))
-        };
-        assert!(awaits_approval(&object(json!({"approval": "Manual"}), &["i-1"])));
-        assert!(awaits_approval(&object(json!({"approval": 7}), &[])), "objects may exist");
-        assert!(!awaits_approval(&object(json!({"approval": "Manual", "deletion": "Retain"}), &["i-1"])));
-        assert!(!awaits_approval(&object(json!({"approval": "Manual", "protect": true}), &["i-1"])));
-        assert!(!awaits_approval(&object(Value::Null, &["i-1"])));
     }
 }

@@ -16,7 +16,8 @@ use crate::{
     context::{Shared, Undecodable},
     controller::triggers::{enqueue_owner, is_known, is_restored, is_trigger},
     dynamic::{DynKind, Object},
-    model::{breaker::Breaker, fields::Fields},
+    model::fields::Fields,
+    policy::launch_limit::Breaker,
     shared::{
         batch::MAX_OBSERVE_REQUESTS, blockers::References, claims::Claims, connections::Connections,
         disruptions::Disruptions, hub::Hub, hub_lease::HubLease, memories::Memories, published::Published,

@@ -87,6 +87,11 @@ impl Object {
     pub fn lifecycle(&self) -> &Lifecycle {
         self.spec.lifecycle()
     }
+
+    /// Whether its spec is known, and not only the lifecycle options that a deletion heeds.
+    pub(crate) fn is_decoded(&self) -> bool {
+        !self.spec.json().is_null()
+    }
 }
 
 kraken_runtime::dynamic_resource!(Object);

@@ -2,6 +2,9 @@
 
 use kraken_api::FieldDiff;
 
+/// The observed value of objects that do not exist. The desired one describes them.
+pub(crate) const MISSING: &str = "(missing)";
+
 /// How desired and observed differ; returned by [`crate::External::compare`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison<C> {

@@ -19,6 +19,7 @@ use crate::{
 };
 
 pub use calls::{Candidate, Identity, Launch, ObserveRequest, OwnSecret};
+pub(crate) use comparison::MISSING;
 pub use comparison::{Comparison, Difference, Remedy};
 pub use edit::Edit;
 pub use finding::{Finding, Unanswered};

@@ -1,15 +1,28 @@
 //! Decides on the next action from one comparison, as an enum whose variants are the vocabulary of logs, events and
 //! tests.
 
-use kraken_api::{Disruption, Drift, FieldDiff, Lifecycle, Replace};
-use kraken_runtime::mutants::{self, Mutant};
+use kraken_api::{FieldDiff, Lifecycle};
 
-use crate::{Comparison, Difference, Ignored, Remedy};
+use crate::{
+    Candidate, Comparison, Difference, Ignored, Remedy,
+    dynamic::{Change, Observed},
+    external::MISSING,
+    model::outcome::Outcome,
+    policy::{disruption, drift, replacement},
+};
 
-/// The observed value of objects that do not exist. The desired one describes them.
-pub(crate) const MISSING: &str = "(missing)";
+/// What step 8 carries out.
+#[derive(Debug)]
+pub(crate) enum Action {
+    /// Adopt this object.
+    Adopt(Candidate<Observed>),
+    /// Publish the state of what exists. The reconcile ends with this outcome.
+    Publish(Outcome),
+    /// Publish the state if it is due, and do what the comparison leads to.
+    Apply(Decision<Change>),
+}
 
-/// The next action of the loop.
+/// What a comparison leads to.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Decision<C> {
     /// Observed equals desired.
@@ -58,8 +71,7 @@ pub(crate) fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited
         return Decision::Resume(field, change);
     }
 
-    let is_reported = lifecycle.drift == Drift::Report && !mutants::active(Mutant::ReportReverts);
-    if !edited && is_reported && (missing.is_some() || !differences.is_empty()) {
+    if drift::is_reported(lifecycle, edited) && (missing.is_some() || !differences.is_empty()) {
         let gone = missing.map(|what| FieldDiff::new("", what, MISSING));
         return Decision::Report(gone.into_iter().chain(differences.into_iter().map(|d| d.field)).collect());
     }
@@ -70,7 +82,7 @@ pub(crate) fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited
         return Decision::Settle(what);
     }
     let Remedies { changes, immutable } = remedies(differences, lifecycle);
-    match may_replace(lifecycle, edited) {
+    match replacement::permits(lifecycle, edited) {
         _ if !changes.is_empty() => Decision::Change(changes),
         _ if immutable.is_empty() => Decision::InPlace,
         Ok(()) => Decision::Replace(immutable.into_iter().map(|(field, _)| field).collect()),
@@ -103,10 +115,10 @@ pub(crate) fn remedies<C>(differences: Vec<Difference<C>>, lifecycle: &Lifecycle
     let (mut changes, mut immutable) = (vec![], vec![]);
     for Difference { field, remedy } in differences {
         match remedy {
-            Remedy::Disruptive(_, takes) if lifecycle.disruption == Disruption::Forbid => {
-                immutable.push((field, format!("{takes}, or set spec.lifecycle.disruption to Allow")));
-            }
-            Remedy::Disruptive(change, _) => changes.push(Planned { field, change, is_disruptive: true }),
+            Remedy::Disruptive(change, takes) => match disruption::permits(lifecycle, &takes) {
+                Ok(()) => changes.push(Planned { field, change, is_disruptive: true }),
+                Err(why) => immutable.push((field, why)),
+            },
             Remedy::Change(change) | Remedy::Resume(change) => {
                 changes.push(Planned { field, change, is_disruptive: false });
             }
@@ -116,22 +128,10 @@ pub(crate) fn remedies<C>(differences: Vec<Difference<C>>, lifecycle: &Lifecycle
     Remedies { changes, immutable }
 }
 
-/// Whether an object with fields that cannot be changed in place may be replaced; if not, the text to append to the
-/// reason.
-pub(crate) fn may_replace(lifecycle: &Lifecycle, edited: bool) -> Result<(), &'static str> {
-    if lifecycle.replace == Replace::Never {
-        Err("")
-    } else if !edited && !mutants::active(Mutant::DriftReplaces) {
-        Err("; drift alone does not cause a replacement: edit the spec to replace the object")
-    } else if lifecycle.protect && !mutants::active(Mutant::ReplaceIgnoresProtect) {
-        Err("; the object is not replaced while spec.lifecycle.protect is true")
-    } else {
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use kraken_api::{Disruption, Drift, Replace};
+
     use super::*;
 
     fn difference(path: &str, remedy: Remedy<&'static str>) -> Difference<&'static str> {

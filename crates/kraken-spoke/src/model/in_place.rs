@@ -17,7 +17,7 @@ const ORDERS: [&str; 2] = ["replace", "disruption"];
 /// A digest of the values of all references, with only the versions of Secrets. It is computed from the values and not
 /// from the hub's response, which may be rewritten with equal values. Keyed with the resource's UID, so that equal
 /// values of two resources are not recognizable.
-pub(crate) fn inputs_digest(uid: &str, values: &Values) -> String {
+fn inputs_digest(uid: &str, values: &Values) -> String {
     let Values { config_maps, resources, secrets, .. } = values;
     if config_maps.is_empty() && resources.is_empty() && secrets.is_empty() {
         return String::new();
@@ -38,7 +38,7 @@ pub(crate) fn references_digest(uid: &str, references: &References) -> String {
 
 /// The same with the digests of Secrets in place of their versions, which change without their values; empty if not all are known,
 /// or if there are none.
-pub(crate) fn values_digest(uid: &str, values: &Values) -> String {
+fn values_digest(uid: &str, values: &Values) -> String {
     let Values { config_maps, resources, secrets, digests, .. } = values;
     if secrets.is_empty() || !secrets.keys().all(|name| digests.contains_key(name)) {
         return String::new();
@@ -47,7 +47,7 @@ pub(crate) fn values_digest(uid: &str, values: &Values) -> String {
 }
 
 /// A digest of the inputs and of what an account adds to the spec; that of the inputs if it adds nothing.
-pub(crate) fn governed_digest(uid: &str, inputs: String, added: &str) -> String {
+fn governed_digest(uid: &str, inputs: String, added: &str) -> String {
     if added.is_empty() { inputs } else { digest(uid, &format!("{inputs}+{added}"), 16) }
 }
 
@@ -56,8 +56,20 @@ pub(crate) fn governed_digest(uid: &str, inputs: String, added: &str) -> String 
 pub(crate) struct Inputs {
     /// With the versions of Secrets.
     pub inputs: String,
-    /// With digests of their values.
+    /// With digests of their values, as far as the hub tells them.
     pub values: String,
+}
+
+impl Inputs {
+    /// `added` is a digest of what the account adds to the spec.
+    pub(crate) fn of(uid: &str, values: &Values, added: &str) -> Self {
+        let governed = |digest| governed_digest(uid, digest, added);
+        let by_value = values_digest(uid, values);
+        Self {
+            inputs: governed(inputs_digest(uid, values)),
+            values: if by_value.is_empty() { by_value } else { governed(by_value) },
+        }
+    }
 }
 
 /// The record of what is in place if this reconcile finds it so. The spec is digested only if the generation has

@@ -12,7 +12,10 @@ use kube::{Resource, core::object::HasStatus};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::model::{breaker::History, record_digest, sealed};
+use crate::{
+    model::{record_digest, sealed},
+    policy::launch_limit::History,
+};
 
 /// A launch that was or may have been requested, and the necessary record of earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +86,7 @@ impl Intent {
 
     /// The intent in the annotation of the resource that had this UID.
     pub(crate) fn opened(uid: &str, text: &str) -> Option<Self> {
-        serde_json::from_str(&sealed::open(uid, text)?).ok()
+        serde_json::from_str(&sealed::verified(uid, text)?).ok()
     }
 
     /// The text of an intent with which a resource came from a backup: the record is not its own. Its location prevents a launch in
@@ -112,7 +115,7 @@ impl Intent {
 
     /// The text for the annotation of the resource with this UID.
     pub(crate) fn text(&self, uid: &str) -> String {
-        sealed::close(uid, &serde_json::to_string(self).unwrap_or_default())
+        sealed::with_digest(uid, &serde_json::to_string(self).unwrap_or_default())
     }
 
     /// Whether no other launch can have been made after this one: it was not rebuilt from other records, and the status does not

@@ -5,7 +5,8 @@ use kraken_api::{FieldDiff, PlanAction};
 use crate::{
     Finding,
     external::Unanswered,
-    model::{ids::listed, plan::Proposal},
+    model::ids::listed,
+    policy::approval::Proposal,
 };
 
 /// The path of an answer in plans.

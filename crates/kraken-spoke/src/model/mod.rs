@@ -1,6 +1,5 @@
 //! The types and decisions of the loop. Pure: no client is required, and no module depends on a step.
 
-pub(crate) mod breaker;
 pub mod coverage;
 pub(crate) mod decide;
 pub(crate) mod effects;
@@ -16,10 +15,8 @@ pub(crate) mod lookup;
 pub(crate) mod memory;
 pub(crate) mod observation;
 pub(crate) mod outcome;
-pub(crate) mod plan;
 pub(crate) mod record_digest;
 pub(crate) mod recorded;
-pub(crate) mod release_policy;
 pub(crate) mod request;
 pub(crate) mod sealed;
 pub(crate) mod secrecy;

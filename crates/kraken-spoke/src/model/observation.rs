@@ -9,9 +9,9 @@ use crate::{
     model::{
         intent::{Clock, Intent},
         recorded::{RecordedState, Shown},
-        release_policy::ReleasePolicy,
         secrecy::{Secrecy, SecretFields},
     },
+    policy::retention::ReleasePolicy,
 };
 
 /// What a reconcile applies.
@@ -27,8 +27,6 @@ pub(crate) struct Target {
     pub ignored: Ignored,
     /// The last launch.
     pub intent: Option<Intent>,
-    /// A digest of the values of all references.
-    pub inputs: String,
     /// The record of what is in place if this reconcile finds it so.
     pub in_place: InPlace,
     /// Whether a difference is an edit to apply, and not drift.
@@ -63,7 +61,15 @@ impl Parts {
     }
 }
 
-/// What was observed of a resource, compared with its target.
+/// What an observation shows.
+#[derive(Debug)]
+pub(crate) struct View<'t> {
+    pub observation: Observation<'t>,
+    /// How desired and observed differ, without what is ignored.
+    pub comparison: Comparison<Change>,
+}
+
+/// What was observed of a resource.
 #[derive(Debug)]
 pub(crate) struct Observation<'t> {
     pub target: &'t Target,
@@ -83,8 +89,6 @@ pub(crate) struct Observation<'t> {
     pub outgoing: Option<Observed>,
     /// The desired state with the observed value in every ignored field, if that differs.
     pub kept: Option<Desired>,
-    /// How desired and observed differ, without what is ignored.
-    pub comparison: Comparison<Change>,
     /// The ids that existed before the resource.
     pub adopted: Vec<String>,
     /// The time before the observation.

@@ -27,8 +27,8 @@ pub(crate) struct RecordedState {
     pub epoch: i64,
     /// Whether a launch may have been made whose result is not recorded.
     pub outstanding: bool,
-    /// The epoch of the launch of the intent if the record in the status was edited, see [`Memory::doubted`]: it does not count.
-    pub doubted: Option<i64>,
+    /// The epoch of the launch of the intent if the record in the status was edited, see [`Memory::edited_record`]: it does not count.
+    pub edited_record: Option<i64>,
     /// Whether any remote object can exist.
     pub may_exist: bool,
 }
@@ -46,8 +46,8 @@ impl RecordedState {
         let status = object.status();
         let mut ids = status.map(|s| s.external_ids.clone()).unwrap_or_default();
         let recorded_epoch = epoch_on_record(status, intent);
-        let doubted = memory.doubted_launch(intent);
-        let mut epoch = doubted.map_or(recorded_epoch, |doubted| recorded_epoch.min(doubted - 1));
+        let edited_record = memory.edited_launch(intent);
+        let mut epoch = edited_record.map_or(recorded_epoch, |edited_record| recorded_epoch.min(edited_record - 1));
         if let Some((created, new)) = &memory.created {
             epoch = epoch.max(*created);
             ids = union(ids, new);
@@ -56,7 +56,7 @@ impl RecordedState {
         // A crash before the first status write loses the ids of the objects that were found by tag and then replaced. The
         // intent still names them, until the status records a launch of the replacement, and also if that record was edited.
         let is_replacing = |intent: &&Intent| {
-            doubted.is_some() || intent.replaced_before.is_some_and(|boundary| recorded_epoch < boundary)
+            edited_record.is_some() || intent.replaced_before.is_some_and(|boundary| recorded_epoch < boundary)
         };
         if let Some(intent) = intent.filter(is_replacing) {
             ids = union(ids, &intent.outgoing);
@@ -73,7 +73,7 @@ impl RecordedState {
             || object.creation_timestamp().is_some_and(|created| created.0 >= began);
         let may_exist =
             has_finalizer(object) || outstanding || !ids.is_empty() || !is_new || memory.searching;
-        Self { ids, unproven, epoch, outstanding, doubted, may_exist }
+        Self { ids, unproven, epoch, outstanding, edited_record, may_exist }
     }
 
     /// The recorded ids without those that are [unproven](Self::unproven).
@@ -153,7 +153,7 @@ pub(crate) fn awaited<K>(
     // which nothing is visible is not waited for, so that a resource at rest stays at rest. An intent that was rebuilt names
     // no number, and its launch may never have been made.
     let is_recent = intent.requested.is_some() && clock.is_within_window(intent.at);
-    let what = if memory.doubted.is_some() { NOT_NAMED } else { EARLIER_LAUNCH };
+    let what = if memory.edited_record.is_some() { NOT_NAMED } else { EARLIER_LAUNCH };
     (shown.epoch >= intent.epoch || is_recent).then(|| what.to_owned())
 }
 
@@ -203,7 +203,7 @@ impl Shown {
         let may_be_invisible = intent.is_some_and(|intent| intent.may_be_invisible(clock));
         let outgoing = intent.map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
         let mut this = Self { live: kind.ids(observed), epoch: kind.epoch(observed), ..Self::default() };
-        this.is_complete = intent.filter(|_| recorded.doubted.is_none()).is_some_and(|intent| {
+        this.is_complete = intent.filter(|_| recorded.edited_record.is_none()).is_some_and(|intent| {
             let requested = intent.requested.map_or(usize::MAX, |count| count.max(1));
             recorded.epoch < intent.epoch
                 && this.epoch >= intent.epoch

@@ -9,13 +9,13 @@ const OPENING: &str = "{\"digest\":\"";
 const SEPARATOR: &str = "\",";
 
 /// The text for the annotation of the resource with this UID. `json` is an object with at least one member.
-pub(crate) fn close(uid: &str, json: &str) -> String {
+pub(crate) fn with_digest(uid: &str, json: &str) -> String {
     let members = json.strip_prefix('{').unwrap_or_default();
     format!("{OPENING}{}{SEPARATOR}{members}", digest(uid, members))
 }
 
-/// The JSON object in a text that [`close`] returned for this UID; `None` if it did not.
-pub(crate) fn open(uid: &str, text: &str) -> Option<String> {
+/// The JSON object in a text that [`with_digest`] returned for this UID; `None` if it did not.
+pub(crate) fn verified(uid: &str, text: &str) -> Option<String> {
     if mutants::active(Mutant::EditedIntentTrusted) {
         return Some(text.to_owned());
     }
@@ -32,20 +32,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_opened_as_it_was_closed_and_for_its_resource_only() {
-        let text = close("u-1", r#"{"epoch":1,"at":"then"}"#);
+    fn a_text_is_verified_as_it_was_written_and_for_its_resource_only() {
+        let text = with_digest("u-1", r#"{"epoch":1,"at":"then"}"#);
         assert!(
             text.starts_with(r#"{"digest":""#) && text.ends_with(r#"","epoch":1,"at":"then"}"#),
             "{text}"
         );
         assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
-        assert_eq!(open("u-1", &text).as_deref(), Some(r#"{"epoch":1,"at":"then"}"#));
-        assert_eq!(open("u-2", &text), None);
+        assert_eq!(verified("u-1", &text).as_deref(), Some(r#"{"epoch":1,"at":"then"}"#));
+        assert_eq!(verified("u-2", &text), None);
     }
 
     #[test]
-    fn an_edited_text_is_not_opened() {
-        let text = close("u-1", r#"{"epoch":1}"#);
+    fn an_edited_text_is_not_verified() {
+        let text = with_digest("u-1", r#"{"epoch":1}"#);
         for edited in [
             text.replace(r#""epoch":1"#, r#""epoch":2"#),
             text.replace('}', r#","outgoing":["i-1"]}"#),
@@ -53,7 +53,7 @@ mod tests {
             r#"{"epoch":1}"#.to_owned(),
             String::new(),
         ] {
-            assert_eq!(open("u-1", &edited), None, "{edited}");
+            assert_eq!(verified("u-1", &edited), None, "{edited}");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::model::status::ReconcileFacts;
 #[derive(Debug)]
 pub(crate) struct Unchanged {
     pub generation: Option<i64>,
-    /// As returned by [`crate::model::in_place::inputs_digest`].
+    /// As [`crate::model::in_place::Inputs::inputs`].
     pub inputs: String,
     /// A digest of the observed state. Keyed with a random number of this process, because the provider may return a
     /// value of a Secret.

@@ -9,21 +9,21 @@ use kube::Resource;
 
 use crate::model::intent::Clock;
 
-/// Whether such a launch may have been made. `former_until` is the latest time at which a former process can have made a call:
+/// Whether such a launch may have been made. `predecessor_ended_at` is the latest time at which a former process can have made a call:
 /// it cannot have launched a resource that was created later.
-pub(crate) fn is_possible(object: &impl Resource, former_until: Timestamp) -> bool {
+pub(crate) fn is_possible(object: &impl Resource, predecessor_ended_at: Timestamp) -> bool {
     let created = object.meta().creation_timestamp.as_ref();
-    created.is_none_or(|created| created.0 < former_until)
+    created.is_none_or(|created| created.0 < predecessor_ended_at)
 }
 
 /// The time until what a former process did is visible, if it can have known the resource and need not be visible yet.
-pub(crate) fn time_left(object: &impl Resource, former_until: Timestamp, clock: Clock) -> Option<Duration> {
-    clock.left_of_window(former_until).filter(|_| is_possible(object, former_until))
+pub(crate) fn time_left(object: &impl Resource, predecessor_ended_at: Timestamp, clock: Clock) -> Option<Duration> {
+    clock.left_of_window(predecessor_ended_at).filter(|_| is_possible(object, predecessor_ended_at))
 }
 
 /// The delay until the next search for the objects of such a launch, if it may have been made and they may not be visible yet.
-pub(crate) fn next_search(object: &impl Resource, former_until: Timestamp, clock: Clock) -> Option<Duration> {
-    let left = time_left(object, former_until, clock)?;
+pub(crate) fn next_search(object: &impl Resource, predecessor_ended_at: Timestamp, clock: Clock) -> Option<Duration> {
+    let left = time_left(object, predecessor_ended_at, clock)?;
     Some(clock.next_read(clock.window.saturating_sub(left)))
 }
 
@@ -32,12 +32,12 @@ pub(crate) fn next_search(object: &impl Resource, former_until: Timestamp, clock
 /// change need not have been visible then, it did not show it for certain.
 pub(crate) fn before_resync(
     object: &impl Resource,
-    former_until: Timestamp,
+    predecessor_ended_at: Timestamp,
     began: Timestamp,
     clock: Clock,
     resync: Requeue,
 ) -> Requeue {
-    let left = |clock| time_left(object, former_until, clock);
+    let left = |clock| time_left(object, predecessor_ended_at, clock);
     if left(Clock { now: began, ..clock }).is_none() {
         return resync;
     }
@@ -73,8 +73,8 @@ mod tests {
     }
 
     /// The delay in seconds.
-    fn delay(former_until: Timestamp, now: i64) -> Option<u64> {
-        next_search(&object(), former_until, clock(now)).map(|delay| delay.as_secs())
+    fn delay(predecessor_ended_at: Timestamp, now: i64) -> Option<u64> {
+        next_search(&object(), predecessor_ended_at, clock(now)).map(|delay| delay.as_secs())
     }
 
     #[test]

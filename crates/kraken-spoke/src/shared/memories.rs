@@ -30,7 +30,7 @@ pub(crate) struct Memories<K = Object> {
     /// back.
     forgotten: Mutex<HashSet<String>>,
     /// When one of them was last brought back.
-    brought_back_at: Mutex<Option<Timestamp>>,
+    restored_at: Mutex<Option<Timestamp>>,
 }
 
 impl<K> Default for Memories<K> {
@@ -42,7 +42,7 @@ impl<K> Default for Memories<K> {
             taken: Mutex::new(HashSet::default()),
             deleted: Mutex::default(),
             forgotten: Mutex::new(HashSet::default()),
-            brought_back_at: Mutex::default(),
+            restored_at: Mutex::default(),
         }
     }
 }
@@ -67,7 +67,7 @@ impl<K> Memories<K> {
         memory.searching |= self.to_search.lock().remove(key);
         if self.forgotten.lock().remove(uid) {
             memory.searching = true;
-            *self.brought_back_at.lock() = Some(clock::now());
+            *self.restored_at.lock() = Some(clock::now());
         }
         memory
     }
@@ -81,8 +81,8 @@ impl<K> Memories<K> {
     }
 
     /// When a restored backup last brought a forgotten resource back: this process may have launched it before.
-    pub(crate) fn brought_back_at(&self) -> Option<Timestamp> {
-        *self.brought_back_at.lock()
+    pub(crate) fn restored_at(&self) -> Option<Timestamp> {
+        *self.restored_at.lock()
     }
 
     /// Records that the resource may have objects that are on no record of it: its next reconcile searches by tag.
@@ -138,7 +138,7 @@ impl<K> Memories<K> {
         let mut forgotten = self.forgotten.lock();
         if forgotten.len() >= MOST_FORGOTTEN {
             forgotten.clear();
-            *self.brought_back_at.lock() = Some(clock::now());
+            *self.restored_at.lock() = Some(clock::now());
         }
         forgotten.insert(uid);
     }
@@ -230,9 +230,9 @@ mod tests {
         memories.put(key.clone(), "u".into(), launched());
         assert!(memories.forget(&key));
         assert!(!memories.take(&key, "v").searching, "another resource of the same name");
-        assert_eq!(memories.brought_back_at(), None);
+        assert_eq!(memories.restored_at(), None);
         assert!(memories.take(&key, "u").searching);
-        assert!(memories.brought_back_at().is_some());
+        assert!(memories.restored_at().is_some());
         memories.put(key.clone(), "u".into(), launched());
         memories.take(&key, "v");
         assert!(memories.take(&key, "u").searching, "it was replaced by another of the same name");
@@ -243,9 +243,9 @@ mod tests {
         let memories = Memories::<Object>::default();
         let launched = Memory { created: Some((1, vec!["vpc-1".into()])), ..Memory::default() };
         (0..MOST_FORGOTTEN).for_each(|number| memories.gone(number.to_string(), &launched));
-        assert_eq!(memories.brought_back_at(), None);
+        assert_eq!(memories.restored_at(), None);
         memories.gone("u".to_owned(), &launched);
-        assert_eq!((memories.forgotten.lock().len(), memories.brought_back_at().is_some()), (1, true));
+        assert_eq!((memories.forgotten.lock().len(), memories.restored_at().is_some()), (1, true));
     }
 
     #[test]

@@ -6,22 +6,18 @@
 
 use std::time::Duration;
 
-use kraken_runtime::hash::HashMap;
-
-use kraken_api::CREATION_CONFIRMED_ANNOTATION;
 use kraken_runtime::{
+    hash::HashMap,
     mutants::{self, Mutant},
     watch::ObjectKey,
 };
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::model::ids::listed;
+use crate::policy::mass_loss::Recreation;
 
 /// How long a loss waits for other losses of the same sweep.
-pub(crate) const GATHER: Duration = Duration::from_secs(5);
-/// How long a confirmation is valid.
-pub(crate) const CONFIRMED_FOR: Duration = Duration::from_hours(1);
+const GATHER: Duration = Duration::from_secs(5);
 
 /// The losses of all resources of one kind that have remote objects.
 #[derive(Debug)]
@@ -37,28 +33,6 @@ pub(crate) struct Vanished {
 struct Loss {
     since: Instant,
     held: bool,
-}
-
-/// Whether the lost objects of a resource may be recreated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Recreation {
-    /// They may be recreated.
-    Allowed,
-    /// Other resources may have a loss too: observe again.
-    Wait,
-    /// This many of this many resources have a loss: a person must confirm.
-    Held(usize, usize),
-}
-
-/// The message of a hold.
-pub(crate) fn message(ids: &[String], lost: usize, all: usize) -> String {
-    format!(
-        "{} vanished together with remote objects of {} other resources of this kind, of {all} in total: nothing is recreated \
-         until a person confirms the loss. Check that the controller has the right credentials, region and endpoint; then annotate \
-         each of these resources with {CREATION_CONFIRMED_ANNOTATION}=<the current time, such as 2026-01-31T12:00:00Z>",
-        listed(ids),
-        lost.saturating_sub(1)
-    )
 }
 
 impl Vanished {

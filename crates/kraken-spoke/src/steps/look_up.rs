@@ -2,7 +2,7 @@
 //! publishes what it found. It writes only the state, and the report the status. Client required.
 
 use kraken_api::{Plan, ResourceStatus, reasons::Reason};
-use kraken_options::{RestrictedValue, summary as listed_problems};
+use kraken_options::RestrictedValue;
 use kube::core::object::HasStatus;
 use serde_json::{Value, json};
 
@@ -20,6 +20,7 @@ use crate::{
         status::Answered,
         summary::summary,
     },
+    policy::account,
     steps::act::declare,
 };
 
@@ -165,9 +166,5 @@ fn allowed(reconcile: &Reconcile<'_>, ids: &[String]) -> Result<(), Outcome> {
         is_main_id: false,
         is_default: false,
     };
-    let refused = rules.refused(&[taken], None);
-    if refused.is_empty() {
-        return Ok(());
-    }
-    Err(Outcome::Account(Reason::NotAllowedByAccount, listed_problems(&refused)))
+    account::permits(Some(&**rules), &[taken], None)
 }

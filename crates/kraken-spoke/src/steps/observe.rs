@@ -1,7 +1,7 @@
 //! Step 6: observes the remote objects, through the batched reader, by id and, if that is not enough, by tag. Client
 //! required, but not always used.
 
-use kraken_api::{Drift, FieldDiff, Location, ResourceStatus, reasons::Reason};
+use kraken_api::{FieldDiff, Location, ResourceStatus, reasons::Reason};
 use kraken_runtime::mutants::{self, Mutant};
 use kube::core::object::HasStatus;
 
@@ -18,12 +18,12 @@ use crate::{
         ids::{listed, union, without},
         in_place,
         intent::Clock,
-        observation::{Observation, Parts, Target},
+        observation::{Observation, Parts, Target, View},
         outcome::Outcome,
         recorded::{RecordedState, Shown, awaited, has_finalizer},
-        release_policy::adopted,
         status::is_ready,
     },
+    policy::{drift, retention::adopted},
     steps::restore,
 };
 
@@ -49,7 +49,7 @@ struct Scope<'t> {
 pub(crate) async fn observe<'t>(
     reconcile: &mut Reconcile<'_>,
     target: &'t Target,
-) -> Result<Observation<'t>, Outcome> {
+) -> Result<View<'t>, Outcome> {
     let clock = reconcile.clock();
     let recorded = reconcile.recorded(target.intent.as_ref(), clock);
     let location = location::here(reconcile, target.intent.as_ref()).await?;
@@ -61,21 +61,22 @@ pub(crate) async fn observe<'t>(
         reconcile.memory.deep.observed(reconcile.context.deep_interval);
     }
     reconcile.memory.deep.compared(&attempt.comparison, deep);
-    if deep && reconcile.left_of_former(clock).is_some() {
+    if deep && reconcile.left_of_predecessor(clock).is_some() {
         reconcile.memory.deep.reopen();
     }
-    let observation = confirm(reconcile, scope, attempt, location);
+    let view = confirm(reconcile, scope, attempt, location);
+    let View { observation, comparison } = &view;
     if !has_finalizer(&*reconcile.object) && !observation.shown.live.is_empty() {
         let (epoch, secret_fields) = (observation.shown.epoch, &target.secret_fields);
         let restored = restore::restore_from_tags(reconcile, epoch, secret_fields);
         Box::pin(restored).await.map_err(Outcome::Kubernetes)?;
         return Err(Outcome::Changed(format!("found {} by its tags", listed(&observation.shown.live))));
     }
-    if observation.comparison.missing.is_some() && !observation.shown.unseen.is_empty() {
+    if comparison.missing.is_some() && !observation.shown.unseen.is_empty() {
         let message = format!("waiting for {} to become visible", listed(&observation.shown.unseen));
         return Err(Outcome::InProgress(Reason::Creating, message));
     }
-    Ok(observation)
+    Ok(view)
 }
 
 /// Records what the status reports of the target.
@@ -197,7 +198,7 @@ async fn restore_tags(
     if ids.is_empty() {
         return Ok(());
     }
-    if !scope.target.is_edited && reconcile.lifecycle().drift == Drift::Report {
+    if drift::is_reported(reconcile.lifecycle(), scope.target.is_edited) {
         let field = FieldDiff::new("tags", "the owner tags of this resource", "absent");
         return Err(Outcome::Drifted(vec![field]));
     }
@@ -229,7 +230,7 @@ fn confirm<'t>(
     scope: Scope<'t>,
     attempt: Attempt,
     location: Option<Location>,
-) -> Observation<'t> {
+) -> View<'t> {
     let Scope { target, mut recorded, clock, deep } = scope;
     let Attempt { shown, parts: Parts { outgoing, current }, kept, comparison, is_searched } = attempt;
     let (intent, is_missing) = (target.intent.as_ref(), comparison.missing.is_some());
@@ -244,12 +245,12 @@ fn confirm<'t>(
     // is missing proves nothing, because the spec may account for fewer objects since the launch.
     let is_settled = intent.is_none_or(|intent| !intent.may_be_invisible(clock)) && !is_launch_hidden;
     let Reconcile { object, memory, facts, .. } = reconcile;
-    // Until an edited record is corrected as a whole, its number and its digest stay: then it is doubted after a restart, too.
-    facts.is_doubted = recorded.doubted.is_some() && !(is_settled && is_searched);
-    let settled = shown.epoch.max(recorded.epoch).max(recorded.doubted.unwrap_or_default());
+    // Keep the wrong digest until the whole record is repaired, so that a restarted process also notices the edit.
+    facts.is_record_edited = recorded.edited_record.is_some() && !(is_settled && is_searched);
+    let settled = shown.epoch.max(recorded.epoch).max(recorded.edited_record.unwrap_or_default());
     let epoch = if is_settled { settled } else { recorded.epoch };
     let awaited = awaited(&shown, recorded.epoch, intent, memory, clock);
-    facts.epoch = (epoch > 0 && !facts.is_doubted).then_some(epoch);
+    facts.epoch = (epoch > 0 && !facts.is_record_edited).then_some(epoch);
     facts.location.clone_from(&location);
     facts.replaced_before = intent.and_then(|intent| intent.replaced_before);
     // A read that lags must not remove an existing object from the record, even if that delays the removal of a deleted
@@ -257,7 +258,7 @@ fn confirm<'t>(
     let vanishing = if memory.is_vanishing(&shown.vanished, clock) { shown.vanished.clone() } else { vec![] };
     let adopted = adopted(object.status(), intent);
     facts.of(&ids_on_record(&shown, is_missing, &vanishing), adopted.clone());
-    Observation {
+    let observation = Observation {
         target,
         recorded,
         shown,
@@ -267,13 +268,13 @@ fn confirm<'t>(
         current,
         outgoing,
         kept,
-        comparison,
         adopted,
         clock,
         is_searched,
         is_deep: deep,
         location,
-    }
+    };
+    View { observation, comparison }
 }
 
 /// The ids to record: existing objects, those that may not be visible yet, and, while objects are missing, lost ones, which

@@ -1,24 +1,24 @@
 //! Step 3: the deletion of a resource. It needs only the identity, never a value or a valid spec. The finalizer is removed
 //! when the provider reports that all remote objects are deleted. Client required.
 
-use kraken_api::{Approval, FINALIZER, PlanAction, reasons::Reason};
+use kraken_api::{FINALIZER, reasons::Reason};
 use kraken_runtime::{
     clock::Instant,
     mutants::{self, Mutant},
-    patch::{ApiError, json_patch},
     queue::Lane,
-    watch::{ObjectKey, RawObject},
+    watch::ObjectKey,
 };
-use kube::{Api, Resource, ResourceExt, core::object::HasStatus};
-use serde_json::{Value, json};
+use kube::{Resource, core::object::HasStatus};
+use serde_json::json;
 
 use crate::{
     Failure, FailureClass,
     actions::{
         location,
-        record::record,
-        references,
+        event::publish_event,
+        references, remove_finalizer,
         retag::{Untagged, awaiting_tags, retag},
+        states,
         unprotect::unprotect,
     },
     context::{Reconcile, place},
@@ -28,19 +28,14 @@ use crate::{
         ids::{listed, shown_as_deleted, union, without},
         intent::{Clock, Intent},
         outcome::{Outcome, refused},
-        plan::Proposal,
         recorded::{RecordedState, Shown, has_finalizer, is_outstanding},
-        release_policy::{ReleasePolicy, adopted},
     },
-    steps::{act::declare, gather::own_secret, restore},
+    policy::{
+        approval, paused, protection,
+        retention::{ReleasePolicy, adopted},
+    },
+    steps::{gather::own_secret, restore},
 };
-
-/// One step of the deletion of a resource.
-pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Outcome {
-    match removed(reconcile).await {
-        Ok(outcome) | Err(outcome) => outcome,
-    }
-}
 
 /// What a deletion knows of the remote objects.
 struct DeletionState<'a> {
@@ -50,22 +45,21 @@ struct DeletionState<'a> {
     clock: Clock,
 }
 
-async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
+/// One step of the deletion of a resource.
+pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     let object = reconcile.object.clone();
     if !has_finalizer(&*object) {
         return release_dependencies(reconcile).await.map(|()| Outcome::Removed);
     }
     let lifecycle = object.lifecycle();
-    if lifecycle.paused {
-        return Ok(Outcome::Paused);
-    }
+    paused::permits(lifecycle)?;
     let clock = reconcile.clock();
     // The finalizer is written with the intent of the first launch. Without an intent, a client removed it, and this process does
     // not know when the last launch was.
     let last = reconcile.memory.last_intent(&*object);
     let intent = Some(last.unwrap_or_else(|| restore::rebuilt(object.status(), 0, clock.last_create)));
     reconcile.memory.intent.clone_from(&intent);
-    reconcile.memory.doubt(&reconcile.identity.uid, object.status());
+    reconcile.memory.check_record(&reconcile.identity.uid, object.status());
     // In another location the objects are not visible and must not be treated as deleted.
     location::here(reconcile, intent.as_ref()).await?;
     let recorded = reconcile.recorded(intent.as_ref(), clock);
@@ -81,7 +75,7 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     let observed = observe(reconcile, &mut state.recorded, policy).await.map_err(Outcome::Failed)?;
     restore_tags(reconcile, &state, &observed).await?;
     let is_unseen = is_unseen(reconcile, &mut state, &observed);
-    let (kept, doomed) = kept_and_doomed(&*reconcile.context.kind, observed, policy);
+    let (kept, doomed) = split_retained(&*reconcile.context.kind, observed, policy);
     let is_requested = reconcile.memory.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
     if !reconcile.context.kind.is_gone(&doomed) && !is_requested {
         if !expects_deletion {
@@ -135,11 +129,7 @@ fn is_unseen(reconcile: &mut Reconcile<'_>, state: &mut DeletionState<'_>, obser
 
 /// Whether objects may be deleted now: not if they are protected, and not before their dependents.
 async fn permitted(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
-    if reconcile.lifecycle().protect && !mutants::active(Mutant::DeletionIgnoresProtect) {
-        return Err(Outcome::Protected(
-            "spec.lifecycle.protect is true: set it to false to allow the deletion".to_owned(),
-        ));
-    }
+    protection::permits_deletion(reconcile.lifecycle())?;
     unblocked(reconcile).await
 }
 
@@ -169,11 +159,7 @@ async fn delete(reconcile: &mut Reconcile<'_>, doomed: &Observed) -> Result<Outc
         let message = "waiting for the provider to finish the deletion".to_owned();
         return Ok(Outcome::InProgress(Reason::Deleting, message));
     }
-    if reconcile.lifecycle().approval == Approval::Manual {
-        let (what, changes, target) = (listed(&ids), vec![], String::new());
-        let proposal = Proposal { action: PlanAction::Delete, what, changes, target };
-        proposal.approved(&*reconcile.object)?;
-    }
+    approval::permits_deletion(&reconcile.object, &ids)?;
     let Reconcile { context, memory, identity, .. } = reconcile;
     let is_first = memory.deleted.is_none();
     match context.external.delete(identity, doomed).await {
@@ -185,7 +171,7 @@ async fn delete(reconcile: &mut Reconcile<'_>, doomed: &Observed) -> Result<Outc
             }
             if is_first && !requested.is_empty() {
                 let note = format!("requested the deletion of {}", listed(&requested));
-                record(reconcile, Reason::Deleted, &note).await;
+                publish_event(reconcile, Reason::Deleted, &note).await;
             }
             Ok(Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids))))
         }
@@ -213,7 +199,7 @@ async fn observe(
             let observed = context.observe(Lane::Edit, recorded.request(identity, false, false)).await?;
             memory.note_shown(&*context.kind, &observed);
             let observed = owned(&*context.kind, observed, policy, &on_record, &memory.deleted_ids);
-            let (_, doomed) = kept_and_doomed(&*context.kind, observed.clone(), policy);
+            let (_, doomed) = split_retained(&*context.kind, observed.clone(), policy);
             if !context.kind.is_gone(&doomed) {
                 return Ok(observed);
             }
@@ -246,11 +232,7 @@ fn owned(
 }
 
 /// The objects that are kept, and those to delete.
-fn kept_and_doomed(
-    kind: &dyn DynKind,
-    observed: Observed,
-    policy: ReleasePolicy<'_>,
-) -> (Observed, Observed) {
+fn split_retained(kind: &dyn DynKind, observed: Observed, policy: ReleasePolicy<'_>) -> (Observed, Observed) {
     let kept: Vec<String> = kind.shown(&observed).into_iter().filter(|id| policy.keeps(id)).collect();
     kind.select(observed, &kept)
 }
@@ -290,9 +272,11 @@ async fn release(
 
 async fn finish(reconcile: &Reconcile<'_>, reason: Reason, note: &str) -> Result<Outcome, Outcome> {
     let Reconcile { context, object, .. } = reconcile;
-    declare::undeclare(reconcile).await?;
+    states::drop_orphaned(reconcile).await.map_err(Outcome::Kubernetes)?;
     let api = context.api(&place(&**object).0);
-    let is_removed = match remove_finalizer(&api, context.manager.name, &**object).await {
+    // What was released or deleted was decided by this generation of the spec.
+    let fields = [("/metadata/generation", json!(object.meta().generation))];
+    let is_removed = match remove_finalizer(&api, context.manager.name, &**object, FINALIZER, &fields).await {
         Ok(()) => true,
         Err(error) if error.is_not_found() => false,
         Err(error) => return Err(Outcome::Kubernetes(error)),
@@ -301,7 +285,7 @@ async fn finish(reconcile: &Reconcile<'_>, reason: Reason, note: &str) -> Result
     // After a crash or a failure, the reconcile of the missing resource releases the request.
     let released = release_dependencies(reconcile).await;
     if is_removed {
-        record(reconcile, reason, note).await;
+        publish_event(reconcile, reason, note).await;
     }
     released.map(|()| Outcome::Removed)
 }
@@ -310,22 +294,4 @@ async fn finish(reconcile: &Reconcile<'_>, reason: Reason, note: &str) -> Result
 async fn release_dependencies(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
     let released = references::release_of(&reconcile.context, &reconcile.key()).await;
     released.map_err(Outcome::Kubernetes)
-}
-
-/// Removes the finalizer. Fails if the object is another one of the same name, or if its spec or its finalizers changed
-/// meanwhile: what was released or deleted was decided by the former spec.
-async fn remove_finalizer(
-    api: &Api<RawObject>,
-    manager: &str,
-    object: &impl Resource,
-) -> Result<(), ApiError> {
-    let before = object.finalizers();
-    let after: Vec<&String> = before.iter().filter(|finalizer| *finalizer != FINALIZER).collect();
-    let operations: Value = json!([
-        {"op": "test", "path": "/metadata/uid", "value": object.meta().uid},
-        {"op": "test", "path": "/metadata/generation", "value": object.meta().generation},
-        {"op": "test", "path": "/metadata/finalizers", "value": before},
-        {"op": "replace", "path": "/metadata/finalizers", "value": after},
-    ]);
-    json_patch(api, manager, &object.name_any(), operations).await.map(drop)
 }

@@ -1,9 +1,8 @@
 //! Step 5: resolves options and values to the desired state, or reports all problems together. No client required.
 
-use kraken_api::{Lifecycle, reasons::Reason};
+use kraken_api::Lifecycle;
 use kraken_options::{
     Dependencies, Path, Problem, ProblemKind, Resolution, Resolved, Resolver, ResourceRef, ValueFrom, Values,
-    summary,
 };
 use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, core::object::HasStatus};
@@ -15,50 +14,47 @@ use crate::{
     dynamic::{Desired, DynKind, Spec},
     model::{
         fields::Fields,
-        in_place::{self, Inputs},
+        in_place,
         intent::Intent,
         observation::Target,
         outcome::Outcome,
-        release_policy::adopted,
         secrecy::{self, Secrecy, SecretFields},
         status::is_ready,
     },
-    steps::gather::Gathered,
+    policy::{self, retention::adopted},
 };
 
 /// The desired state, and what decides how a difference from it is treated.
 pub(crate) fn resolve(
-    reconcile: &mut Reconcile<'_>,
-    Gathered { dependencies, values }: &Gathered,
+    reconcile: &Reconcile<'_>,
+    dependencies: &Dependencies,
+    values: &Values,
 ) -> Result<Target, Outcome> {
     let Reconcile { context, object, identity, memory, .. } = reconcile;
     let (desired, resolution) =
         desired(&*context.kind, object.spec(), values, &context.fields, context.rules.as_deref())?;
-    memory.add_secrets(resolution.secrets);
     let at_creation = context.kind.at_creation(&desired);
     let ignored = Ignored::new(&object.lifecycle().ignore_changes);
     let intent = Intent::of(&**object);
     let recorded = secrecy::recorded(object.status(), intent.as_ref());
-    let former = recorded.into_iter().chain(std::mem::take(&mut memory.secret_fields));
+    let former = recorded.into_iter().chain(memory.secret_fields.iter().cloned());
     let is_compared = |field: &str| {
         !ignored.covers(field)
             && !at_creation.iter().any(|(path, _)| secrecy::top(path) == field)
             && secrecy::is_compared_as_whole(field, &object.spec().json())
     };
     let secret_fields = SecretFields::of(&resolution.secret_fields, former, is_compared);
-    memory.secret_fields.clone_from(&secret_fields.all);
     // Nor is it known which values of what a former resource left are secret.
     let is_taken_over = intent.as_ref().is_some_and(|intent| intent.former.is_some());
     let is_adopted = is_taken_over
         || object.lifecycle().adopt.is_some()
         || !adopted(object.status(), intent.as_ref()).is_empty();
-    let secrecy = Secrecy::of(context.info(), &secret_fields, memory.secrets.clone(), is_adopted);
+    let secrets = memory.secrets_with(resolution.secrets);
+    let secrecy = Secrecy::of(context.info(), &secret_fields, secrets, is_adopted);
     let before = object.status().and_then(|status| status.in_place.as_ref());
-    let inputs = context.inputs(&identity.uid, values);
-    let spec = || object.spec().json();
-    let digests = Inputs { inputs: inputs.clone(), values: context.inputs_by_value(&identity.uid, values) };
+    let (spec, inputs) = (|| object.spec().json(), reconcile.inputs(values));
     let (generation, references) = (object.meta().generation, &values.resources);
-    let in_place = in_place::current(&identity.uid, spec, generation, digests, references, before);
+    let in_place = in_place::current(&identity.uid, spec, generation, inputs, references, before);
     let is_edited = memory.edit_under_way
         || in_place::is_edited(before, &in_place)
         || (mutants::active(Mutant::DriftFromCondition) && !is_ready(object.status()));
@@ -70,7 +66,6 @@ pub(crate) fn resolve(
         desired,
         secrecy,
         secret_fields,
-        inputs,
         in_place,
         is_edited,
         following: resolution.following,
@@ -145,10 +140,7 @@ pub(crate) fn desired(
     let problems = std::mem::take(&mut resolution.problems);
     // A violation of the rules of the account is reported in addition to all other problems.
     let adopt = spec.lifecycle().adopt.as_ref();
-    let refused = rules.map(|rules| rules.refused(&resolution.taken, adopt)).unwrap_or_default();
-    if !refused.is_empty() {
-        return Err(Outcome::Account(Reason::NotAllowedByAccount, summary(&refused)));
-    }
+    policy::account::permits(rules, &resolution.taken, adopt)?;
     match desired {
         Some(desired) if problems.is_empty() => Ok((desired, resolution)),
         _ if problems.is_empty() => {

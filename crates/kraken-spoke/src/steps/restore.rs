@@ -23,7 +23,7 @@ use crate::{
         recorded::has_finalizer,
         secrecy::SecretFields,
     },
-    steps::gather::recall_from_request,
+    steps::gather::learn_secret_fields_from_request,
 };
 
 /// The intent to restore, if the resource has or may have remote objects, and lacks the finalizer or the last intent.
@@ -89,11 +89,11 @@ pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestam
 pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     if !reconcile.is_deleted() {
         reconcile.memory.not_deleting();
-        recall_from_request(reconcile);
+        learn_secret_fields_from_request(reconcile);
     }
     let Reconcile { memory, object, identity, .. } = reconcile;
     memory.intent = memory.last_intent(&**object);
-    memory.doubt(&identity.uid, object.status());
+    memory.check_record(&identity.uid, object.status());
     let now = kraken_runtime::clock::now();
     let adopts = reconcile.lifecycle().adopt.is_some();
     let Some(mut intent) = due(&*reconcile.object, reconcile.memory, &reconcile.identity.owner, adopts, now)

@@ -81,7 +81,7 @@ impl Disk {
         let mut intent = json!({"epoch": 1, "at": "2026-01-01T00:00:00Z", "hash": "digest"});
         json_patch::merge(&mut intent, members);
         self.0["metadata"]["finalizers"] = json!([FINALIZER]);
-        self.annotated(INTENT_ANNOTATION, &sealed::close(UID, &intent.to_string()))
+        self.annotated(INTENT_ANNOTATION, &sealed::with_digest(UID, &intent.to_string()))
     }
 
     /// As a backup restores it under another UID: with the record of the Disk of this name that had the UID `u-0`, changed by these
@@ -91,7 +91,7 @@ impl Disk {
             json!({"epoch": 1, "resource": "Disk/ns/a", "at": "2026-01-01T00:00:00Z", "hash": "digest"});
         json_patch::merge(&mut intent, members);
         self.0["metadata"]["finalizers"] = json!([FINALIZER]);
-        self.annotated(INTENT_ANNOTATION, &sealed::close("u-0", &intent.to_string()))
+        self.annotated(INTENT_ANNOTATION, &sealed::with_digest("u-0", &intent.to_string()))
     }
 
     /// With an edit of the spec since it was in place.

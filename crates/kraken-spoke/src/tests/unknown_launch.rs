@@ -210,7 +210,7 @@ async fn launch_on_record_without_ids_is_awaited_until_all_its_objects_are_visib
     let status = &report.disk["status"];
     assert_eq!(status["externalIds"], json!(["disk-1"]));
     let one: ResourceStatus = serde_json::from_value(status.clone()).unwrap();
-    assert!(!record_digest::is_intact("u-1", &one), "it is doubted after another restart, too");
+    assert!(!record_digest::is_intact("u-1", &one), "the edit is noticed after another restart, too");
     advance(Duration::from_secs(5)).await;
     let both = call("observe disk-1,by tag").returns(json!([remote("disk-1"), remote("disk-2")]));
     let report = scene.reconcile([both, call(STATE), call(STATUS), call(EVENT)]).await;

@@ -16,8 +16,8 @@ use crate::{
     model::{
         ids::{listed, without},
         intent::Intent,
-        release_policy::{ReleasePolicy, adopted},
     },
+    policy::retention::{ReleasePolicy, adopted},
 };
 use fields::{Edited, edited, numbers};
 

@@ -5,7 +5,7 @@
 mod absence;
 mod deep;
 mod deletions;
-mod doubt;
+mod edited_record;
 mod launch;
 mod records;
 
@@ -61,7 +61,7 @@ pub(crate) struct Memory<K = Object> {
     pub created: Option<(i64, Vec<String>)>,
     /// The epoch of the last launch if another client edited the record in the status, and this process did not make that launch:
     /// objects of it, or of an earlier one, may exist besides those that the status names.
-    pub doubted: Option<i64>,
+    pub edited_record: Option<i64>,
     /// The ids that only a search by tag found. They are observed by id from then on, before the status names them, too.
     pub found_by_tag: Vec<String>,
     /// The epoch under which nothing was created, according to the provider: this process persisted it, and every call
@@ -142,7 +142,7 @@ impl<K> Default for Memory<K> {
             reported_on: None,
             intent: None,
             created: None,
-            doubted: None,
+            edited_record: None,
             found_by_tag: vec![],
             refused: None,
             last_create: kraken_runtime::clock::now(),
@@ -268,15 +268,16 @@ impl<K> Memory<K> {
             || self.in_progress.is_some()
     }
 
-    /// Adds the resolved secrets to the recorded ones, without duplicates.
-    pub(crate) fn add_secrets(&mut self, secrets: Vec<SecretString>) {
+    /// The recorded secrets with the resolved ones, without duplicates.
+    pub(crate) fn secrets_with(&self, resolved: Vec<SecretString>) -> Vec<SecretString> {
         const KEPT: usize = 256;
-        for secret in secrets {
-            self.secrets.retain(|kept| kept.expose_secret() != secret.expose_secret());
-            self.secrets.push(secret);
+        let mut secrets = self.secrets.clone();
+        for secret in resolved {
+            secrets.retain(|kept| kept.expose_secret() != secret.expose_secret());
+            secrets.push(secret);
         }
-        let surplus = self.secrets.len().saturating_sub(KEPT);
-        self.secrets.drain(..surplus);
+        secrets.drain(..secrets.len().saturating_sub(KEPT));
+        secrets
     }
 
     /// Forgets everything after a panic, except the secret texts: the provider may still quote them.

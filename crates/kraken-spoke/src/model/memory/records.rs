@@ -105,7 +105,7 @@ impl Changed {
     }
 
     /// The message that it has no effect. The same each time, so that it is one event.
-    pub(crate) fn unheeded(&self) -> String {
+    pub(crate) fn had_no_effect(&self) -> String {
         format!(
             "{}: the provider accepted the change {TRIES} times or more and still returns the old value; check that no other \
              client reverts it",

@@ -30,7 +30,7 @@ fn copy_written_after_a_backup_is_dropped_when_the_backup_is_restored() {
 #[test]
 fn secret_texts_are_kept_after_a_panic() {
     let mut memory = Memory::<ConfigMap> { refusals: 3, ..Memory::default() };
-    memory.add_secrets(vec!["hunter2".to_owned().into()]);
+    memory.secrets = memory.secrets_with(vec!["hunter2".to_owned().into()]);
     memory.reset();
     assert_eq!((memory.refusals, memory.secrets.len()), (0, 1), "the provider may still quote them");
 }

@@ -5,14 +5,13 @@ use kraken_options::summary;
 
 use crate::{
     Failure, FailureClass,
+    external::MISSING,
     model::{
-        decide::MISSING,
         ids::listed,
         outcome::{
-            Lookup, Outcome,
+            Lookup, Outcome, plan,
             table::{Observed, References},
         },
-        plan,
     },
 };
 
@@ -35,14 +34,14 @@ impl Outcome {
             }
             Self::InProgress(_, message)
             | Self::NotYet(_, message)
-            | Self::Unseen(_, message, _)
+            | Self::NotVisibleYet(_, message, _)
             | Self::Changed(message)
-            | Self::Unheeded(message)
+            | Self::ChangeHadNoEffect(message)
             | Self::AdoptionRefused(message)
-            | Self::Elsewhere(message)
+            | Self::WrongLocation(message)
             | Self::LaunchRefused(message)
             | Self::LaunchLimit(message)
-            | Self::Held(message)
+            | Self::MassLossHeld(message)
             | Self::Account(_, message)
             | Self::Protected(message)
             | Self::Internal(message) => message.clone(),

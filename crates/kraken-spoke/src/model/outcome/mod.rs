@@ -3,6 +3,7 @@
 
 mod conditions;
 mod failed;
+mod plan;
 mod requeue;
 mod table;
 
@@ -55,9 +56,9 @@ pub(crate) enum Outcome {
     /// A change in place was just made; observe again at once.
     Changed(String),
     /// A change was or may have been made recently, and reads lag behind it; observe again after this delay.
-    Unseen(Reason, String, Duration),
+    NotVisibleYet(Reason, String, Duration),
     /// A change in place was made several times without effect; retry with backoff.
-    Unheeded(String),
+    ChangeHadNoEffect(String),
     /// A changed field cannot be changed in place.
     Immutable(Vec<(FieldDiff, String)>),
     /// Drift that is not reverted.
@@ -76,13 +77,13 @@ pub(crate) enum Outcome {
     Failed(Failure),
     /// The remote objects are in another location than the one in which the resource is reconciled; the message names both, and what
     /// determines the second.
-    Elsewhere(String),
+    WrongLocation(String),
     /// More objects exist than the spec accounts for: nothing is launched.
     LaunchRefused(String),
     /// The launch limit is reached: nothing is launched until a person confirms.
     LaunchLimit(String),
     /// Many remote objects vanished at once: nothing is recreated until a person confirms.
-    Held(String),
+    MassLossHeld(String),
     /// The account that it uses does not exist, cannot be used, or forbids what the resource uses.
     Account(Reason, String),
     /// `lifecycle.paused`.

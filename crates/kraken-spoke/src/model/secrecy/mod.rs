@@ -65,6 +65,11 @@ impl Secrecy {
         Self { fields, is_adopted, secret_capable, state_paths, secrets, scrubber }
     }
 
+    /// Every secret text that is known of the resource.
+    pub(crate) fn secrets(&self) -> &[SecretString] {
+        &self.secrets
+    }
+
     /// A comparison without values of secret fields, neither the desired ones nor the observed ones: these may be
     /// former ones.
     pub(crate) fn mask<C>(&self, comparison: Comparison<C>) -> Comparison<C> {
@@ -177,8 +182,8 @@ pub(crate) fn scrubbed(outcome: Outcome, secrets: &[SecretString]) -> Outcome {
         Outcome::InProgress(reason, what) => Outcome::InProgress(reason, scrub(what)),
         Outcome::NotYet(reason, what) => Outcome::NotYet(reason, scrub(what)),
         Outcome::Changed(what) => Outcome::Changed(scrub(what)),
-        Outcome::Unseen(reason, what, left) => Outcome::Unseen(reason, scrub(what), left),
-        Outcome::Unheeded(what) => Outcome::Unheeded(scrub(what)),
+        Outcome::NotVisibleYet(reason, what, left) => Outcome::NotVisibleYet(reason, scrub(what), left),
+        Outcome::ChangeHadNoEffect(what) => Outcome::ChangeHadNoEffect(scrub(what)),
         Outcome::AdoptionRefused(why) => Outcome::AdoptionRefused(scrub(why)),
         outcome => outcome,
     }

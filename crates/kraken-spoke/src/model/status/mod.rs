@@ -39,7 +39,7 @@ pub(crate) struct ReconcileFacts {
     /// The highest epoch known to have taken effect.
     pub epoch: Option<i64>,
     /// Whether objects may exist besides the observed ones, because another client edited the record.
-    pub is_doubted: bool,
+    pub is_record_edited: bool,
     /// The record of what is in place if the outcome is `InPlace`.
     pub in_place: Option<InPlace>,
     /// An addition to the message of a paused resource.
@@ -217,7 +217,7 @@ fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts
     if let Some(epoch) = facts.epoch {
         status.epoch = Some(epoch);
     }
-    if is_recorded && !facts.is_doubted {
+    if is_recorded && !facts.is_record_edited {
         status.record_digest = record_digest::of(&facts.uid, status);
     }
     if let Some(fields) = &facts.secret_fields {

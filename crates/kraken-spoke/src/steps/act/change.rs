@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::{
     FailureClass,
-    actions::record::record,
+    actions::event::publish_event,
     context::{Context, Reconcile, place},
     dynamic::{Change, DynKind},
     guarantees,
@@ -59,7 +59,7 @@ fn permit(reconcile: &Reconcile<'_>, what: &str) -> Result<Group, Outcome> {
     let opens_in = context.first_window().filter(|_| is_any_unobserved(context, &group, uid));
     let begun = context.disruptions.begin(&group, uid, &name, opens_in);
     begun.map(|()| group).map_err(|Busy { why, left }| {
-        Outcome::Unseen(Reason::Updating, format!("waiting before the change \"{what}\": {why}"), left)
+        Outcome::NotVisibleYet(Reason::Updating, format!("waiting before the change \"{what}\": {why}"), left)
     })
 }
 
@@ -112,14 +112,14 @@ pub(super) async fn change(
     }
     let changed = note(memory, &what, false);
     if changed.times == 1 {
-        record(reconcile, reason(&*reconcile.context.kind, &field.path, is_drift), &what).await;
+        publish_event(reconcile, reason(&*reconcile.context.kind, &field.path, is_drift), &what).await;
     }
     let is_held_up = |(index, (_, other)): (usize, &Described)| {
         is_related(&other.field.path, &field.path)
             || (index >= next && is_ordered(ordered, &field.path, &other.field.path))
     };
     if changed.is_stuck() && due.iter().enumerate().all(is_held_up) {
-        return Outcome::Unheeded(changed.unheeded());
+        return Outcome::ChangeHadNoEffect(changed.had_no_effect());
     }
     Outcome::Changed(what)
 }
@@ -147,13 +147,13 @@ fn next(changed: &[Changed], due: &[Described], ordered: &[&str]) -> Result<usiz
     if let Some((index, _)) = all.find(|(index, (_, due))| is_free(*index, &due.field.path)) {
         let Some(left) = record(&due[index].0).and_then(Changed::left) else { return Ok(index) };
         let message = format!("{}; waiting for the change to become visible", due[index].0);
-        return Err(Outcome::Unseen(Reason::Updating, message, left));
+        return Err(Outcome::NotVisibleYet(Reason::Updating, message, left));
     }
     let all = due.iter().enumerate().filter(|(_, due)| is_stuck(due));
     let oldest =
         all.filter_map(|(index, (what, _))| Some((index, record(what)?))).min_by_key(|(_, one)| one.at);
     match oldest {
-        Some((_, changed)) if changed.left().is_some() => Err(Outcome::Unheeded(changed.unheeded())),
+        Some((_, changed)) if changed.left().is_some() => Err(Outcome::ChangeHadNoEffect(changed.had_no_effect())),
         Some((index, _)) => Ok(index),
         None => Err(Outcome::InPlace),
     }
@@ -214,7 +214,7 @@ pub(super) fn unseen(
     });
     let unseen = memory.unseen.last()?;
     let message = format!("{}, which is reverted; waiting for the change to become visible", unseen.what);
-    Some(Outcome::Unseen(Reason::Updating, message, unseen.left(clock)?))
+    Some(Outcome::NotVisibleYet(Reason::Updating, message, unseen.left(clock)?))
 }
 
 fn description(kind: &dyn DynKind, Planned { field, change, .. }: &Planned<Change>) -> String {
@@ -256,8 +256,8 @@ mod tests {
         let all = due(paths);
         match next(&memory.changed, &all, &["routes", "subnets"]) {
             Ok(index) => Ok(all[index].1.field.path.clone()),
-            Err(Outcome::Unseen(_, _, left)) => Err(Some(left.as_millis())),
-            Err(Outcome::Unheeded(_)) => Err(None),
+            Err(Outcome::NotVisibleYet(_, _, left)) => Err(Some(left.as_millis())),
+            Err(Outcome::ChangeHadNoEffect(_)) => Err(None),
             Err(other) => panic!("{other:?}"),
         }
     }

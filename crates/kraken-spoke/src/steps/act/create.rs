@@ -8,7 +8,7 @@ use crate::{
     Launch,
     actions::{
         persist::{persist, write},
-        record::record,
+        event::publish_event,
     },
     context::Reconcile,
     guarantees,
@@ -21,7 +21,8 @@ use crate::{
         outcome::{Outcome, refused},
         secrecy, unrecorded,
     },
-    steps::act::guard,
+    policy::launch_excess,
+    steps::act::launch,
 };
 
 /// Creates the objects that `what` describes, unless an earlier launch may have created them. `is_drift` means that they
@@ -61,7 +62,7 @@ pub(super) async fn create(
         true => (Reason::Created, made),
         false => (Reason::Scaled, format!("{made}; missing before: {what}")),
     };
-    record(reconcile, reason, &note).await;
+    publish_event(reconcile, reason, &note).await;
     let message = format!("created {}; waiting until it is ready", listed(&ids));
     Ok(Outcome::InProgress(Reason::Creating, message))
 }
@@ -79,7 +80,7 @@ async fn epoch(
     }
     let plan = plan(reconcile, observation, is_idempotent, &hash);
     if !matches!(plan, LaunchPlan::Wait(_)) {
-        guard::check(&*reconcile.context.kind, observation)?;
+        launch_excess::permits(&*reconcile.context.kind, observation)?;
     }
     match plan {
         LaunchPlan::Wait(why) => Err(Outcome::InProgress(Reason::Creating, why.to_owned())),
@@ -94,7 +95,7 @@ async fn epoch(
             Err(Outcome::InProgress(Reason::Creating, message))
         }
         LaunchPlan::New(epoch) => {
-            let intent = guard::new_launch(reconcile, observation, epoch, hash).await?;
+            let intent = launch::prepared(reconcile, observation, epoch, hash).await?;
             if !mutants::active(Mutant::SkipIntent) {
                 persist(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
             }
@@ -114,7 +115,7 @@ async fn record_call(reconcile: &mut Reconcile<'_>, observation: &Observation<'_
         intent.secret_fields = fields.launched(reconcile.object.meta().generation);
     }
     // The former call may have taken effect instead, so a smaller number is not recorded. An unknown one stays unknown.
-    let requested = guard::requested(&*reconcile.context.kind, observation);
+    let requested = launch::requested(&*reconcile.context.kind, observation);
     intent.requested = before.requested.map(|before| before.max(requested));
     // A rebuilt intent names no place. Without one, a controller that is restarted elsewhere before the status names it would launch
     // again there.
@@ -135,7 +136,7 @@ fn is_idempotent(reconcile: &Reconcile<'_>, observation: &Observation<'_>, hash:
         None => observation.highest_epoch(&*reconcile.context.kind) == 0,
     };
     info.is_idempotent
-        && observation.recorded.doubted.is_none()
+        && observation.recorded.edited_record.is_none()
         && has_known_token
         && (!info.idempotent_by_name || is_same(intent, hash))
 }
@@ -145,13 +146,13 @@ fn await_unrecorded(reconcile: &Reconcile<'_>, observation: &Observation<'_>) ->
     if observation.target.intent.is_some() || mutants::active(Mutant::NewWhateverAge) {
         return Ok(());
     }
-    let (object, former_until) = (&*reconcile.object, reconcile.context.former_until());
+    let (object, predecessor_ended_at) = (&*reconcile.object, reconcile.context.predecessor_ended_at());
     let message = "a launch that is not recorded may have been made, by a former controller process or before a backup was restored; \
          searching for its objects";
-    match unrecorded::next_search(object, former_until, observation.clock) {
+    match unrecorded::next_search(object, predecessor_ended_at, observation.clock) {
         Some(left) => {
             let message = format!("{message} until the visibility window ends");
-            Err(Outcome::Unseen(Reason::Creating, message, left))
+            Err(Outcome::NotVisibleYet(Reason::Creating, message, left))
         }
         None if observation.is_launch_hidden => {
             Err(Outcome::InProgress(Reason::Creating, message.to_owned()))

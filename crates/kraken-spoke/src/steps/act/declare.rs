@@ -9,10 +9,7 @@ use kraken_runtime::{
     patch::{ApiError, apply, within},
     watch::version,
 };
-use kube::{
-    Api, Resource,
-    api::{DeleteParams, Preconditions},
-};
+use kube::Api;
 use serde_json::{Value, json};
 
 use crate::{
@@ -30,18 +27,16 @@ use crate::{
     shared::published::{Written, is_current},
 };
 
-/// The finalizer by which Kubernetes removes the owner from the dependents of an object, and leaves them.
-const ORPHAN: &str = "orphan";
 /// The store of Kubernetes accepts objects of up to 1.5 MiB, including their metadata.
 const TOO_LARGE: usize = 1_400_000;
 
-/// Publishes the state, if dependents can use it. A state that cannot be published is reported, and does not prevent
-/// actions: it may be too large, and scaling down is the solution.
+/// Publishes the state, if dependents can use it. Why it cannot be published is returned, and does not prevent actions: it may be too
+/// large, and scaling down is the solution.
 pub(crate) async fn declare(
     reconcile: &mut Reconcile<'_>,
     observation: &Observation<'_>,
     decision: &Decision<Change>,
-) -> Result<(), Outcome> {
+) -> Result<Option<ApiError>, Outcome> {
     let is_due = match decision {
         Decision::Settle(_) | Decision::Create(_) => false,
         // Until the objects of a replacement are in place, dependents use what is published.
@@ -56,17 +51,14 @@ pub(crate) async fn declare(
         _ => true,
     };
     if !is_due {
-        return Ok(());
+        return Ok(None);
     }
     let context = &reconcile.context;
     let state = state(reconcile, observation, &observation.current);
     reconcile.facts.summary = Some(summary(context.info().summary, &state));
     match publish(reconcile, observation.target, &observation.current, state).await {
         Err(error) if error.is_namespace_terminating() => Err(in_namespace(error)),
-        published => {
-            reconcile.unpublished = published.err();
-            Ok(())
-        }
+        published => Ok(published.err()),
     }
 }
 
@@ -104,27 +96,6 @@ pub(crate) fn published(
 fn state(reconcile: &Reconcile<'_>, observation: &Observation<'_>, of: &Observed) -> Value {
     let target = observation.target;
     target.secrecy.published(reconcile.context.kind.state(&target.desired, of))
-}
-
-/// Deletes the state of a resource that is deleted with `--cascade=orphan`: without an owner, Kubernetes would never delete it, and
-/// no controller would find it. In every other case, Kubernetes deletes it with the resource.
-pub(crate) async fn undeclare(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
-    let Reconcile { context, object, .. } = reconcile;
-    let key = context.owned_key(&reconcile.key());
-    let Some(state) = context.states.get(&key) else { return Ok(()) };
-    let meta = &state.metadata;
-    let is_orphaned = object.meta().finalizers.iter().flatten().any(|finalizer| finalizer == ORPHAN)
-        || meta.owner_references.as_ref().is_none_or(Vec::is_empty);
-    if !is_orphaned {
-        return Ok(());
-    }
-    let api: Api<StateDeclaration> = Api::namespaced(context.manager.client.clone(), &key.namespace);
-    let preconditions = Preconditions { uid: meta.uid.clone(), resource_version: None };
-    let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-    match within("delete the state", api.delete(&key.name, &params)).await {
-        Err(error) if !error.is_not_found() && !error.is_conflict() => Err(Outcome::Kubernetes(error)),
-        _ => Ok(()),
-    }
 }
 
 /// The content of the StateDeclaration: a state that contains no secret.

@@ -8,7 +8,7 @@ use kraken_runtime::mutants::{self, Mutant};
 use tokio::time::Instant;
 
 use crate::{
-    actions::record::record,
+    actions::event::publish_event,
     context::{Reconcile, place},
     dynamic::Observed,
     model::{
@@ -49,14 +49,14 @@ pub(super) async fn await_dependents(
             listed(&kind.ids(&observation.current)),
             listed(&kind.ids(outgoing)),
         );
-        return Err(Outcome::Unseen(Reason::Replacing, message, age.clamp(LEAST, MOST)));
+        return Err(Outcome::NotVisibleYet(Reason::Replacing, message, age.clamp(LEAST, MOST)));
     }
     reconcile.memory.hand_over = Some(HandOver { is_over: true, ..hand_over });
     if !waiting.is_empty() {
         let note = format!(
             "{names} is not in place with the new objects after {limit:?}: the replaced ones are deleted now"
         );
-        record(reconcile, Reason::Replaced, &note).await;
+        publish_event(reconcile, Reason::Replaced, &note).await;
     }
     Ok(())
 }
@@ -74,7 +74,7 @@ pub(super) async fn take_over(
     let taken = external.hand_over(&reconcile.identity, desired, outgoing).await;
     let Some(what) = taken.map_err(|failure| refused(failure, Reason::Replacing))? else { return Ok(()) };
     if reconcile.memory.taken_over.as_ref() != Some(&what) {
-        record(reconcile, Reason::Replaced, &what).await;
+        publish_event(reconcile, Reason::Replaced, &what).await;
         reconcile.memory.taken_over = Some(what.clone());
     }
     Err(Outcome::InProgress(Reason::Replacing, what))

@@ -1,89 +1,80 @@
-//! Step 8: publishes the state, and carries out the decision, with one side effect per reconcile. Client required.
+//! Step 8: publishes the state, and carries out the action, with one side effect per reconcile. Client required.
 
+mod adopt;
 mod change;
 mod create;
 pub(crate) mod declare;
-mod guard;
 mod hand_over;
+mod launch;
 mod replace;
 
 use std::sync::Arc;
 
-use kraken_api::{Approval, reasons::Reason};
+use kraken_api::reasons::Reason;
 
 use crate::{
     context::Reconcile,
     dynamic::Change,
     model::{
-        decide::{Decision, Planned},
+        decide::{Action, Decision, Planned},
         in_place,
-        launch_plan::parameters_hash,
         observation::Observation,
         outcome::Outcome,
-        plan::Proposal,
         unchanged::{Unchanged, digest},
     },
+    policy::approval,
     steps::gather,
 };
 use change::Due;
 
-/// Publishes the state, and carries out the decision once it is approved.
+/// Carries out the action of step 7.
 pub(crate) async fn act(
+    reconcile: &mut Reconcile<'_>,
+    observation: &Observation<'_>,
+    action: Action,
+) -> Result<Outcome, Outcome> {
+    match action {
+        Action::Adopt(candidate) => Box::pin(adopt::claim(reconcile, observation, candidate)).await,
+        Action::Publish(outcome) => {
+            let declared = declare::declare(reconcile, observation, &Decision::InPlace);
+            let unpublished = Box::pin(declared).await?;
+            Ok(unpublished.map_or(outcome, Outcome::Kubernetes))
+        }
+        Action::Apply(decision) => apply(reconcile, observation, decision).await,
+    }
+}
+
+/// Publishes the state, and carries out the decision once it is approved.
+async fn apply(
     reconcile: &mut Reconcile<'_>,
     observation: &Observation<'_>,
     decision: Decision<Change>,
 ) -> Result<Outcome, Outcome> {
-    Box::pin(declare::declare(reconcile, observation, &decision)).await?;
+    let unpublished = Box::pin(declare::declare(reconcile, observation, &decision)).await?;
     let fixed: Option<&[_]> = match &decision {
         Decision::InPlace => Some(&[]),
         Decision::Immutable(fields) => Some(fields),
         _ => None,
     };
     if let Some(outcome) = fixed.and_then(|fixed| change::unseen(reconcile, observation, fixed)) {
-        return Err(outcome);
+        return Ok(outcome);
     }
-    approve(reconcile, observation, &decision)?;
-    // A disruption is completed first: no object stays stopped while another one waits for its deletion.
-    if !matches!(decision, Decision::Resume(..)) {
-        let is_up = matches!(decision, Decision::InPlace);
-        Box::pin(replace::delete_outgoing(reconcile, observation, is_up)).await?;
+    let outgoing = replace::not_requested(reconcile, observation);
+    approval::permits(&reconcile.object, &decision, &observation.target.desired, &outgoing)?;
+    if let Some(outgoing) = replace::due_outgoing(reconcile, observation, &decision)? {
+        return Box::pin(replace::delete_outgoing(reconcile, observation, outgoing, unpublished)).await;
     }
     note_disruption(reconcile, observation, &decision);
     prepare(reconcile, observation, &decision);
     rest(observation, &decision)?;
     let outcome = Box::pin(carry_out(reconcile, observation, decision)).await?;
     let Outcome::InPlace = outcome else { return Ok(outcome) };
-    if let Some(error) = reconcile.unpublished.take() {
+    if let Some(error) = unpublished {
         return Ok(Outcome::Kubernetes(error));
     }
     gather::settle(reconcile).await?;
     remember(reconcile, observation);
     Ok(Outcome::InPlace)
-}
-
-/// Ends the reconcile if a person must approve the action and has not done so. During a replacement, the action includes
-/// the deletion of the replaced objects, also if nothing else is to be done: the replacement may have begun before approvals were
-/// required, or lead to another desired state than the approved one.
-fn approve(
-    reconcile: &Reconcile<'_>,
-    observation: &Observation<'_>,
-    decision: &Decision<Change>,
-) -> Result<(), Outcome> {
-    if reconcile.lifecycle().approval != Approval::Manual {
-        return Ok(());
-    }
-    let target = parameters_hash(&observation.target.desired, "");
-    let proposal = Proposal::of(decision, &target);
-    let outgoing = replace::not_requested(reconcile, observation);
-    let is_due = replace::is_due(reconcile.lifecycle(), matches!(decision, Decision::InPlace));
-    // What the lifecycle protects is not deleted, approved or not.
-    let is_next = is_due && !reconcile.lifecycle().protect && !matches!(decision, Decision::Resume(..));
-    let proposal = if !outgoing.is_empty() && (proposal.is_some() || is_next) {
-        Some(Proposal::of_replacement(&outgoing, decision, &target))
-    } else {
-        proposal
-    };
-    proposal.map_or(Ok(()), |proposal| proposal.approved(&*reconcile.object))
 }
 
 /// Ends the reconcile if nothing is to be done now, and an object may become visible that the next resync would not find.
@@ -167,7 +158,7 @@ fn remember(reconcile: &mut Reconcile<'_>, observation: &Observation<'_>) {
     if is_whole && target.has_secrets {
         memory.unchanged = Some(Arc::new(Unchanged {
             generation: object.metadata.generation,
-            inputs: target.inputs.clone(),
+            inputs: target.in_place.inputs.clone(),
             observed: digest(context.digest_key, &observation.current),
             is_shallow: !context.kind.needs_deep_observation(&target.desired),
             facts: facts.clone(),

@@ -4,7 +4,7 @@
 //! The replacement is persisted as an intent with the epoch from which objects are new. Each further step is decided
 //! from the observed objects, so after a crash at any point the replacement continues.
 
-use kraken_api::{FieldDiff, Lifecycle, Replace, reasons::Reason};
+use kraken_api::{FieldDiff, Replace, reasons::Reason};
 use kraken_runtime::{
     mutants::{self, Mutant},
     patch::ApiError,
@@ -12,11 +12,12 @@ use kraken_runtime::{
 
 use crate::{
     FailureClass,
-    actions::{persist::persist, record::record, unprotect::unprotect},
+    actions::{persist::persist, event::publish_event, unprotect::unprotect},
     context::Reconcile,
-    dynamic::Observed,
+    dynamic::{Change, Observed},
     guarantees,
     model::{
+        decide::Decision,
         ids::{listed, union, without},
         intent::Intent,
         launch_plan::parameters_hash,
@@ -24,7 +25,8 @@ use crate::{
         outcome::{Outcome, refused},
         recorded::{EARLIER_LAUNCH, is_outstanding},
     },
-    steps::act::{declare, guard, hand_over::await_dependents},
+    policy::{protection, replacement},
+    steps::act::{declare, hand_over::await_dependents, launch},
 };
 
 /// Persists that the existing objects are to be replaced. The next steps are decided from that record, also after a
@@ -50,7 +52,7 @@ pub(super) async fn begin(
     let requested = Some(kind.max_objects(desired));
     let is_unpublished = is_unpublished(reconcile, observation).await.map_err(Outcome::Kubernetes)?;
     let hash = parameters_hash(desired, &missing);
-    let intent = guard::new_launch(reconcile, observation, last + 1, hash).await?;
+    let intent = launch::prepared(reconcile, observation, last + 1, hash).await?;
     let outgoing = union(observation.shown.live.clone(), &observation.shown.unseen);
     let intent = Intent { replaced_before: Some(intent.epoch), outgoing, requested, ..intent };
     persist(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
@@ -77,39 +79,39 @@ pub(super) fn not_requested(reconcile: &Reconcile<'_>, observation: &Observation
     without(&ids, &memory.deleted_ids)
 }
 
-/// Whether the outgoing objects are deleted next. `Never`, set while a replacement is in progress, must not leave the
-/// resource without objects.
-pub(super) fn is_due(lifecycle: &Lifecycle, is_up: bool) -> bool {
-    is_up || lifecycle.replace == Replace::DeleteFirst
+/// The outgoing objects of a replacement if they are deleted next: the replacement is in place, or they are deleted first.
+pub(super) fn due_outgoing<'o>(
+    reconcile: &Reconcile<'_>,
+    observation: &'o Observation<'_>,
+    decision: &Decision<Change>,
+) -> Result<Option<&'o Observed>, Outcome> {
+    let is_up = matches!(decision, Decision::InPlace);
+    // A disruption is completed first: no object stays stopped while another one waits for its deletion.
+    let is_due = !matches!(decision, Decision::Resume(..))
+        && replacement::is_deletion_due(reconcile.lifecycle(), is_up);
+    let outgoing = observation.outgoing.as_ref().filter(|_| is_due);
+    if let Some(outgoing) = outgoing {
+        protection::permits_deletion_of_replaced(
+            reconcile.lifecycle(),
+            &reconcile.context.kind.ids(outgoing),
+        )?;
+    }
+    Ok(outgoing)
 }
 
-/// Deletes the outgoing objects of a replacement when they are due, and ends the reconcile then. `is_up` means that
-/// their replacement is in place. Unless they are to be deleted first, they are kept until it is published and the dependents use
-/// it.
+/// Deletes the outgoing objects. Unless they are to be deleted first, they are kept until their replacement is published and the
+/// dependents use it; `unpublished` is why it is not.
 pub(super) async fn delete_outgoing(
     reconcile: &mut Reconcile<'_>,
     observation: &Observation<'_>,
-    is_up: bool,
-) -> Result<(), Outcome> {
-    let Some(outgoing) = &observation.outgoing else { return Ok(()) };
-    let lifecycle = reconcile.lifecycle();
-    let is_due = is_due(lifecycle, is_up);
-    if is_due && lifecycle.protect && !mutants::active(Mutant::ReplaceIgnoresProtect) {
-        let ids = listed(&reconcile.context.kind.ids(outgoing));
-        return Err(Outcome::Protected(format!(
-            "{ids} is replaced and kept while spec.lifecycle.protect is true: set it to false to allow its deletion"
-        )));
-    }
-    if !is_due {
-        return Ok(());
-    }
-    if lifecycle.replace != Replace::DeleteFirst {
-        if let Some(error) = reconcile.unpublished.take() {
-            return Err(Outcome::Kubernetes(error));
-        }
+    outgoing: &Observed,
+    unpublished: Option<ApiError>,
+) -> Result<Outcome, Outcome> {
+    if reconcile.lifecycle().replace != Replace::DeleteFirst {
+        unpublished.map_or(Ok(()), |error| Err(Outcome::Kubernetes(error)))?;
         await_dependents(reconcile, observation, outgoing).await?;
     }
-    Err(delete_or_release(reconcile, observation, outgoing).await)
+    Ok(delete_or_release(reconcile, observation, outgoing).await)
 }
 
 /// Requests the deletion of the replaced objects, and releases those that are to be kept.
@@ -137,7 +139,7 @@ async fn delete_or_release(
     }
     reconcile.memory.released(&kept);
     let note = format!("released {}, which is replaced: it is kept without Kraken's tags", listed(&kept));
-    record(reconcile, Reason::Released, &note).await;
+    publish_event(reconcile, Reason::Released, &note).await;
     Outcome::InProgress(Reason::Replacing, note)
 }
 
@@ -150,7 +152,7 @@ async fn delete(reconcile: &mut Reconcile<'_>, replaced: &Observed, ids: &[Strin
             memory.deleting(&requested);
             if is_first {
                 let note = format!("requested the deletion of {}, which is replaced", listed(&requested));
-                record(reconcile, Reason::Replaced, &note).await;
+                publish_event(reconcile, Reason::Replaced, &note).await;
             }
             Outcome::InProgress(Reason::Replacing, format!("deleting {}, which is replaced", listed(ids)))
         }

@@ -6,7 +6,7 @@ use kraken_api::reasons::Reason;
 use kube::core::object::HasStatus;
 
 use crate::{
-    actions::{location, record::record},
+    actions::{location, event::publish_event},
     context::Reconcile,
     dynamic::Observed,
     model::{ids::listed, intent::Intent, outcome::Outcome},
@@ -72,6 +72,6 @@ async fn start(reconcile: &mut Reconcile<'_>, observed: &Observed, outcome: Outc
         return Outcome::Failed(failure);
     }
     let note = format!("started {ids}, which was stopped for a change that cannot be made now");
-    record(reconcile, Reason::Updated, &note).await;
+    publish_event(reconcile, Reason::Updated, &note).await;
     outcome
 }

@@ -5,13 +5,13 @@ mod take_over;
 
 use std::sync::Arc;
 
-use kraken_api::reasons::Reason;
 use kraken_runtime::watch::ObjectKey;
 
 use crate::{
     account::Connection,
     context::{Reconcile, place},
     model::{outcome::Outcome, recorded::has_finalizer},
+    policy::{self, paused},
     shared::uses::{NotKept, Uses},
 };
 
@@ -20,7 +20,8 @@ use crate::{
 pub(crate) async fn connect(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     let is_empty = reconcile.is_deleted() && !has_finalizer(&*reconcile.object);
     if !is_empty && let Err(outcome) = open(reconcile).await {
-        return Err(if reconcile.lifecycle().paused { Outcome::Paused } else { outcome });
+        paused::permits(reconcile.lifecycle())?;
+        return Err(outcome);
     }
     reconcile.is_connected = true;
     take_over::take_over(reconcile).await
@@ -30,15 +31,7 @@ pub(crate) async fn connect(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
 async fn keep(uses: &Uses, account: &ObjectKey, is_launched: bool) -> Result<(), Outcome> {
     match uses.keep(account, is_launched).await {
         Ok(()) => Ok(()),
-        Err(NotKept::BeingDeleted) if is_launched => Ok(()),
-        Err(NotKept::BeingDeleted) => {
-            let message = format!(
-                "Account {} is being deleted: nothing is created with it; name another in spec.account, or create it again when it \
-                 is gone",
-                account.name
-            );
-            Err(Outcome::Account(Reason::AccountNotReady, message))
-        }
+        Err(NotKept::BeingDeleted) => policy::account::permits_while_deleted(&account.name, is_launched),
         Err(NotKept::Kubernetes(error)) => Err(Outcome::Kubernetes(error)),
     }
 }

@@ -15,17 +15,17 @@ use tokio::time::Instant;
 
 use crate::{
     Identity,
-    actions::{location, persist::write, record::record},
+    actions::{location, persist::write, event::publish_event},
     context::Reconcile,
     dynamic::Observed,
     model::{
-        breaker::confirmed_at,
         ids::listed,
         intent::Intent,
         memory::Claimed,
         outcome::{Outcome, refused},
         recorded::has_finalizer,
     },
+    policy::launch_limit::confirmed_at,
     steps::restore::rebuilt,
 };
 
@@ -68,7 +68,7 @@ pub(super) async fn take_over(reconcile: &mut Reconcile<'_>) -> Result<(), Outco
         "took over {}, which a former resource of this name with the UID {uid} managed; it does not exist any more",
         listed(&ids)
     );
-    record(reconcile, Reason::TakenOver, &note).await;
+    publish_event(reconcile, Reason::TakenOver, &note).await;
     Err(Outcome::Changed(note))
 }
 

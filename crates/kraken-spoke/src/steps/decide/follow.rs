@@ -1,5 +1,5 @@
 //! Waits for the values of fields that are set after the creation, such as the rules of a security group. The resource is
-//! created without them and its state is declared, so that what they refer to can refer to it in turn. Client required.
+//! created without them and its state is declared, so that what they refer to can refer to it in turn. No client required.
 
 use kraken_api::reasons::Reason;
 use kraken_options::summary;
@@ -9,36 +9,32 @@ use crate::{
     context::Reconcile,
     dynamic::Change,
     model::{
-        decide::Decision,
+        decide::{Action, Decision},
         observation::Observation,
         outcome::{GRACE, Outcome},
     },
-    steps::{act::declare, decide::adopt},
+    steps::decide::adopt,
 };
 
-/// Ends the reconcile of what exists while such a value is missing. Nothing of it is changed, as with any other missing value.
-pub(super) async fn follow(
+/// What exists is published while such a value is missing, and nothing of it is changed, as with any other missing value.
+pub(super) fn follow(
     reconcile: &mut Reconcile<'_>,
     observation: &Observation<'_>,
     decision: Decision<Change>,
-) -> Result<Decision<Change>, Outcome> {
+) -> Result<Action, Outcome> {
     if observation.target.following.is_empty() {
-        return Ok(decision);
+        return Ok(Action::Apply(decision));
     }
     // The plan of an adoption shows every consequence.
     let adopts =
         reconcile.lifecycle().adopt.is_some() && adopt::is_due(&*reconcile.context.kind, observation);
     match decision {
-        Decision::Create(_) | Decision::Settle(_) | Decision::Resume(..) if !adopts => return Ok(decision),
-        Decision::Create(_) | Decision::Settle(_) => {}
-        _ => {
-            declare::declare(reconcile, observation, &Decision::InPlace).await?;
-            if let Some(error) = reconcile.unpublished.take() {
-                return Err(Outcome::Kubernetes(error));
-            }
+        Decision::Create(_) | Decision::Settle(_) | Decision::Resume(..) if !adopts => {
+            Ok(Action::Apply(decision))
         }
+        Decision::Create(_) | Decision::Settle(_) => Err(waiting(reconcile, observation)),
+        _ => Ok(Action::Publish(waiting(reconcile, observation))),
     }
-    Err(waiting(reconcile, observation))
 }
 
 /// After a creation, the hub's response with the missing values is expected soon: a status is written only if it is not.
@@ -50,5 +46,5 @@ fn waiting(reconcile: &mut Reconcile<'_>, observation: &Observation<'_>) -> Outc
     if is_reported || !memory.progress(GRACE, false).is_fresh() {
         return Outcome::Waiting(missing);
     }
-    Outcome::Unseen(Reason::Creating, summary(&missing), GRACE)
+    Outcome::NotVisibleYet(Reason::Creating, summary(&missing), GRACE)
 }

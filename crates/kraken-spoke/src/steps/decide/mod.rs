@@ -1,5 +1,5 @@
-//! Step 7: decides on the next action, and withholds the recreation of objects that vanished. Client required only by [`follow`] and
-//! [`adopt`].
+//! Step 7: decides on the next action, and withholds the recreation of objects that vanished. Client required only to find the object
+//! to adopt.
 
 mod adopt;
 mod follow;
@@ -9,36 +9,39 @@ use kraken_runtime::coverage;
 use kube::core::object::HasStatus;
 
 use crate::{
+    Comparison,
     context::Reconcile,
     dynamic::Change,
     model::{
-        breaker::confirmed_at,
         coverage as names,
-        decide::{self, Decision},
+        decide::{self, Action, Decision},
         ids::listed,
         observation::Observation,
         outcome::Outcome,
     },
-    shared::vanished::{CONFIRMED_FOR, Recreation, message},
+    policy::{launch_limit::confirmed_at, mass_loss},
 };
 
-/// The next action, if there is one now. An adoption that is due is made here, because it ends the reconcile.
+/// The next action, if there is one now.
 pub(crate) async fn decide(
     reconcile: &mut Reconcile<'_>,
-    observation: &mut Observation<'_>,
-) -> Result<Decision<Change>, Outcome> {
-    let decision = decided(reconcile, observation)?;
-    let decision = follow::follow(reconcile, observation, decision).await?;
-    adopt::adopt(reconcile, observation).await?;
-    Ok(decision)
+    observation: &Observation<'_>,
+    comparison: Comparison<Change>,
+) -> Result<Action, Outcome> {
+    let decision = decided(reconcile, observation, comparison)?;
+    let action = follow::follow(reconcile, observation, decision)?;
+    if matches!(action, Action::Publish(_)) {
+        return Ok(action);
+    }
+    Ok(adopt::candidate(reconcile, observation).await?.map_or(action, Action::Adopt))
 }
 
 /// The next action according to the comparison. No client required.
 fn decided(
     reconcile: &mut Reconcile<'_>,
-    observation: &mut Observation<'_>,
+    observation: &Observation<'_>,
+    comparison: Comparison<Change>,
 ) -> Result<Decision<Change>, Outcome> {
-    let comparison = std::mem::take(&mut observation.comparison);
     let is_missing = comparison.missing.is_some();
     let mut decision = decide::decide(comparison, reconcile.lifecycle(), observation.target.is_edited);
     if let Decision::Report(fields) = &mut decision {
@@ -71,19 +74,12 @@ fn withheld(reconcile: &Reconcile<'_>, observation: &Observation<'_>, is_missing
         return None;
     }
     let now = kraken_runtime::clock::now();
-    let confirmed = confirmed_at(&**object, now);
-    if confirmed.is_some_and(|at| at.duration_until(now).unsigned_abs() < CONFIRMED_FOR) {
+    if mass_loss::is_confirmed(confirmed_at(&**object, now), now) {
         context.vanished.forget(&key);
         return None;
     }
     let ready = object.status().and_then(|status| conditions::get(&status.conditions, conditions::READY));
     let was_held = ready.is_some_and(|ready| ready.reason == Reason::RecreationHeld.as_str());
-    match context.vanished.lost(&key, was_held, context.objects.len()) {
-        Recreation::Allowed => None,
-        Recreation::Wait => {
-            let message = format!("{} vanished; checking for losses of other resources", listed(&shown.lost));
-            Some(Outcome::InProgress(Reason::Creating, message))
-        }
-        Recreation::Held(lost, all) => Some(Outcome::Held(message(&shown.lost, lost, all))),
-    }
+    let recreation = context.vanished.lost(&key, was_held, context.objects.len());
+    mass_loss::permits(recreation, &shown.lost).err()
 }

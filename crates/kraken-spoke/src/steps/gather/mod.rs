@@ -4,7 +4,7 @@ pub(super) mod own_secret;
 mod recall;
 mod skip;
 
-pub(super) use recall::recall_from_request;
+pub(super) use recall::learn_secret_fields_from_request;
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -41,11 +41,11 @@ const PROBE: &str = "kraken-probe";
 const MAX_IN_PLACE: usize = 1024;
 
 /// What the spec refers to.
-pub(crate) struct Gathered {
-    /// The references.
-    pub dependencies: Dependencies,
-    /// Their values.
-    pub values: Values,
+pub(crate) enum Gathered {
+    /// Everything is in place, as before: no value is needed.
+    Unchanged,
+    /// The references, and their values.
+    Values(Dependencies, Values),
 }
 
 /// The values of the references.
@@ -57,13 +57,13 @@ struct Answered {
     is_ahead_of_hub: bool,
 }
 
-/// The references of the spec, and their values. Ends the reconcile of a resource that is paused or unchanged.
+/// The references of the spec, and their values. Ends the reconcile of a resource that is paused.
 pub(crate) async fn gather(reconcile: &mut Reconcile<'_>) -> Result<Gathered, Outcome> {
-    let dependencies = skip::skip(reconcile).await?;
+    let Some(dependencies) = skip::skip(reconcile).await? else { return Ok(Gathered::Unchanged) };
     let Answered { values, is_ahead_of_hub } = answered(reconcile, &dependencies).await?;
     reconcile.is_ahead_of_hub = is_ahead_of_hub;
     recall::recall(reconcile).await?;
-    Ok(Gathered { dependencies, values })
+    Ok(Gathered::Values(dependencies, values))
 }
 
 /// The values of the references. A problem that no response of the hub can solve is reported without waiting for it.

@@ -15,7 +15,7 @@ use crate::{
 
 /// Records every field that can come from a Secret if the request still names Secrets that the spec does not refer to, and nothing
 /// else is on record. No client required.
-pub(crate) fn recall_from_request(reconcile: &mut Reconcile<'_>) {
+pub(crate) fn learn_secret_fields_from_request(reconcile: &mut Reconcile<'_>) {
     if reconcile.memory.recalled || is_known(&*reconcile.object) {
         return;
     }

@@ -9,10 +9,7 @@ use std::collections::BTreeMap;
 
 use kraken_api::DependencyRequest;
 use kraken_options::{Dependencies, SecretData, Values};
-use kraken_runtime::{
-    mutants::{self, Mutant},
-    queue::Lane,
-};
+use kraken_runtime::queue::Lane;
 use kube::{Resource, core::object::HasStatus};
 
 use crate::{
@@ -24,24 +21,23 @@ use crate::{
         status::ReconcileFacts,
         unchanged::{Unchanged, digest},
     },
+    policy::paused,
     shared::secrets,
     steps::resolve,
 };
 
-/// Ends the reconcile of a resource that is paused or unchanged; returns the references of any other.
-pub(super) async fn skip(reconcile: &mut Reconcile<'_>) -> Result<Dependencies, Outcome> {
-    if reconcile.lifecycle().paused && !mutants::active(Mutant::PausedIgnored) {
-        return Err(Outcome::Paused);
-    }
+/// The references of a resource; `None` if it is unchanged. Ends the reconcile of one that is paused.
+pub(super) async fn skip(reconcile: &mut Reconcile<'_>) -> Result<Option<Dependencies>, Outcome> {
+    paused::permits(reconcile.lifecycle())?;
     let dependencies = resolve::dependencies(&*reconcile.context.kind, reconcile.object.spec());
     if !dependencies.is_empty() {
         reconcile.facts.followed = reconcile.context.followed();
     }
     if !dependencies.secrets.is_empty() && is_unchanged(reconcile, &dependencies).await.is_some() {
-        return Err(Outcome::InPlace);
+        return Ok(None);
     }
     reconcile.memory.unchanged = None;
-    Ok(dependencies)
+    Ok(Some(dependencies))
 }
 
 /// Whether everything is in place according to a comparison that reads no Secret; `None` if that is not known.
@@ -51,7 +47,7 @@ async fn is_unchanged(reconcile: &mut Reconcile<'_>, dependencies: &Dependencies
         return None;
     }
     let values = versions(&*super::answer(reconcile, dependencies)?, dependencies)?;
-    if reconcile.context.inputs(&reconcile.identity.uid, &values) != before.inputs {
+    if reconcile.inputs(&values).inputs != before.inputs {
         return None;
     }
     let intent = Intent::of(&*reconcile.object);

@@ -1,19 +1,86 @@
-//! Plans: the actions shown to a person before they are carried out, and whether that person has approved them. Pure.
+//! `lifecycle.approval`: plans, which are the actions shown to a person before they are carried out, and whether that person has
+//! approved them.
 //!
 //! The hash covers the actions, the desired state, and the plan carried out before, so that one approval is valid for
 //! one plan. A plan of several steps is approved once: each further step must be part of it and lead to the same
 //! desired state.
 
-use kraken_api::{APPROVED_PLAN_ANNOTATION, FieldDiff, Plan, PlanAction, ResourceStatus};
+use kraken_api::{
+    APPROVED_PLAN_ANNOTATION, Approval, FieldDiff, Lifecycle, Plan, PlanAction, ResourceStatus,
+    reasons::Reason,
+};
 use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, ResourceExt, core::object::HasStatus};
 use sha2::{Digest, Sha256};
 
-use crate::model::{
-    decide::{Decision, MISSING},
-    ids::listed,
-    outcome::Outcome,
+use crate::{
+    Comparison,
+    dynamic::{Desired, Object},
+    external::MISSING,
+    model::{
+        decide::{Decision, Remedies, remedies},
+        ids::listed,
+        launch_plan::parameters_hash,
+        outcome::Outcome,
+    },
+    policy::{Permit, replacement},
 };
+
+/// Whether the decision may be carried out. During a replacement, the action includes the deletion of the replaced objects, which are
+/// `outgoing`, also if nothing else is to be done: the replacement may have begun before approvals were required, or lead to another
+/// desired state than the approved one.
+pub(crate) fn permits<C>(
+    object: &Object,
+    decision: &Decision<C>,
+    desired: &Desired,
+    outgoing: &[String],
+) -> Permit {
+    let lifecycle = object.lifecycle();
+    if lifecycle.approval != Approval::Manual {
+        return Ok(());
+    }
+    let target = parameters_hash(desired, "");
+    let proposal = Proposal::of(decision, &target);
+    let is_due = replacement::is_deletion_due(lifecycle, matches!(decision, Decision::InPlace));
+    // What the lifecycle protects is not deleted, approved or not.
+    let is_next = is_due && !lifecycle.protect && !matches!(decision, Decision::Resume(..));
+    let proposal = if !outgoing.is_empty() && (proposal.is_some() || is_next) {
+        Some(Proposal::of_replacement(outgoing, decision, &target))
+    } else {
+        proposal
+    };
+    proposal.map_or(Ok(()), |proposal| proposal.approved(object))
+}
+
+/// Whether these objects of a resource that is being deleted may be deleted.
+pub(crate) fn permits_deletion(object: &Object, ids: &[String]) -> Permit {
+    if object.lifecycle().approval != Approval::Manual {
+        return Ok(());
+    }
+    if !object.is_decoded() {
+        let message = "the deletion requires approval, and an object that does not decode has no plan: \
+                       correct it, or set spec.lifecycle.approval to Automatic";
+        return Err(Outcome::InProgress(Reason::AwaitingApproval, message.to_owned()));
+    }
+    let (changes, target) = (vec![], String::new());
+    Proposal { action: PlanAction::Delete, what: listed(ids), changes, target }.approved(object)
+}
+
+/// Whether the object with this id may be adopted. One that would have to be changed needs an approval under each policy.
+pub(crate) fn permits_adoption<C>(
+    object: &Object,
+    id: &str,
+    comparison: Comparison<C>,
+    desired: &Desired,
+    missing_path: &str,
+) -> Permit {
+    let differs = comparison.missing.is_some() || !comparison.differences.is_empty();
+    if object.lifecycle().approval != Approval::Manual && !differs {
+        return Ok(());
+    }
+    let target = parameters_hash(desired, "");
+    Proposal::of_adoption(id, comparison, object.lifecycle(), target, missing_path).approved(object)
+}
 
 /// The proposed actions, not yet a plan of a particular resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +106,7 @@ enum PlanApproval {
 
 impl Proposal {
     /// The remote action of a decision, if it has one.
-    pub(crate) fn of<C>(decision: &Decision<C>, target: &str) -> Option<Self> {
+    fn of<C>(decision: &Decision<C>, target: &str) -> Option<Self> {
         let (action, what, changes) = match decision {
             Decision::Create(what) => (PlanAction::Create, what.clone(), vec![]),
             Decision::Change(changes) => {
@@ -61,16 +128,50 @@ impl Proposal {
 
     /// The next step of a replacement in progress, which ends with the deletion of these objects. It includes a decision that has a
     /// remote action: one approval is valid for the whole replacement.
-    pub(crate) fn of_replacement<C>(outgoing: &[String], decision: &Decision<C>, target: &str) -> Self {
+    fn of_replacement<C>(outgoing: &[String], decision: &Decision<C>, target: &str) -> Self {
         let changes = Self::of(decision, target).map(|proposal| proposal.changes).unwrap_or_default();
         Self { action: PlanAction::Replace, what: listed(outgoing), changes, target: target.to_owned() }
     }
 
+    /// All fields that would change, and those that cannot, so that the plan shows every consequence of the adoption.
+    fn of_adoption<C>(
+        id: &str,
+        comparison: Comparison<C>,
+        lifecycle: &Lifecycle,
+        target: String,
+        missing_path: &str,
+    ) -> Self {
+        let missing = comparison.missing.map(|what| FieldDiff::new(missing_path, what, MISSING));
+        let Remedies { changes, immutable } = remedies(comparison.differences, lifecycle);
+        let changes: Vec<FieldDiff> = changes.into_iter().map(|planned| planned.field).collect();
+        let what = match replacement::permits(lifecycle, true) {
+            _ if immutable.is_empty() && changes.is_empty() && missing.is_none() => {
+                format!("{id} without changes")
+            }
+            _ if immutable.is_empty() => id.to_owned(),
+            Ok(()) => {
+                let each = |(field, _): &(FieldDiff, String)| {
+                    format!("spec.{} from {} to {}", field.path, field.have, field.want)
+                };
+                let fields: Vec<String> = immutable.iter().map(each).collect();
+                format!("{id}, then replace it to change {}", fields.join("; "))
+            }
+            Err(_) => {
+                let each =
+                    |(field, _): &(FieldDiff, String)| format!("spec.{} (stays {})", field.path, field.have);
+                let fields: Vec<String> = immutable.iter().map(each).collect();
+                format!(
+                    "{id}; cannot change {}, so that Ready stays False until the spec matches",
+                    fields.join(", ")
+                )
+            }
+        };
+        let changes = missing.into_iter().chain(changes).collect();
+        Self { action: PlanAction::Adopt, what, changes, target }
+    }
+
     /// Whether the actions may be carried out on this object now; otherwise the outcome of the reconcile.
-    pub(crate) fn approved<K>(self, object: &K) -> Result<(), Outcome>
-    where
-        K: Resource + HasStatus<Status = ResourceStatus>,
-    {
+    pub(crate) fn approved(self, object: &Object) -> Permit {
         let approved = object.annotations().get(APPROVED_PLAN_ANNOTATION).map(String::as_str);
         match self.evaluate(object.meta().uid.as_deref(), object.status(), approved) {
             PlanApproval::Granted => Ok(()),
@@ -170,42 +271,6 @@ fn stale(plan: &Plan, stored: Option<&Plan>, approved: &str) -> String {
         // Usually that of an earlier plan, which was carried out.
         _ => format!("the annotation has {approved}, which is not the hash of this plan"),
     }
-}
-
-/// A plan in one line.
-pub(crate) fn description(plan: &Plan) -> String {
-    let (missing, changed): (Vec<_>, Vec<_>) = plan.changes.iter().partition(|c| c.have == MISSING);
-    let each = |c: &&FieldDiff| format!("spec.{} from {} to {}", c.path, c.have, c.want);
-    let changes = changed.iter().map(each).collect::<Vec<_>>().join("; ");
-    let mut also: String = missing.iter().map(|c| format!("; would create {}", c.want)).collect();
-    if !changes.is_empty() {
-        also.push_str("; would change ");
-        also.push_str(&changes);
-    }
-    match plan.action {
-        PlanAction::Create => format!("would create {}", plan.what),
-        PlanAction::Change => format!("would change {changes}"),
-        PlanAction::Replace if plan.what.is_empty() => {
-            format!("would replace the remote objects to change {changes}")
-        }
-        PlanAction::Replace => format!("would complete a replacement and delete {}{also}", plan.what),
-        PlanAction::Adopt => format!("would adopt {}{also}", plan.what),
-        PlanAction::Delete => format!("would delete {}", plan.what),
-        PlanAction::Publish => {
-            let former: Vec<&str> = plan.changes.iter().map(|change| change.have.as_str()).collect();
-            format!("would publish {} instead of {}", plan.what, former.join(", "))
-        }
-    }
-}
-
-/// How to approve a plan that awaits approval.
-pub(crate) fn awaited(plan: &Plan) -> String {
-    let stale = plan.stale.as_ref().map(|stale| format!("; {stale}")).unwrap_or_default();
-    format!(
-        "{}{stale}; to approve, annotate the resource with {APPROVED_PLAN_ANNOTATION}={}",
-        description(plan),
-        plan.hash
-    )
 }
 
 #[cfg(test)]

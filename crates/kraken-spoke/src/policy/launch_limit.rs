@@ -1,4 +1,4 @@
-//! The circuit breaker of launches: a resource that launches repeatedly is stopped until a person confirms. Pure.
+//! The limit of launches, a circuit breaker: a resource that launches repeatedly is stopped until a person confirms.
 //!
 //! It counts the launches that the persisted intent lists, so a restart does not reset it. An edit of the spec does,
 //! and so does the annotation by which a person confirms.
@@ -9,6 +9,8 @@ use jiff::Timestamp;
 use kraken_api::CREATION_CONFIRMED_ANNOTATION;
 use kube::Resource;
 use serde::{Deserialize, Serialize};
+
+use crate::{model::outcome::Outcome, policy::Permit};
 
 /// How far in the future a confirmation may be: clocks differ.
 const SKEW: Duration = Duration::from_mins(5);
@@ -63,8 +65,27 @@ pub(crate) struct Breaker {
 }
 
 impl Breaker {
+    /// Whether one more launch for this generation may be made.
+    pub(crate) fn permits(
+        self,
+        history: &History,
+        generation: Option<i64>,
+        confirmed: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Permit {
+        if !self.is_open(history, generation, confirmed, now) {
+            return Ok(());
+        }
+        Err(Outcome::LaunchLimit(format!(
+            "launched {} times within {:?} for the same spec: no further launch is made. Find out why the launched objects \
+             do not persist; then edit the spec, or annotate the resource with {CREATION_CONFIRMED_ANNOTATION}=<the current time, \
+             such as 2026-01-31T12:00:00Z>",
+            self.limit, self.window
+        )))
+    }
+
     /// Whether one more launch for this generation requires a confirmation.
-    pub(crate) fn is_open(
+    fn is_open(
         self,
         history: &History,
         generation: Option<i64>,

@@ -8,7 +8,7 @@ use kube::Resource;
 use crate::{context::Reconcile, model::secrecy::scrubbed_text};
 
 /// Records an action on the remote objects of this resource.
-pub(crate) async fn record(reconcile: &Reconcile<'_>, reason: Reason, note: &str) {
+pub(crate) async fn publish_event(reconcile: &Reconcile<'_>, reason: Reason, note: &str) {
     let Reconcile { context, object, .. } = reconcile;
     let (reference, action) = (object.object_ref(&context.info().resource), action_of(reason));
     // The provider may have returned a value of a Secret, which the note quotes.

@@ -1,5 +1,5 @@
-//! Whether a remote object is deleted or kept: adopted or created is a property of each object, and not of the
-//! resource. Pure.
+//! `lifecycle.deletion`: whether a remote object is deleted or kept. Adopted or created is a property of each object, and not of the
+//! resource.
 
 use kraken_api::{Deletion, Lifecycle, ResourceStatus};
 use kraken_runtime::mutants::{self, Mutant};

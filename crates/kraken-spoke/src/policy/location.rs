@@ -1,0 +1,62 @@
+//! The location of the remote objects: in another account or region they are not visible, and all of them would be recreated.
+
+use kraken_api::Location;
+use kraken_runtime::mutants::{self, Mutant};
+
+use crate::{
+    account::{DEFAULT_ACCOUNT, Rules},
+    model::outcome::Outcome,
+    policy::Permit,
+};
+
+/// Whether the objects of a resource, which are `there`, may be changed by calls that are made `here`. `rules` are those of its account,
+/// if it uses one.
+pub(crate) fn permits(
+    there: Option<&Location>,
+    here: Option<&Location>,
+    rules: Option<&dyn Rules>,
+    has_accounts: bool,
+) -> Permit {
+    match there.zip(here) {
+        Some((there, here)) if there != here && !mutants::active(Mutant::LocationIgnored) => {
+            Err(Outcome::WrongLocation(mismatch(there, here, rules.map(Rules::name), has_accounts)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Why nothing is changed, `account` being the one that the resource uses. A resource without one may have lost it.
+fn mismatch(there: &Location, here: &Location, account: Option<&str>, has_accounts: bool) -> String {
+    let start = format!("the remote objects of this resource are in {there}, and nothing is changed there:");
+    match account {
+        Some(account) => format!(
+            "{start} Account {account} works in {here}; give it the credentials and the region of {there}, or name another Account \
+             in spec.account"
+        ),
+        None if has_accounts => format!(
+            "{start} this resource names no Account, Account {DEFAULT_ACCOUNT} does not exist in its namespace, and the controller \
+             works in {here}; create Account {DEFAULT_ACCOUNT} with the credentials and the region of {there}, or name an Account in \
+             spec.account, or configure the controller with that location"
+        ),
+        None => format!(
+            "{start} this controller works in {here}; configure it with the credentials and the region of {there}"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mismatch_names_the_account_that_determines_the_location() {
+        let at = |account: &str| Location { account: account.into(), region: "eu-west-1".into() };
+        let message = |account, has_accounts| mismatch(&at("1"), &at("2"), account, has_accounts);
+        assert!(message(Some("shop"), true).contains("Account shop works in account 2"));
+        assert!(message(None, true).contains("Account default does not exist in its namespace"));
+        assert!(!message(None, false).contains("Account"));
+        for message in [message(Some("shop"), true), message(None, true), message(None, false)] {
+            assert!(message.starts_with("the remote objects of this resource are in account 1"), "{message}");
+        }
+    }
+}

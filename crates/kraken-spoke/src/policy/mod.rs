@@ -1,0 +1,41 @@
+//! The policies: what may hold a change of remote objects that is due. Each is one pure function in a file of its own, from what it
+//! must know to the outcome that ends the reconcile. Nothing else reads the options of `spec.lifecycle` that permit or forbid a change.
+//! An object that does not decode passes the same ones: [`undecoded`] reads what they need.
+//!
+//! A change is due once all of them permit it. In the order in which they are asked:
+//!
+//! | Policy | Holds | Outcome |
+//! |---|---|---|
+//! | [`paused`] | everything | `Paused` |
+//! | [`account`] | everything that the rules of the account forbid | `Account` |
+//! | [`location`] | everything, if the remote objects are elsewhere | `WrongLocation` |
+//! | [`drift`] | the reversion of drift | `Drifted` |
+//! | [`disruption`], [`replacement`] | changes that stop or replace an object | `Immutable` |
+//! | [`mass_loss`] | the recreation of objects that vanished | `MassLossHeld` |
+//! | [`adoption`] | the adoption of another object than the one that is meant | `AdoptionRefused` |
+//! | [`protection`] | deletions, also of replaced objects | `Protected` |
+//! | [`approval`] | what a person has not approved | `AwaitingApproval` |
+//! | [`launch_excess`] | more objects than the spec accounts for | `LaunchRefused` |
+//! | [`launch_limit`] | launches that do not last | `LaunchLimit` |
+//!
+//! [`retention`] holds nothing: it decides whether an object is deleted or kept.
+
+use crate::model::outcome::Outcome;
+
+pub(crate) mod account;
+pub(crate) mod adoption;
+pub(crate) mod approval;
+pub(crate) mod disruption;
+pub(crate) mod drift;
+pub(crate) mod launch_excess;
+pub(crate) mod launch_limit;
+pub(crate) mod location;
+pub(crate) mod mass_loss;
+pub(crate) mod paused;
+pub(crate) mod protection;
+pub(crate) mod replacement;
+pub(crate) mod retention;
+pub(crate) mod undecoded;
+
+/// The answer of a policy: nothing, or the outcome that ends the reconcile.
+pub(crate) type Permit = Result<(), Outcome>;
