@@ -71,7 +71,8 @@ pub(crate) struct Process {
 impl Process {
     /// Waits for the API server, then runs the controller with its lease.
     pub(crate) async fn run<P: Program>(self, own: P::Args) -> Result<(), EndError> {
-        let Self { args, client, lease, predecessor_ended_at, identity, metrics, health, webhooks, shutdown } = self;
+        let Self { args, client, lease, predecessor_ended_at, identity, metrics, health, webhooks, shutdown } =
+            self;
         let reached = health.gate("the Kubernetes API has not responded yet");
         let Some(cluster_id) = cluster::id(&client, P::NAME, &shutdown).await else { return Ok(()) };
         reached.open();

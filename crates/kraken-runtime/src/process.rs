@@ -148,8 +148,17 @@ async fn live<P: Program>(
         }
         None
     };
-    let process =
-        Process { args, client, lease, predecessor_ended_at: None, identity, metrics, health, webhooks, shutdown };
+    let process = Process {
+        args,
+        client,
+        lease,
+        predecessor_ended_at: None,
+        identity,
+        metrics,
+        health,
+        webhooks,
+        shutdown,
+    };
     let ended = process.run::<P>(own).await;
     // Only now, because the lease was renewed and released on it.
     drop(lease_thread);

@@ -47,17 +47,17 @@ pub async fn start(address: SocketAddr, health: Health, metrics: Metrics) -> Res
 fn routes(health: Health, metrics: Metrics) -> Router {
     let ready = health.clone();
     Router::new()
-        .route("/healthz", get(async move || verdict(&health.faults(Instant::now()), &[])))
-        .route("/readyz", get(async move || verdict(&ready.not_ready(Instant::now()), &ready.warnings())))
+        .route("/healthz", get(async move || answer(&health.faults(Instant::now()), &[])))
+        .route("/readyz", get(async move || answer(&ready.not_ready(Instant::now()), &ready.warnings())))
         .route("/metrics", get(async move || ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics.encode())))
 }
 
 /// 200 and `ok`, or 503 and one problem per line; then the warnings.
-fn verdict(complaints: &[String], warnings: &[String]) -> impl IntoResponse + use<> {
-    let (status, first) = if complaints.is_empty() {
+fn answer(faults: &[String], warnings: &[String]) -> impl IntoResponse + use<> {
+    let (status, first) = if faults.is_empty() {
         (StatusCode::OK, "ok".to_owned())
     } else {
-        (StatusCode::SERVICE_UNAVAILABLE, complaints.join("\n"))
+        (StatusCode::SERVICE_UNAVAILABLE, faults.join("\n"))
     };
     let warnings = warnings.iter().map(|warning| format!("warning: {warning}\n"));
     (status, format!("{first}\n{}", warnings.collect::<String>()))

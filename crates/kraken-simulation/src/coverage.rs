@@ -94,9 +94,9 @@ struct Count {
 /// Every area, with all variants that it has.
 fn areas() -> Vec<(&'static str, &'static str, &'static [&'static str])> {
     vec![
-        ("Decisions of the loop", DECISION, &DECISIONS),
-        ("Outcomes of the loop", OUTCOME, &OUTCOMES),
-        ("Failures of the provider", FAILURE, &FAILURES),
+        ("Decisions of the loop", DECISION, DECISIONS),
+        ("Outcomes of the loop", OUTCOME, OUTCOMES),
+        ("Failures of the provider", FAILURE, FAILURES),
         ("Outcomes of DependencyRequests", kraken_hub::requests::KIND, &kraken_hub::requests::OUTCOMES),
         ("Outcomes of ConfigExports", kraken_hub::exports::KIND, &kraken_hub::exports::report::OUTCOMES),
         ("Actions on targets of exports", "export action", &kraken_hub::exports::decide::ACTIONS),

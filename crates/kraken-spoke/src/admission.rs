@@ -62,7 +62,7 @@ impl Admission {
         Self { references: Some((client, references)), ..self }
     }
 
-    async fn verdict(&self, subject: &Subject) -> ReviewResult {
+    async fn reviewed(&self, subject: &Subject) -> ReviewResult {
         let object = match self.decode(&subject.object) {
             Ok(object) => object,
             // A deletion needs no valid spec.
@@ -136,7 +136,7 @@ impl Admission {
 
 impl Validator for Admission {
     fn review(&self, subject: Subject) -> BoxFuture<'_, ReviewResult> {
-        Box::pin(async move { self.verdict(&subject).await })
+        Box::pin(async move { self.reviewed(&subject).await })
     }
 }
 

@@ -1,7 +1,9 @@
 //! Failed provider calls, and how they are retried.
 
+use strum::{IntoStaticStr, VariantNames};
+
 /// How an error of the provider is retried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, VariantNames)]
 pub enum FailureClass {
     /// The request is invalid: an edit is most likely needed. Retried with exponential backoff, because a permission or
     /// a limit may also be corrected elsewhere.

@@ -9,19 +9,19 @@ use kube::Resource;
 use crate::{
     Launch,
     context::Reconcile,
-    dynamic::Object,
+    dynamic::{Change, Object},
     model::{ids::listed, intent::Intent, observation::Observation, recorded::has_finalizer},
     policy::retention::ReleasePolicy,
 };
 
 /// The last version of the resource that this process read or wrote.
 fn latest(reconcile: &Reconcile<'_>) -> Arc<Object> {
-    reconcile.memory.newest(reconcile.object.clone())
+    reconcile.memory.copies.newest(reconcile.object.clone())
 }
 
 /// The last launch or adoption that is persisted.
 fn persisted(reconcile: &Reconcile<'_>) -> Option<Intent> {
-    Intent::of(&*latest(reconcile)).or_else(|| reconcile.memory.intent.clone())
+    Intent::of(&*latest(reconcile)).or_else(|| reconcile.memory.launch.intent.clone())
 }
 
 /// Nothing is created or changed for a resource that is paused or being deleted, nor without the connection of its account.
@@ -52,10 +52,18 @@ pub(crate) fn creates(reconcile: &Reconcile<'_>, observation: &Observation<'_>, 
     }
 }
 
-/// A change in place: there is an object to change, and drift that is only reported is not reverted.
-pub(crate) fn changes(reconcile: &Reconcile<'_>, observation: &Observation<'_>, is_drift: bool) {
+/// A change in place: there is an object to change, only surplus objects are deleted, and drift that is only reported is not reverted.
+pub(crate) fn changes(
+    reconcile: &Reconcile<'_>,
+    observation: &Observation<'_>,
+    change: &Change,
+    is_drift: bool,
+) {
     is_wanted(reconcile);
-    let ids = reconcile.context.kind.ids(&observation.current);
+    let kind = &reconcile.context.kind;
+    let (ids, deleted) = (kind.ids(&observation.current), kind.deletes(change));
+    let is_surplus = ids.len() >= deleted.len() + kind.max_objects(observation.effective());
+    assert!(deleted.is_empty() || is_surplus, "{} of {} is not surplus", listed(&deleted), listed(&ids));
     assert!(!ids.is_empty(), "a change without a remote object");
     let is_reported = is_drift && reconcile.lifecycle().drift == Drift::Report;
     assert!(!is_reported, "drift of {} is reverted although it is only reported", listed(&ids));
@@ -68,6 +76,14 @@ pub(crate) fn claims(reconcile: &Reconcile<'_>, id: &String) {
         intent.adopts && (intent.adopted.contains(id) || intent.taken_back.contains(id))
     });
     assert!(is_recorded, "an adoption of {id} that is not persisted");
+}
+
+/// A take-over of what a former resource left: it is persisted, so that a crash does not lose the rest of it.
+pub(crate) fn takes_over(reconcile: &Reconcile<'_>) {
+    assert!(reconcile.is_connected, "a take-over without the connection of the account");
+    assert!(!reconcile.lifecycle().paused, "a take-over for a resource that is paused");
+    let is_recorded = persisted(reconcile).is_some_and(|intent| intent.former.is_some());
+    assert!(is_recorded, "a take-over that is not persisted");
 }
 
 /// A deletion: the lifecycle allows it, for each of the objects.

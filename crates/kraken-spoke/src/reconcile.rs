@@ -52,5 +52,5 @@ pub(crate) async fn reconcile(reconcile: &mut Reconcile<'_>) -> Outcome {
     let (Ok(outcome) | Err(outcome)) = steps(reconcile).await;
     let outcome = Box::pin(complete::complete(reconcile, outcome)).await;
     let outcome = attributed(outcome, reconcile.context.rules.as_deref());
-    scrubbed(outcome, &reconcile.memory.secrets)
+    scrubbed(outcome, &reconcile.memory.secrets.texts)
 }

@@ -49,7 +49,7 @@ impl SecretVersions {
 #[derive(Default)]
 pub(crate) struct SecretDigests {
     key: Keyed,
-    lookups: Mutex<HashMap<ObjectRef, KnownSecret>>,
+    known: Mutex<HashMap<ObjectRef, KnownSecret>>,
 }
 
 impl std::fmt::Debug for SecretDigests {
@@ -75,12 +75,12 @@ impl SecretDigests {
     ) -> Arc<SecretVersions> {
         let digests: BTreeMap<String, u64> =
             data.iter().map(|(key, bytes)| (key.clone(), self.key.hash_one((key, &bytes.0)))).collect();
-        let mut lookups = self.lookups.lock();
-        let before = lookups.get(named).filter(|lookups| lookups.versions.uid == uid);
+        let mut known = self.known.lock();
+        let before = known.get(named).filter(|before| before.versions.uid == uid);
         let version = |key: &String, digest: &u64| {
             let same = before.filter(|before| before.digests.get(key) == Some(digest));
-            let lookups = same.and_then(|before| before.versions.keys.get(key));
-            (key.clone(), lookups.map_or(resource_version, String::as_str).to_owned())
+            let version = same.and_then(|before| before.versions.keys.get(key));
+            (key.clone(), version.map_or(resource_version, String::as_str).to_owned())
         };
         let keys = digests.iter().map(|(key, digest)| version(key, digest)).collect();
         let rest = before.filter(|before| before.digests.keys().eq(digests.keys()));
@@ -95,13 +95,13 @@ impl SecretDigests {
             digests: data.iter().map(public).collect(),
             missing: Some((named.clone(), of_hub.clone())),
         });
-        lookups.insert(named.clone(), KnownSecret { versions: versions.clone(), digests });
+        known.insert(named.clone(), KnownSecret { versions: versions.clone(), digests });
         versions
     }
 
     /// Removes a Secret that is deleted or no longer referenced.
     pub(crate) fn forget(&self, named: &ObjectRef) {
-        self.lookups.lock().remove(named);
+        self.known.lock().remove(named);
     }
 }
 

@@ -40,10 +40,10 @@ impl Undecodable {
         let (uid, generation) = (meta.uid.clone(), meta.generation);
         let mut of = self.of.lock();
         // Our own status write causes such an event too.
-        let lookups = of.get(&key).is_some_and(|lookups| {
-            (&lookups.uid, lookups.generation, lookups.error.as_str()) == (&uid, generation, error)
+        let is_known = of.get(&key).is_some_and(|known| {
+            (&known.uid, known.generation, known.error.as_str()) == (&uid, generation, error)
         });
-        if !lookups {
+        if !is_known {
             of.insert(key, Broken { uid, generation, error: error.to_owned(), reported: false });
         }
     }
@@ -84,8 +84,8 @@ impl Undecodable {
             Err(error) if error.is_not_found() => self.forget(key),
             Err(error) => return Err(error),
             Ok(_) => {
-                if let Some(lookups) = self.of.lock().get_mut(key).filter(|lookups| *lookups == broken) {
-                    lookups.reported = true;
+                if let Some(known) = self.of.lock().get_mut(key).filter(|known| *known == broken) {
+                    known.reported = true;
                 }
             }
         }

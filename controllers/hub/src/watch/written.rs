@@ -36,7 +36,7 @@ impl Written {
         let digest = digest(status);
         let last = self.last.lock();
         last.get(dependent).is_some_and(|write| {
-            write.digest == digest && write.versions.iter().any(|lookups| lookups.as_deref() == version)
+            write.digest == digest && write.versions.iter().any(|written| written.as_deref() == version)
         })
     }
 

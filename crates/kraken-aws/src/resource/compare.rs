@@ -92,7 +92,7 @@ fn too_many<S: AwsObjects>(
         }
         None => {
             let one = |object| {
-                difference("", format!("1 {noun}"), format!("{} in addition", id(object)), vec![id(object)])
+                difference("", format!("1 {noun}"), format!("unexpected extra {noun} {}", id(object)), vec![id(object)])
             };
             surplus.iter().map(one).collect()
         }

@@ -114,6 +114,13 @@ impl<S: AwsObjects> External for Managed<S> {
         }
     }
 
+    fn deletes(change: &Self::Change) -> Vec<String> {
+        match change {
+            Change::Surplus(ids) => ids.clone(),
+            Change::Own(..) | Change::Tag(..) => vec![],
+        }
+    }
+
     fn max_objects(desired: &Self::Desired) -> usize {
         compare::count::<S>(&desired.own)
     }

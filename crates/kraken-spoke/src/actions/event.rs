@@ -12,7 +12,7 @@ pub(crate) async fn publish_event(reconcile: &Reconcile<'_>, reason: Reason, not
     let Reconcile { context, object, .. } = reconcile;
     let (reference, action) = (object.object_ref(&context.info().resource), action_of(reason));
     // The provider may have returned a value of a Secret, which the note quotes.
-    let note = scrubbed_text(note, &reconcile.memory.secrets);
+    let note = scrubbed_text(note, &reconcile.memory.secrets.texts);
     context.manager.events.publish(&reference, EventType::Normal, reason.as_str(), action, &note).await;
 }
 

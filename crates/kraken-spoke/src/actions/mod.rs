@@ -1,8 +1,8 @@
 //! Single actions that several steps use, each with one purpose and at most one side effect.
 
+pub(crate) mod event; // client required
 pub(crate) mod location; // client required
 pub(crate) mod persist; // client required
-pub(crate) mod event; // client required
 pub(crate) mod references; // client required
 pub(crate) mod retag;
 pub(crate) mod states; // client required

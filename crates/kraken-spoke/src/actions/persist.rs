@@ -17,13 +17,13 @@ use crate::{
 };
 
 /// The verb of the write in error messages.
-const PERSIST: &str = "persist the intent";
+const PERSIST: &str = "save the launch record";
 
 /// Persists the intent of a launch.
 pub(crate) async fn persist(reconcile: &mut Reconcile<'_>, intent: &Intent) -> Result<(), ApiError> {
     write(reconcile, intent).await?;
     // No call was made under this epoch yet.
-    reconcile.memory.refused = Some(intent.epoch);
+    reconcile.memory.launch.refused = Some(intent.epoch);
     Ok(())
 }
 
@@ -48,7 +48,7 @@ pub(crate) async fn write(reconcile: &mut Reconcile<'_>, intent: &Intent) -> Res
     let params =
         PatchParams { field_manager: Some(context.manager.name.to_owned()), ..PatchParams::default() };
     let persisted = within(PERSIST, api.patch(&name, &params, &Patch::Merge(patch))).await?;
-    memory.latest = Some(context.written(PERSIST, &persisted)?);
-    memory.intent = Some(intent);
+    memory.copies.latest = Some(context.written(PERSIST, &persisted)?);
+    memory.launch.intent = Some(intent);
     Ok(())
 }

@@ -34,17 +34,17 @@ pub(crate) async fn retag(reconcile: &mut Reconcile<'_>, untagged: Untagged<'_>)
     let Reconcile { context, object, memory, identity, .. } = reconcile;
     memory.not_missing(&context.kind.ids(untagged.observed));
     let (ids, epoch) = batch(untagged.ids, Intent::of(&**object).as_ref(), untagged.epoch);
-    if memory.claimed.as_ref().is_some_and(|claimed| claimed.is_recent(&ids)) {
+    if memory.owned.claimed.as_ref().is_some_and(|claimed| claimed.is_recent(&ids)) {
         return Ok(format!("waiting for the owner tags of {} to become visible", listed(&ids)));
     }
     let (bare, _) = context.kind.select(untagged.observed.clone(), &ids);
     let result = context.external.reclaim(identity, epoch, untagged.desired, &bare).await;
     let note = format!("restored the owner tags of {}", listed(&ids));
-    let times = match &memory.claimed {
+    let times = match &memory.owned.claimed {
         Some(before) if before.ids == ids => before.times + u32::from(before.is_confirmed),
         _ => 0,
     };
-    memory.claimed = Some(Claimed { ids, at: Instant::now(), times, is_confirmed: result.is_ok() });
+    memory.owned.claimed = Some(Claimed { ids, at: Instant::now(), times, is_confirmed: result.is_ok() });
     result?;
     publish_event(reconcile, Reason::DriftReverted, &note).await;
     Ok(note)
@@ -56,14 +56,14 @@ pub(crate) async fn retag(reconcile: &mut Reconcile<'_>, untagged: Untagged<'_>)
 pub(crate) fn awaiting_tags(reconcile: &Reconcile<'_>, kept: &Observed, clock: Clock) -> Vec<String> {
     let Reconcile { context, memory, .. } = reconcile;
     let is_claimed = |id: &String| {
-        memory.claimed.as_ref().is_some_and(|claimed| {
+        memory.owned.claimed.as_ref().is_some_and(|claimed| {
             claimed.ids.contains(id) && clock.instant.saturating_duration_since(claimed.at) < clock.window
         })
     };
     let mut ids = context.kind.untagged(kept);
     ids.retain(|id| {
         let is_recent = clock.is_within_window(clock.last_create) || is_claimed(id);
-        is_recent && !memory.releasing_ids.contains(id)
+        is_recent && !memory.deletion.releasing_ids.contains(id)
     });
     ids
 }

@@ -106,8 +106,8 @@ impl<'a> Reconcile<'a> {
 
     /// Remembers what must not be shown of a target.
     pub(crate) fn remember_secrets(&mut self, target: &Target) {
-        self.memory.secret_fields.clone_from(&target.secret_fields.all);
-        self.memory.secrets = target.secrecy.secrets().to_vec();
+        self.memory.secrets.fields.clone_from(&target.secret_fields.all);
+        self.memory.secrets.texts = target.secrecy.secrets().to_vec();
     }
 
     /// The reference for the age of a launch.
@@ -139,7 +139,7 @@ impl<'a> Reconcile<'a> {
     /// When the resource is reconciled again after this outcome: before its resync if an observation can show more until then.
     pub(crate) fn before_resync(&self, outcome: &Outcome, resync: Requeue) -> Requeue {
         // An object of a launch that is not on record may exist besides those that are in place.
-        if outcome.is_at_rest() && matches!(self.memory.launch_search, LaunchSearch::Missing(..)) {
+        if outcome.is_at_rest() && matches!(self.memory.launch.search, LaunchSearch::Missing(..)) {
             return Requeue::Soon(RECHECK);
         }
         if matches!(outcome, Outcome::Waiting(_) | Outcome::Invalid(_)) && self.is_ahead_of_hub {

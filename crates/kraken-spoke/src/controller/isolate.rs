@@ -40,13 +40,13 @@ pub(crate) async fn guarded(
     };
     let uid = watched.uid().unwrap_or_default();
     let mut memory = context.memories.take(&key, &uid);
-    memory.drop_watched_copy(&watched);
-    let object = memory.newest(watched);
+    memory.copies.drop_watched_copy(&watched);
+    let object = memory.copies.newest(watched);
     let is_held = has_finalizer(&*object);
     let mut reconcile = Reconcile::new(context.clone(), object.clone(), &mut memory, &mut slot);
     let outcome = catch_panic(&mut reconcile, kind).await;
     // The latest copy may be the response to the patch of the intent.
-    reconcile.object = reconcile.memory.newest(object);
+    reconcile.object = reconcile.memory.copies.newest(object);
     let requeue = reported(&mut reconcile, &outcome).await;
     if matches!(outcome, Outcome::Removed) {
         context.memories.removed(&key, uid, &memory, is_held);
@@ -67,9 +67,9 @@ async fn catch_panic(reconcile: &mut Reconcile<'_>, kind: &'static str) -> Outco
         reconcile.facts = ReconcileFacts::default();
         Outcome::Internal("internal error; retrying, see the controller log".to_owned())
     });
-    coverage::note(names::OUTCOME, outcome.row().name);
+    coverage::note(names::OUTCOME, (&outcome).into());
     if let Outcome::Failed(failure) = &outcome {
-        coverage::note(names::FAILURE, names::failure(failure.class));
+        coverage::note(names::FAILURE, failure.class.into());
         metrics.reconcile_failed(kind, failure.class.as_str());
     }
     if let Some(reason) = outcome.withheld() {
@@ -88,11 +88,11 @@ async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
     if outcome.is_conflict() || written.as_ref().is_err_and(ApiError::is_conflict) {
         return after_conflict(reconcile.memory.conflicted());
     }
-    reconcile.memory.conflicts = 0;
+    reconcile.memory.retries.conflicts = 0;
     match written {
         Ok(()) => {
             let requeue = outcome.requeue(resync_of(&reconcile.context, &reconcile.object), refusals);
-            match (requeue, reconcile.memory.search.left()) {
+            match (requeue, reconcile.memory.tag_search.unrecorded.left()) {
                 (Requeue::Never, Some(left)) => Requeue::After(left),
                 (requeue, _) => reconcile.before_resync(outcome, requeue),
             }

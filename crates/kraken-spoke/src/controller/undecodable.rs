@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use kraken_api::{Lifecycle, ResourceStatus, conditions, reasons::Reason};
+use kraken_api::{ResourceStatus, conditions, reasons::Reason};
 use kraken_runtime::{
     patch::{ApiError, Version, replace_status, within},
     queue::Requeue,
@@ -19,29 +19,15 @@ use tracing::warn;
 use crate::{
     context::{Context, Reconcile},
     controller::isolate,
-    dynamic::{Object, Spec, account_of},
+    dynamic::{Object, account_of},
     model::{
         memory::Memory,
         outcome::{Outcome, attributed},
         recorded::has_finalizer,
     },
-    policy::undecoded,
+    policy::undecoded::{self, Undecoded},
     steps::{connect, remove::remove},
 };
-
-/// A spec of which only the lifecycle was decoded, as far as a deletion needs it.
-#[derive(Clone, Debug)]
-pub(crate) struct Unreadable(Lifecycle);
-
-impl Spec for Unreadable {
-    fn lifecycle(&self) -> &Lifecycle {
-        &self.0
-    }
-
-    fn json(&self) -> Value {
-        Value::Null
-    }
-}
 
 /// A member of the object as JSON.
 fn json_of(member: Option<&RawValue>) -> Value {
@@ -131,7 +117,7 @@ async fn removed(
         Err(why) => return Outcome::Account(Reason::AccountNotFound, why),
     };
     let (spec, status) = (json_of(object.spec.as_deref()), json_of(object.status.as_deref()));
-    let (spec, status) = (Unreadable(undecoded::lifecycle(&spec, &status)), status_of(&status));
+    let (spec, status) = (Undecoded(undecoded::lifecycle(&spec, &status)), status_of(&status));
     let object = Object::new(object.metadata.clone(), spec, Some(status)).using(account);
     let mut reconcile = Reconcile::new(context.clone(), Arc::new(object), memory, slot);
     if let Err(outcome) = connect::open(&mut reconcile).await {

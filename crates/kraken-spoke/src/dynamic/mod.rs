@@ -19,7 +19,9 @@ use kube::core::ApiResource;
 use serde_json::Value;
 
 use crate::account::{AccountKind, Connection, OnChange, Refusal};
-use crate::{Candidate, Comparison, Edit, Failure, Finding, Identity, Ignored, Launch, ObserveRequest, OwnSecret};
+use crate::{
+    Candidate, Comparison, Edit, Failure, Finding, Identity, Ignored, Launch, ObserveRequest, OwnSecret,
+};
 
 pub(crate) use object::account_of;
 pub use object::{Object, Spec, Undecoded};
@@ -93,6 +95,10 @@ pub trait DynKind: Send + Sync + 'static {
     fn max_objects(&self, desired: &Desired) -> usize;
     fn needs_deep_observation(&self, desired: &Desired) -> bool;
     fn describe_change(&self, change: &Change) -> Option<String>;
+    fn deletes(&self, _: &Change) -> Vec<String> {
+        vec![]
+    }
+
     fn finding(&self, _: &Desired, _: &Observed) -> Option<Finding> {
         None
     }

@@ -166,6 +166,10 @@ impl<E: External> DynKind for Pure<E> {
         E::describe_change(change.get())
     }
 
+    fn deletes(&self, change: &Change) -> Vec<String> {
+        E::deletes(change.get())
+    }
+
     fn finding(&self, desired: &Desired, observed: &Observed) -> Option<Finding> {
         E::finding(desired.get(), observed.get())
     }

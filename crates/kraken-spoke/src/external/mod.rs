@@ -147,6 +147,11 @@ pub trait External: Send + Sync + 'static {
         None
     }
 
+    /// Pure. The ids of the objects that a change deletes, because the spec accounts for fewer.
+    fn deletes(_: &Self::Change) -> Vec<String> {
+        vec![]
+    }
+
     /// Pure. What a look-up ([`External::LOOKS_UP`]) found. `None` for any other kind.
     fn finding(_: &Self::Desired, _: &Self::Observed) -> Option<Finding> {
         None

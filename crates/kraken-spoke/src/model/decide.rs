@@ -2,6 +2,7 @@
 //! tests.
 
 use kraken_api::{FieldDiff, Lifecycle};
+use strum::{IntoStaticStr, VariantNames};
 
 use crate::{
     Candidate, Comparison, Difference, Ignored, Remedy,
@@ -23,7 +24,7 @@ pub(crate) enum Action {
 }
 
 /// What a comparison leads to.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, IntoStaticStr, VariantNames)]
 pub(crate) enum Decision<C> {
     /// Observed equals desired.
     InPlace,

@@ -2,12 +2,7 @@
 
 use kraken_api::{FieldDiff, PlanAction};
 
-use crate::{
-    Finding,
-    external::Unanswered,
-    model::ids::listed,
-    policy::approval::Proposal,
-};
+use crate::{Finding, external::Unanswered, model::ids::listed, policy::approval::Proposal};
 
 /// The path of an answer in plans.
 const ANSWER: &str = "answer";

@@ -7,7 +7,7 @@ use kube::{Resource, ResourceExt, core::object::HasStatus};
 
 use crate::{
     Identity, ObserveRequest,
-    dynamic::{DynKind, Observed},
+    dynamic::{DynKind, Object, Observed},
     model::{
         ids::{listed, union, without},
         intent::{Clock, Intent, is_plausible},
@@ -20,14 +20,14 @@ use crate::{
 pub(crate) struct RecordedState {
     /// The ids that were recorded, in the status or by this process.
     pub ids: Vec<String>,
-    /// Those of them that are in memory only, and that no call returned: only a search by tag found them. Without its owner tags,
-    /// nothing proves which resource such an object belongs to.
+    /// Ids that only a search by tag found: they are in memory, and no call returned them. Without its owner tags, nothing proves which
+    /// resource such an object belongs to.
     pub unproven: Vec<String>,
     /// The highest epoch that is known to have taken effect.
     pub epoch: i64,
     /// Whether a launch may have been made whose result is not recorded.
     pub outstanding: bool,
-    /// The epoch of the launch of the intent if the record in the status was edited, see [`Memory::edited_record`]: it does not count.
+    /// The epoch of the launch of the intent if the record in the status was edited, see `Memory::launch.edited_record`: it does not count.
     pub edited_record: Option<i64>,
     /// Whether any remote object can exist.
     pub may_exist: bool,
@@ -36,9 +36,9 @@ pub(crate) struct RecordedState {
 impl RecordedState {
     /// `began` is the time from which on this process knows every launch: the record of a resource that is older may have been
     /// wiped, or a backup from before its launch may have been restored.
-    pub(crate) fn of<K: Resource + HasStatus<Status = ResourceStatus>>(
-        object: &K,
-        memory: &Memory<K>,
+    pub(crate) fn of(
+        object: &Object,
+        memory: &Memory,
         intent: Option<&Intent>,
         clock: Clock,
         began: Timestamp,
@@ -47,32 +47,34 @@ impl RecordedState {
         let mut ids = status.map(|s| s.external_ids.clone()).unwrap_or_default();
         let recorded_epoch = epoch_on_record(status, intent);
         let edited_record = memory.edited_launch(intent);
-        let mut epoch = edited_record.map_or(recorded_epoch, |edited_record| recorded_epoch.min(edited_record - 1));
-        if let Some((created, new)) = &memory.created {
+        let mut epoch =
+            edited_record.map_or(recorded_epoch, |edited_record| recorded_epoch.min(edited_record - 1));
+        if let Some((created, new)) = &memory.owned.created {
             epoch = epoch.max(*created);
             ids = union(ids, new);
         }
-        ids = union(ids, &memory.found_by_tag);
+        ids = union(ids, &memory.owned.found_by_tag);
         // A crash before the first status write loses the ids of the objects that were found by tag and then replaced. The
         // intent still names them, until the status records a launch of the replacement, and also if that record was edited.
         let is_replacing = |intent: &&Intent| {
-            edited_record.is_some() || intent.replaced_before.is_some_and(|boundary| recorded_epoch < boundary)
+            edited_record.is_some()
+                || intent.replaced_before.is_some_and(|boundary| recorded_epoch < boundary)
         };
         if let Some(intent) = intent.filter(is_replacing) {
             ids = union(ids, &intent.outgoing);
         }
-        ids.retain(|id| !memory.released_ids.contains(id) && !memory.gone_ids.contains(id));
+        ids.retain(|id| !memory.absent.released_ids.contains(id) && !memory.absent.gone_ids.contains(id));
         let is_on_record = |id: &String| {
             status.is_some_and(|status| status.external_ids.contains(id))
                 || intent.is_some_and(|intent| intent.outgoing.contains(id) || intent.adopted.contains(id))
         };
-        let mut unproven = memory.found_by_tag.clone();
+        let mut unproven = memory.owned.found_by_tag.clone();
         unproven.retain(|id| ids.contains(id) && !is_on_record(id));
         let outstanding = is_outstanding(intent, epoch, memory, clock);
         let is_new = mutants::active(Mutant::NewWhateverAge)
             || object.creation_timestamp().is_some_and(|created| created.0 >= began);
         let may_exist =
-            has_finalizer(object) || outstanding || !ids.is_empty() || !is_new || memory.searching;
+            has_finalizer(object) || outstanding || !ids.is_empty() || !is_new || memory.tag_search.is_first;
         Self { ids, unproven, epoch, outstanding, edited_record, may_exist }
     }
 
@@ -114,12 +116,7 @@ fn epoch_on_record(status: Option<&ResourceStatus>, intent: Option<&Intent>) -> 
 
 /// Whether the launch of the intent may have created objects that are not recorded, `epoch` being the highest recorded
 /// one.
-pub(crate) fn is_outstanding<K>(
-    intent: Option<&Intent>,
-    epoch: i64,
-    memory: &Memory<K>,
-    clock: Clock,
-) -> bool {
+pub(crate) fn is_outstanding(intent: Option<&Intent>, epoch: i64, memory: &Memory, clock: Clock) -> bool {
     intent.is_some_and(|intent| {
         intent.epoch > epoch && !memory.is_refused(intent) && intent.may_be_invisible(clock)
     })
@@ -132,17 +129,17 @@ pub(crate) const EARLIER_LAUNCH: &str = "the objects of an earlier launch";
 const NOT_NAMED: &str =
     "remote objects that the status may not name, because another client edited its externalIds or epoch,";
 
-/// What of the last launch may exist and is not visible yet, `epoch` being the highest recorded one. If the spec accounts for
+/// The objects of the last launch that may exist and are not visible yet, `epoch` being the highest recorded one. If the spec accounts for
 /// fewer objects since the launch, no object is missing, and the invisible ones are surplus: the resource is not at rest before
 /// they are visible, because its next observation may be long after the visibility window and by id only.
 ///
 /// A replacement waits for every [outstanding](is_outstanding) launch instead, after a restart also for an old one: its call may
 /// have been repeated just before, and the replacement would not name the objects.
-pub(crate) fn awaited<K>(
+pub(crate) fn awaited(
     shown: &Shown,
     epoch: i64,
     intent: Option<&Intent>,
-    memory: &Memory<K>,
+    memory: &Memory,
     clock: Clock,
 ) -> Option<String> {
     if !shown.unseen.is_empty() {
@@ -153,7 +150,7 @@ pub(crate) fn awaited<K>(
     // which nothing is visible is not waited for, so that a resource at rest stays at rest. An intent that was rebuilt names
     // no number, and its launch may never have been made.
     let is_recent = intent.requested.is_some() && clock.is_within_window(intent.at);
-    let what = if memory.edited_record.is_some() { NOT_NAMED } else { EARLIER_LAUNCH };
+    let what = if memory.launch.edited_record.is_some() { NOT_NAMED } else { EARLIER_LAUNCH };
     (shown.epoch >= intent.epoch || is_recent).then(|| what.to_owned())
 }
 
@@ -211,7 +208,7 @@ impl Shown {
         });
         for id in recorded.ids.iter().filter(|id| !this.live.contains(id)) {
             // Outgoing objects were visible before: if they are not returned, they are deleted.
-            if memory.deleted_ids.contains(id) || outgoing.contains(id) {
+            if memory.absent.deleted_ids.contains(id) || outgoing.contains(id) {
                 if !shown.contains(id) {
                     this.gone.push(id.clone());
                     this.vanished.extend((!memory.is_deleted(kind, id)).then(|| id.clone()));

@@ -17,12 +17,20 @@ pub(crate) fn is_possible(object: &impl Resource, predecessor_ended_at: Timestam
 }
 
 /// The time until what a former process did is visible, if it can have known the resource and need not be visible yet.
-pub(crate) fn time_left(object: &impl Resource, predecessor_ended_at: Timestamp, clock: Clock) -> Option<Duration> {
+pub(crate) fn time_left(
+    object: &impl Resource,
+    predecessor_ended_at: Timestamp,
+    clock: Clock,
+) -> Option<Duration> {
     clock.left_of_window(predecessor_ended_at).filter(|_| is_possible(object, predecessor_ended_at))
 }
 
 /// The delay until the next search for the objects of such a launch, if it may have been made and they may not be visible yet.
-pub(crate) fn next_search(object: &impl Resource, predecessor_ended_at: Timestamp, clock: Clock) -> Option<Duration> {
+pub(crate) fn next_search(
+    object: &impl Resource,
+    predecessor_ended_at: Timestamp,
+    clock: Clock,
+) -> Option<Duration> {
     let left = time_left(object, predecessor_ended_at, clock)?;
     Some(clock.next_read(clock.window.saturating_sub(left)))
 }

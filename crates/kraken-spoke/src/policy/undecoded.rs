@@ -3,6 +3,22 @@
 use kraken_api::{Deletion, Lifecycle};
 use serde_json::{Map, Value, json};
 
+use crate::dynamic::Spec;
+
+/// A spec that does not decode: only these options are known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Undecoded(pub Lifecycle);
+
+impl Spec for Undecoded {
+    fn lifecycle(&self) -> &Lifecycle {
+        &self.0
+    }
+
+    fn json(&self) -> Value {
+        Value::Null
+    }
+}
+
 /// The options of `spec.lifecycle`, whatever else does not decode. One that does not decode counts as the value that forbids most; one
 /// that no deletion heeds is not read.
 pub(crate) fn lifecycle(spec: &Value, status: &Value) -> Lifecycle {

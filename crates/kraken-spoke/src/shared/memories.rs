@@ -11,13 +11,14 @@ use parking_lot::Mutex;
 
 use crate::{dynamic::Object, model::memory::Memory};
 
-/// Of more resources that are gone without a completed deletion, none is remembered: each counts as brought back.
+/// The number of resources that are gone without a completed deletion and remembered. Beyond this number, a resource that reappears is
+/// assumed to come from a backup.
 const MOST_FORGOTTEN: usize = 10_000;
 
 /// The in-memory records of all resources of one kind.
-#[derive(Debug)]
-pub(crate) struct Memories<K = Object> {
-    of: Mutex<HashMap<ObjectKey, (String, Memory<K>)>>,
+#[derive(Debug, Default)]
+pub(crate) struct Memories {
+    of: Mutex<HashMap<ObjectKey, (String, Memory)>>,
     /// The resources that a restored backup has set back since their last reconcile.
     restored: Mutex<HashSet<ObjectKey>>,
     /// The resources that the next reconcile searches by tag for.
@@ -33,24 +34,10 @@ pub(crate) struct Memories<K = Object> {
     restored_at: Mutex<Option<Timestamp>>,
 }
 
-impl<K> Default for Memories<K> {
-    fn default() -> Self {
-        Self {
-            of: Mutex::new(HashMap::default()),
-            restored: Mutex::new(HashSet::default()),
-            to_search: Mutex::new(HashSet::default()),
-            taken: Mutex::new(HashSet::default()),
-            deleted: Mutex::default(),
-            forgotten: Mutex::new(HashSet::default()),
-            restored_at: Mutex::default(),
-        }
-    }
-}
-
-impl<K> Memories<K> {
+impl Memories {
     /// Takes the record of this resource. If a reconcile does not put it back, it is lost, which is safe. The record of
     /// an earlier object of the same name (another UID) is dropped.
-    pub(crate) fn take(&self, key: &ObjectKey, uid: &str) -> Memory<K> {
+    pub(crate) fn take(&self, key: &ObjectKey, uid: &str) -> Memory {
         self.taken.lock().insert(key.clone());
         let known = self.of.lock().remove(key);
         let mut memory = match known {
@@ -62,11 +49,11 @@ impl<K> Memories<K> {
             None => Memory::default(),
         };
         if self.restored.lock().remove(key) {
-            memory.latest = None;
+            memory.copies.latest = None;
         }
-        memory.searching |= self.to_search.lock().remove(key);
+        memory.tag_search.is_first |= self.to_search.lock().remove(key);
         if self.forgotten.lock().remove(uid) {
-            memory.searching = true;
+            memory.tag_search.is_first = true;
             *self.restored_at.lock() = Some(clock::now());
         }
         memory
@@ -103,7 +90,7 @@ impl<K> Memories<K> {
     }
 
     /// Keeps it for the next reconcile.
-    pub(crate) fn put(&self, key: ObjectKey, uid: String, memory: Memory<K>) {
+    pub(crate) fn put(&self, key: ObjectKey, uid: String, memory: Memory) {
         self.taken.lock().remove(&key);
         self.of.lock().insert(key, (uid, memory));
     }
@@ -122,7 +109,7 @@ impl<K> Memories<K> {
 
     /// Forgets a resource whose deletion ended with this record. If it was not `held` by the finalizer, a client removed that, and
     /// the deletion was not completed.
-    pub(crate) fn removed(&self, key: &ObjectKey, uid: String, memory: &Memory<K>, held: bool) {
+    pub(crate) fn removed(&self, key: &ObjectKey, uid: String, memory: &Memory, held: bool) {
         if !held {
             self.gone(uid, memory);
         }
@@ -131,7 +118,7 @@ impl<K> Memories<K> {
 
     /// Records that a resource is gone, or will be, without a completed deletion: its remote objects may exist, if this process
     /// [knows any](Memory::knows_no_ids).
-    fn gone(&self, uid: String, memory: &Memory<K>) {
+    fn gone(&self, uid: String, memory: &Memory) {
         if memory.knows_no_ids() {
             return;
         }
@@ -142,15 +129,13 @@ impl<K> Memories<K> {
         }
         forgotten.insert(uid);
     }
-}
 
-impl<K: Resource> Memories<K> {
     /// Drops the copy of the last write when the watch returns it: without a resync, the next reconcile may never come.
     pub(crate) fn watched(&self, key: &ObjectKey, shown: &impl Resource) {
         if let Some((uid, memory)) = self.of.lock().get_mut(key)
             && shown.meta().uid.as_ref() == Some(uid)
         {
-            memory.drop_copy_until(version(shown.meta()));
+            memory.copies.drop_copy_until(version(shown.meta()));
         }
     }
 
@@ -158,8 +143,9 @@ impl<K: Resource> Memories<K> {
     /// or may be, because the resource is in a reconcile. Or there is no record although it is being deleted: the last write removed
     /// the finalizer.
     pub(crate) fn is_lost(&self, key: &ObjectKey, listed: &impl Resource) -> bool {
-        let is_newer = |copy: &K| version(listed.meta()) < version(copy.meta());
-        let copy = self.of.lock().get(key).map(|(_, memory)| memory.latest.as_deref().is_some_and(is_newer));
+        let is_newer = |copy: &Object| version(listed.meta()) < version(copy.meta());
+        let copy =
+            self.of.lock().get(key).map(|(_, memory)| memory.copies.latest.as_deref().is_some_and(is_newer));
         let is_deleted = listed.meta().deletion_timestamp.is_some();
         copy.unwrap_or_else(|| is_deleted || self.taken.lock().contains(key))
     }
@@ -173,16 +159,19 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
     use super::*;
-    use crate::model::memory::tests::object;
+    use crate::model::memory::{Copies, Owned, tests::object};
 
     #[test]
     fn new_object_of_the_same_name_starts_without_memory() {
-        let memory = Memory { latest: Some(object("old", "100")), ..Memory::default() };
-        assert_eq!(memory.newest(object("new", "1")).metadata.uid.as_deref(), Some("new"));
+        let memory = Memory {
+            copies: Copies { latest: Some(object("old", "100")), ..Copies::default() },
+            ..Memory::default()
+        };
+        assert_eq!(memory.copies.newest(object("new", "1")).metadata.uid.as_deref(), Some("new"));
         let memories = Memories::default();
         let key = ObjectKey::new("ns", "a");
         memories.put(key.clone(), "old".into(), memory);
-        assert!(memories.take(&key, "new").latest.is_none());
+        assert!(memories.take(&key, "new").copies.latest.is_none());
     }
 
     #[test]
@@ -190,23 +179,26 @@ mod tests {
         let memories = Memories::default();
         let key = ObjectKey::new("ns", "a");
         let put = || {
-            let memory = Memory { latest: Some(object("u", "9")), ..Memory::default() };
+            let memory = Memory {
+                copies: Copies { latest: Some(object("u", "9")), ..Copies::default() },
+                ..Memory::default()
+            };
             memories.put(key.clone(), "u".into(), memory);
         };
         put();
-        assert!(memories.take(&key, "u").latest.is_some());
+        assert!(memories.take(&key, "u").copies.latest.is_some());
         memories.restored(key.clone());
         put(); // the end of the reconcile during which the backup was restored
         let memory = memories.take(&key, "u");
-        assert!(memory.latest.is_none() && memory.searching);
+        assert!(memory.copies.latest.is_none() && memory.tag_search.is_first);
         put();
         let memory = memories.take(&key, "u");
-        assert!(memory.latest.is_some() && !memory.searching, "a later write");
+        assert!(memory.copies.latest.is_some() && !memory.tag_search.is_first, "a later write");
     }
 
     #[test]
     fn resource_that_is_not_newer_than_a_deleted_one_is_brought_back() {
-        let memories = Memories::<Object>::default();
+        let memories = Memories::default();
         assert!(!memories.is_brought_back(&*object("u", "9")), "the first list");
         memories.deleted(&*object("u", "9"));
         memories.deleted(&*object("v", "3"));
@@ -217,31 +209,37 @@ mod tests {
 
     #[test]
     fn resource_that_was_gone_without_a_completed_deletion_may_have_unknown_launches() {
-        let memories = Memories::<Object>::default();
+        let memories = Memories::default();
         let key = ObjectKey::new("ns", "a");
-        let launched = || Memory { created: Some((1, vec!["vpc-1".into()])), ..Memory::default() };
+        let launched = || Memory {
+            owned: Owned { created: Some((1, vec!["vpc-1".into()])), ..Owned::default() },
+            ..Memory::default()
+        };
         memories.put(key.clone(), "u".into(), launched());
         memories.take(&key, "u");
         memories.forget(&key);
-        assert!(!memories.take(&key, "u").searching, "its deletion was completed");
+        assert!(!memories.take(&key, "u").tag_search.is_first, "its deletion was completed");
         memories.put(key.clone(), "u".into(), Memory::default());
         memories.forget(&key);
-        assert!(!memories.take(&key, "u").searching, "it had no remote objects");
+        assert!(!memories.take(&key, "u").tag_search.is_first, "it had no remote objects");
         memories.put(key.clone(), "u".into(), launched());
         assert!(memories.forget(&key));
-        assert!(!memories.take(&key, "v").searching, "another resource of the same name");
+        assert!(!memories.take(&key, "v").tag_search.is_first, "another resource of the same name");
         assert_eq!(memories.restored_at(), None);
-        assert!(memories.take(&key, "u").searching);
+        assert!(memories.take(&key, "u").tag_search.is_first);
         assert!(memories.restored_at().is_some());
         memories.put(key.clone(), "u".into(), launched());
         memories.take(&key, "v");
-        assert!(memories.take(&key, "u").searching, "it was replaced by another of the same name");
+        assert!(memories.take(&key, "u").tag_search.is_first, "it was replaced by another of the same name");
     }
 
     #[test]
     fn number_of_forgotten_resources_is_limited() {
-        let memories = Memories::<Object>::default();
-        let launched = Memory { created: Some((1, vec!["vpc-1".into()])), ..Memory::default() };
+        let memories = Memories::default();
+        let launched = Memory {
+            owned: Owned { created: Some((1, vec!["vpc-1".into()])), ..Owned::default() },
+            ..Memory::default()
+        };
         (0..MOST_FORGOTTEN).for_each(|number| memories.gone(number.to_string(), &launched));
         assert_eq!(memories.restored_at(), None);
         memories.gone("u".to_owned(), &launched);
@@ -252,9 +250,13 @@ mod tests {
     fn copy_is_dropped_when_the_watch_returns_the_write() {
         let memories = Memories::default();
         let key = ObjectKey::new("ns", "a");
-        let memory = Memory { latest: Some(object("u", "9")), ..Memory::default() };
+        let memory = Memory {
+            copies: Copies { latest: Some(object("u", "9")), ..Copies::default() },
+            ..Memory::default()
+        };
         memories.put(key.clone(), "u".into(), memory);
-        let is_kept = || memories.of.lock().get(&key).is_some_and(|(_, memory)| memory.latest.is_some());
+        let is_kept =
+            || memories.of.lock().get(&key).is_some_and(|(_, memory)| memory.copies.latest.is_some());
         memories.watched(&key, &*object("u", "8"));
         memories.watched(&key, &*object("v", "9"));
         assert!(is_kept(), "an older version, and another object of the same name");
@@ -267,14 +269,17 @@ mod tests {
         let memories = Memories::default();
         let key = ObjectKey::new("ns", "a");
         let put = || {
-            let memory = Memory { latest: Some(object("u", "9")), ..Memory::default() };
+            let memory = Memory {
+                copies: Copies { latest: Some(object("u", "9")), ..Copies::default() },
+                ..Memory::default()
+            };
             memories.put(key.clone(), "u".into(), memory);
         };
         assert!(!memories.is_lost(&key, &*object("u", "7")), "never reconciled");
         put();
         assert!(!memories.is_lost(&key, &*object("u", "9")), "the list has the write");
         assert!(memories.is_lost(&key, &*object("u", "7")));
-        assert!(memories.take(&key, "u").latest.is_some());
+        assert!(memories.take(&key, "u").copies.latest.is_some());
         assert!(memories.is_lost(&key, &*object("u", "9")), "it is in a reconcile, which may write");
         memories.forget(&key);
         assert!(!memories.is_lost(&key, &*object("u", "7")));

@@ -45,8 +45,7 @@ pub(crate) async fn look_up(reconcile: &mut Reconcile<'_>, target: &Target) -> R
         return Err(Outcome::Internal(format!("{} finds nothing: please report this", kind.info().name)));
     };
     let lost = without(&former, &kind.ids(&observed));
-    let published =
-        Published { ids: former.clone(), exists: lost.is_empty(), is_edited: target.is_edited };
+    let published = Published { ids: former.clone(), exists: lost.is_empty(), is_edited: target.is_edited };
     let facts = &mut reconcile.facts;
     (facts.in_place, facts.secret_fields) =
         (Some(target.in_place.clone()), Some(target.secret_fields.clone()));

@@ -84,8 +84,8 @@ fn note_target(reconcile: &mut Reconcile<'_>, target: &Target) {
     let Reconcile { identity, memory, facts, .. } = reconcile;
     facts.in_place = Some(target.in_place.clone());
     facts.secret_fields = Some(target.secret_fields.clone());
-    facts.edit_under_way = memory.edit_under_way;
-    facts.at_creation = match &memory.at_creation {
+    facts.edit_under_way = memory.changes.edit_under_way;
+    facts.at_creation = match &memory.changes.at_creation {
         Some(at_creation) => at_creation.clone(),
         None => in_place::at_creation(&identity.uid, &target.at_creation),
     };
@@ -97,7 +97,7 @@ fn is_deep(reconcile: &mut Reconcile<'_>, target: &Target) -> bool {
     let Reconcile { context, object, identity, memory, .. } = reconcile;
     context.kind.needs_deep_observation(&target.desired)
         && (target.is_edited
-            || !memory.changed.is_empty()
+            || !memory.changes.changed.is_empty()
             || memory.deep.is_open().unwrap_or_else(|| has_open_differences(object.status()))
             || memory.deep.is_due(context.deep_interval, &identity.uid))
 }
@@ -116,14 +116,14 @@ async fn observe_until_certain(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>)
     // at the last search.
     let is_in_use = reconcile.memory.is_known_in_use(epoch);
     let needs_search = reconcile.needs_search(scope.target.intent.as_ref(), recorded, scope.clock);
-    let mut search = !is_in_use && (needs_search || reconcile.memory.searching);
+    let mut search = !is_in_use && (needs_search || reconcile.memory.tag_search.is_first);
     loop {
         let attempt = attempt(reconcile, scope, search).await?;
         let is_certain = !attempt.shown.hidden && attempt.comparison.missing.is_none();
         // An object that cannot exist yet was not searched for, and need not be after it has been created and has an
         // id.
         let is_known_missing = is_in_use && !attempt.shown.hidden;
-        reconcile.memory.searching = !is_certain && !is_known_missing && recorded.may_exist;
+        reconcile.memory.tag_search.is_first = !is_certain && !is_known_missing && recorded.may_exist;
         if search && recorded.may_exist {
             reconcile.memory.searched();
         }
@@ -132,7 +132,7 @@ async fn observe_until_certain(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>)
         }
         if mutants::active(Mutant::NoSearchByTag) {
             // Neither is the next reconcile to search, nor a launch to wait for that.
-            reconcile.memory.searching = false;
+            reconcile.memory.tag_search.is_first = false;
             return Ok(Attempt { is_searched: true, ..attempt });
         }
         search = true;
@@ -167,7 +167,7 @@ async fn attempt(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool)
 fn remember(reconcile: &mut Reconcile<'_>, recorded: &RecordedState, observed: &Observed) {
     let Reconcile { context, memory, .. } = reconcile;
     let found = without(&context.kind.ids(observed), &recorded.ids);
-    memory.found_by_tag = union(std::mem::take(&mut memory.found_by_tag), &found);
+    memory.owned.found_by_tag = union(std::mem::take(&mut memory.owned.found_by_tag), &found);
     memory.note_shown(&*context.kind, observed);
 }
 
@@ -183,7 +183,10 @@ fn await_tags(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, observed: &Obser
         format!("waiting for the owner tags of {} to become visible", listed(&others))
     } else {
         reconcile.memory.forget_ids(&others);
-        format!("{} is left: it lost its owner tags and is not on record", listed(&others))
+        format!(
+            "{} is no longer managed: its owner tags were removed, and Kraken has no record of it",
+            listed(&others)
+        )
     };
     Err(Outcome::InProgress(Reason::Updating, message))
 }

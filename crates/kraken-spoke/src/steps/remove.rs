@@ -14,9 +14,8 @@ use serde_json::json;
 use crate::{
     Failure, FailureClass,
     actions::{
-        location,
         event::publish_event,
-        references, remove_finalizer,
+        location, references, remove_finalizer,
         retag::{Untagged, awaiting_tags, retag},
         states,
         unprotect::unprotect,
@@ -58,7 +57,7 @@ pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Out
     // not know when the last launch was.
     let last = reconcile.memory.last_intent(&*object);
     let intent = Some(last.unwrap_or_else(|| restore::rebuilt(object.status(), 0, clock.last_create)));
-    reconcile.memory.intent.clone_from(&intent);
+    reconcile.memory.launch.intent.clone_from(&intent);
     reconcile.memory.check_record(&reconcile.identity.uid, object.status());
     // In another location the objects are not visible and must not be treated as deleted.
     location::here(reconcile, intent.as_ref()).await?;
@@ -66,7 +65,7 @@ pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Out
     let adopted = adopted(object.status(), intent.as_ref());
     let policy = ReleasePolicy::of(lifecycle, &adopted, intent.as_ref());
     // The finalizer was not removed, and the spec may have been edited since.
-    reconcile.memory.releasing_ids.retain(|id| policy.keeps(id));
+    reconcile.memory.deletion.releasing_ids.retain(|id| policy.keeps(id));
     let expects_deletion = policy.deletes_any(&recorded.ids);
     if expects_deletion {
         permitted(reconcile).await?;
@@ -76,7 +75,7 @@ pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Out
     restore_tags(reconcile, &state, &observed).await?;
     let is_unseen = is_unseen(reconcile, &mut state, &observed);
     let (kept, doomed) = split_retained(&*reconcile.context.kind, observed, policy);
-    let is_requested = reconcile.memory.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
+    let is_requested = reconcile.memory.deletion.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
     if !reconcile.context.kind.is_gone(&doomed) && !is_requested {
         if !expects_deletion {
             permitted(reconcile).await?;
@@ -136,7 +135,7 @@ async fn permitted(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
 /// Whether the resource has no dependents any more. After the deletion was requested, this is not checked again.
 async fn unblocked(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
     let Reconcile { context, object, memory, .. } = reconcile;
-    if memory.deleted.is_some() || mutants::active(Mutant::DeletionIgnoresReferences) {
+    if memory.deletion.deleted.is_some() || mutants::active(Mutant::DeletionIgnoresReferences) {
         return Ok(());
     }
     let (namespace, name) = place(&**object);
@@ -161,12 +160,12 @@ async fn delete(reconcile: &mut Reconcile<'_>, doomed: &Observed) -> Result<Outc
     }
     approval::permits_deletion(&reconcile.object, &ids)?;
     let Reconcile { context, memory, identity, .. } = reconcile;
-    let is_first = memory.deleted.is_none();
+    let is_first = memory.deletion.deleted.is_none();
     match context.external.delete(identity, doomed).await {
         Ok(unknown) => {
             let requested = without(&ids, &unknown);
             if !requested.is_empty() {
-                memory.deleted = memory.deleted.max(Some(context.kind.epoch(doomed)));
+                memory.deletion.deleted = memory.deletion.deleted.max(Some(context.kind.epoch(doomed)));
                 memory.deleting(&requested);
             }
             if is_first && !requested.is_empty() {
@@ -194,11 +193,11 @@ async fn observe(
     let Reconcile { context, identity, memory, slot, .. } = reconcile;
     let on_record = union(recorded.proven(), policy.adopted);
     let observed = async {
-        if let Some(found) = &memory.found {
+        if let Some(found) = &memory.deletion.found {
             recorded.ids = union(std::mem::take(&mut recorded.ids), found);
             let observed = context.observe(Lane::Edit, recorded.request(identity, false, false)).await?;
             memory.note_shown(&*context.kind, &observed);
-            let observed = owned(&*context.kind, observed, policy, &on_record, &memory.deleted_ids);
+            let observed = owned(&*context.kind, observed, policy, &on_record, &memory.absent.deleted_ids);
             let (_, doomed) = split_retained(&*context.kind, observed.clone(), policy);
             if !context.kind.is_gone(&doomed) {
                 return Ok(observed);
@@ -210,8 +209,8 @@ async fn observe(
         // for some time, as a recorded one. An object that is being deleted still exists.
         let deleted = shown_as_deleted(&*context.kind, &observed);
         let found = without(&context.kind.shown(&observed), &deleted);
-        memory.found = Some(union(memory.found.take().unwrap_or_default(), &found));
-        Ok(owned(&*context.kind, observed, policy, &on_record, &memory.deleted_ids))
+        memory.deletion.found = Some(union(memory.deletion.found.take().unwrap_or_default(), &found));
+        Ok(owned(&*context.kind, observed, policy, &on_record, &memory.absent.deleted_ids))
     };
     slot.release_while(observed).await
 }
@@ -265,7 +264,7 @@ async fn release(
     if !context.kind.ids(&created).is_empty() {
         context.external.mark_created(identity, &created).await.map_err(Outcome::Failed)?;
     }
-    memory.releasing_ids = union(std::mem::take(&mut memory.releasing_ids), &ids);
+    memory.deletion.releasing_ids = union(std::mem::take(&mut memory.deletion.releasing_ids), &ids);
     let note = format!("released {}: it is kept without Kraken's tags", listed(&ids));
     finish(reconcile, Reason::Released, &note).await
 }

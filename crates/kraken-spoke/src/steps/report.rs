@@ -36,7 +36,7 @@ pub(crate) async fn report(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> 
         reconcile.facts.launched = Launched::of(reconcile.memory);
     }
     let status = status_of(outcome, &reconcile.facts, before, generation, now);
-    let is_written = before != Some(&status) || reconcile.memory.is_outdated(&object);
+    let is_written = before != Some(&status) || reconcile.memory.copies.is_outdated(&object);
     if is_written {
         match write(reconcile, &status, outcome).await {
             // The object was deleted during the reconcile: there is no status to write.
@@ -45,9 +45,9 @@ pub(crate) async fn report(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> 
         }
     }
     if matches!(outcome, Outcome::InPlace) {
-        reconcile.memory.edit_under_way = false;
+        reconcile.memory.changes.edit_under_way = false;
         if let Some(fields) = &reconcile.facts.secret_fields {
-            reconcile.memory.secret_fields.clone_from(&fields.in_place);
+            reconcile.memory.secrets.fields.clone_from(&fields.in_place);
         }
     }
     if is_written {
@@ -60,7 +60,7 @@ pub(crate) async fn report(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> 
 fn is_unreported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> bool {
     let Reconcile { context, object, memory, .. } = reconcile;
     if !outcome.is_in_progress() {
-        memory.in_progress = None;
+        memory.retries.in_progress = None;
         return false;
     }
     let (before, generation) = (object.status(), object.meta().generation);
@@ -85,17 +85,17 @@ async fn write(
     let Reconcile { context, object, memory, facts, .. } = reconcile;
     let (namespace, name) = place(&**object);
     let (api, version) = (context.api(&namespace), Version::of(&**object));
-    memory.reporting(object);
+    memory.copies.reporting(object);
     let written = replace_status(&api, context.manager.name, &name, &version, json!(status)).await?;
     let written = context.written("write the status", &written)?;
-    memory.reported(&written);
-    memory.latest = Some(written);
+    memory.copies.reported(&written);
+    memory.copies.latest = Some(written);
     let for_hub = matches!(outcome, Outcome::WaitingForHub);
-    memory.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome.grace(), for_hub));
+    memory.retries.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome.grace(), for_hub));
     if let Some(ids) = &facts.ids {
         memory.forgotten();
         if !ids.is_empty() {
-            memory.at_creation = None;
+            memory.changes.at_creation = None;
         }
     }
     Ok(())

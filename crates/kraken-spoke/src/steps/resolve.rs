@@ -37,7 +37,7 @@ pub(crate) fn resolve(
     let ignored = Ignored::new(&object.lifecycle().ignore_changes);
     let intent = Intent::of(&**object);
     let recorded = secrecy::recorded(object.status(), intent.as_ref());
-    let former = recorded.into_iter().chain(memory.secret_fields.iter().cloned());
+    let former = recorded.into_iter().chain(memory.secrets.fields.iter().cloned());
     let is_compared = |field: &str| {
         !ignored.covers(field)
             && !at_creation.iter().any(|(path, _)| secrecy::top(path) == field)
@@ -55,7 +55,7 @@ pub(crate) fn resolve(
     let (spec, inputs) = (|| object.spec().json(), reconcile.inputs(values));
     let (generation, references) = (object.meta().generation, &values.resources);
     let in_place = in_place::current(&identity.uid, spec, generation, inputs, references, before);
-    let is_edited = memory.edit_under_way
+    let is_edited = memory.changes.edit_under_way
         || in_place::is_edited(before, &in_place)
         || (mutants::active(Mutant::DriftFromCondition) && !is_ready(object.status()));
     Ok(Target {

@@ -15,6 +15,7 @@ use tracing::warn;
 use crate::{
     actions::persist::write,
     context::{Reconcile, place},
+    dynamic::Object,
     model::{
         ids::{listed, union},
         intent::{Intent, is_plausible},
@@ -27,17 +28,11 @@ use crate::{
 };
 
 /// The intent to restore, if the resource has or may have remote objects, and lacks the finalizer or the last intent.
-fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
-    object: &K,
-    memory: &Memory<K>,
-    owner: &str,
-    adopts: bool,
-    now: Timestamp,
-) -> Option<Intent> {
+fn due(object: &Object, memory: &Memory, owner: &str, adopts: bool, now: Timestamp) -> Option<Intent> {
     if mutants::active(Mutant::NotRestored) {
         return None;
     }
-    let last = memory.intent.clone();
+    let last = memory.launch.intent.clone();
     let is_present = last.is_some() && last == Intent::of(object);
     if object.meta().deletion_timestamp.is_some() || (is_present && has_finalizer(object)) {
         return None;
@@ -48,13 +43,13 @@ fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
     // the finalizer. The finalizer is written with the first intent: without an intent, another client removed that, and
     // an earlier process may have made a launch. An adoption without a record is repeated.
     let is_launched = has_finalizer(object) && !adopts;
-    if last.is_none() && memory.created.is_none() && !recorded && !is_launched {
+    if last.is_none() && memory.owned.created.is_none() && !recorded && !is_launched {
         return None;
     }
     last.or_else(|| {
-        let created = memory.created.as_ref().map_or(0, |(epoch, _)| *epoch);
+        let created = memory.owned.created.as_ref().map_or(0, |(epoch, _)| *epoch);
         let rebuilt = rebuilt(status, created, now);
-        match Intent::foreign(object, owner).filter(|_| memory.created.is_none()) {
+        match Intent::foreign(object, owner).filter(|_| memory.owned.created.is_none()) {
             // The objects of the former resource are where it created them.
             Some((former, there)) => {
                 Some(Intent { location: rebuilt.location.clone().or(there), former: Some(former), ..rebuilt })
@@ -92,7 +87,7 @@ pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
         learn_secret_fields_from_request(reconcile);
     }
     let Reconcile { memory, object, identity, .. } = reconcile;
-    memory.intent = memory.last_intent(&**object);
+    memory.launch.intent = memory.last_intent(&**object);
     memory.check_record(&identity.uid, object.status());
     let now = kraken_runtime::clock::now();
     let adopts = reconcile.lifecycle().adopt.is_some();
@@ -100,11 +95,11 @@ pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
     else {
         return Ok(());
     };
-    for field in &reconcile.memory.secret_fields {
+    for field in &reconcile.memory.secrets.fields {
         intent.secret_fields.entry(field.clone()).or_default();
     }
     restore_record(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
-    if let Some(restored) = &reconcile.memory.latest {
+    if let Some(restored) = &reconcile.memory.copies.latest {
         reconcile.object = restored.clone();
     }
     Ok(())
@@ -129,7 +124,7 @@ async fn restore_record(reconcile: &mut Reconcile<'_>, intent: &Intent) -> Resul
     write(reconcile, intent).await?;
     let Reconcile { context, object, memory, .. } = reconcile;
     let (namespace, name) = place(&**object);
-    let created = memory.created.as_ref().map(|(_, ids)| ids.clone()).unwrap_or_default();
+    let created = memory.owned.created.as_ref().map(|(_, ids)| ids.clone()).unwrap_or_default();
     let ids = union(object.status().map(|status| status.external_ids.clone()).unwrap_or_default(), &created);
     let what = if ids.is_empty() { "remote objects".to_owned() } else { listed(&ids) };
     let note = format!(

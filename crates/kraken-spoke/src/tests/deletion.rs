@@ -12,7 +12,10 @@ use super::{
     scene::{Scene, Setup},
     script::{Call, EVENT, INTENT, STATUS, call, observe, observe_by_tag},
 };
-use crate::{FailureClass, model::memory::Memory};
+use crate::{
+    FailureClass,
+    model::memory::{Deletion, Memory},
+};
 
 /// The read of the DependencyRequest, which is released with the resource.
 pub(super) const READ_REQUEST: &str = "GET dependencyrequests/disk.testing.a";
@@ -298,7 +301,9 @@ async fn finalizer_is_kept_if_the_spec_was_edited_since_the_decision() {
 async fn deletion_after_a_restored_backup_checks_its_dependents_again() {
     // A backup from before the deletion was restored.
     let scene = Scene::of(disk().launched().lifecycle("paused", json!(true))).await;
-    let memory = Memory { deleted: Some(1), found: Some(vec!["disk-1".to_owned()]), ..Memory::default() };
+    let found = Some(vec!["disk-1".to_owned()]);
+    let deletion = Deletion { deleted: Some(1), found, ..Deletion::default() };
+    let memory = Memory { deletion, ..Memory::default() };
     scene.context.memories.put(ObjectKey::new("ns", "a"), "u-1".to_owned(), memory);
     let mut again = deleted().json();
     again["metadata"]["resourceVersion"] = json!("11");

@@ -271,7 +271,8 @@ impl DynKind for Disks {
             1 => Ok(matching.clone()),
             _ => Err(why(Reason::Ambiguous)),
         };
-        let words = objects(observed).into_iter().map(|object| (id(&object), format!("{} (a disk)", id(&object))));
+        let words =
+            objects(observed).into_iter().map(|object| (id(&object), format!("{} (a disk)", id(&object))));
         Some(Finding { answer, pins: desired.get::<Value>()["pin"] == true, words: words.collect() })
     }
 

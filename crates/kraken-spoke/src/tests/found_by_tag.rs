@@ -13,7 +13,7 @@ use super::{
     script::{EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
 };
 use crate::model::{
-    memory::{Memory, Progress},
+    memory::{Memory, Owned, Progress, Retries},
     outcome::GRACE,
 };
 
@@ -52,9 +52,12 @@ async fn created_object_without_owner_tags_is_tagged_before_it_is_on_record() {
 async fn found_object_without_owner_tags_is_not_put_on_record() {
     let scene = Scene::of(disk().intent(&json!({})).spec("count", json!(2))).await;
     let memory = Memory {
-        created: Some((1, vec!["disk-1".to_owned(), "disk-9".to_owned()])),
-        found_by_tag: vec!["disk-9".to_owned()],
-        in_progress: Some(Progress::begin(GRACE, false)),
+        owned: Owned {
+            created: Some((1, vec!["disk-1".to_owned(), "disk-9".to_owned()])),
+            found_by_tag: vec!["disk-9".to_owned()],
+            ..Owned::default()
+        },
+        retries: Retries { in_progress: Some(Progress::begin(GRACE, false)), ..Retries::default() },
         ..Memory::default()
     };
     scene.context.memories.put(ObjectKey::new("ns", "a"), "u-1".to_owned(), memory);

@@ -15,8 +15,7 @@ use super::{
 };
 use crate::{
     FailureClass,
-    dynamic::Object,
-    model::memory::{Claimed, Memory},
+    model::memory::{Claimed, Memory, Owned},
 };
 
 #[tokio::test(start_paused = true)]
@@ -206,14 +205,15 @@ async fn object_counts_as_missing_only_since_it_was_last_returned() {
 async fn a_claimed_object_may_exist_until_its_tags_are_visible() {
     let ids = || vec!["disk-1".to_owned()];
     let claimed = Claimed { ids: ids(), at: Instant::now(), times: 1, is_confirmed: true };
-    let mut memory = Memory::<Object> { claimed: Some(claimed), ..Memory::default() };
+    let mut memory =
+        Memory { owned: Owned { claimed: Some(claimed), ..Owned::default() }, ..Memory::default() };
     let kind = Disks::new(true, false);
     let window = Duration::from_mins(1);
     assert!(memory.is_claim_hidden(&kind, &[], memory.clock(window)), "a search does not find it yet");
     assert!(!memory.is_claim_hidden(&kind, &ids(), memory.clock(window)), "it is shown");
-    memory.gone_ids = ids();
+    memory.absent.gone_ids = ids();
     assert!(!memory.is_claim_hidden(&kind, &[], memory.clock(window)), "it was deleted");
-    memory.gone_ids.clear();
+    memory.absent.gone_ids.clear();
     advance(window).await;
     assert!(!memory.is_claim_hidden(&kind, &[], memory.clock(window)), "a search would find it");
 }

@@ -19,7 +19,10 @@ use super::{
 };
 use crate::{
     FailureClass,
-    model::{intent::Intent, memory::Memory},
+    model::{
+        intent::Intent,
+        memory::{LastLaunch, Memory},
+    },
 };
 
 fn observe(objects: &[Value]) -> Call {
@@ -69,7 +72,7 @@ async fn restore_assumes_a_launch_if_only_the_finalizer_is_left() {
 async fn launched_by_this_process(disk: Disk, epoch: i64) -> Scene {
     let scene = Scene::of(disk).await;
     let intent = Some(Intent { epoch, hash: "digest".to_owned(), ..Intent::default() });
-    let memory = Memory { intent, ..Memory::default() };
+    let memory = Memory { launch: LastLaunch { intent, ..LastLaunch::default() }, ..Memory::default() };
     scene.context.memories.put(ObjectKey::new("ns", "a"), "u-1".to_owned(), memory);
     scene
 }

@@ -16,7 +16,7 @@ use super::{
     scene::{Scene, Setup},
     script::{EVENT, INTENT, REQUEST, STATUS, call, observe_by_tag},
 };
-use crate::model::memory::{Claimed, Memory};
+use crate::model::memory::{Claimed, LastLaunch, Memory, Owned, Since};
 
 /// The read of the resource, before the request of one that the watch does not return is released.
 const READ_DISK: &str = "GET disks/a";
@@ -72,7 +72,8 @@ async fn retained_object_is_released_when_its_owner_tags_are_visible() {
     let known = |is_confirmed| {
         let ids = vec!["disk-1".to_owned()];
         let claimed = Some(Claimed { ids, at: Instant::now(), times: 0, is_confirmed });
-        Memory { claimed, last_create: Timestamp::UNIX_EPOCH, ..Memory::default() }
+        let launch = LastLaunch { last_create: Since(Timestamp::UNIX_EPOCH), ..LastLaunch::default() };
+        Memory { owned: Owned { claimed, ..Owned::default() }, launch, ..Memory::default() }
     };
     // This process set the tags, or its call or a former process may have done so.
     for memory in [known(true), known(false), Memory::default()] {

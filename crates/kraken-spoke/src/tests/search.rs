@@ -85,7 +85,7 @@ async fn search_that_finds_nothing_for_ten_seconds_is_not_repeated() {
     scene.reconcile([]).await;
     // Nor is it before the first launch.
     let memory = scene.context.memories.take(&ObjectKey::new("ns", "a"), "u-1");
-    assert_eq!(memory.launch_search, LaunchSearch::Settled(0));
+    assert_eq!(memory.launch.search, LaunchSearch::Settled(0));
 }
 
 #[tokio::test(start_paused = true)]

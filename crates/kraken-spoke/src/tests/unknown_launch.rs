@@ -15,7 +15,7 @@ use super::{
     script::{Call, EVENT, INTENT, STATE, STATUS, call},
 };
 use crate::model::{
-    memory::{Absence, LaunchSearch, Memory},
+    memory::{Absence, LastLaunch, LaunchSearch, Memory},
     record_digest,
 };
 
@@ -98,20 +98,22 @@ async fn some_of_its_objects_must_be_missing_for_ten_seconds_before_the_next_lau
 async fn search_before_a_pause_does_not_confirm_one_after_it() {
     let scene = without_tokens(unknown().lifecycle("paused", json!(true))).await;
     let (key, searched) = (ObjectKey::new("ns", "a"), LaunchSearch::Missing(1, Absence::begin()));
-    let memory = Memory { launch_search: searched, ..Memory::default() };
+    let memory =
+        Memory { launch: LastLaunch { search: searched, ..LastLaunch::default() }, ..Memory::default() };
     scene.context.memories.put(key.clone(), "u-1".to_owned(), memory);
     scene.reconcile([call(STATUS), call(EVENT)]).await;
-    assert_eq!(scene.context.memories.take(&key, "u-1").launch_search, LaunchSearch::Open);
+    assert_eq!(scene.context.memories.take(&key, "u-1").launch.search, LaunchSearch::Open);
 }
 
 #[tokio::test(start_paused = true)]
 async fn search_that_was_confirmed_before_a_pause_remains_so() {
     let scene = without_tokens(unknown().lifecycle("paused", json!(true))).await;
     let (key, settled) = (ObjectKey::new("ns", "a"), LaunchSearch::Settled(1));
-    let memory = Memory { launch_search: settled, ..Memory::default() };
+    let memory =
+        Memory { launch: LastLaunch { search: settled, ..LastLaunch::default() }, ..Memory::default() };
     scene.context.memories.put(key.clone(), "u-1".to_owned(), memory);
     scene.reconcile([call(STATUS), call(EVENT)]).await;
-    assert_eq!(scene.context.memories.take(&key, "u-1").launch_search, settled);
+    assert_eq!(scene.context.memories.take(&key, "u-1").launch.search, settled);
 }
 
 /// A Disk of which one object is on record, and was launched twice.

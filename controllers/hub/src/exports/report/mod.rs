@@ -200,15 +200,23 @@ pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, progress: Progress,
     let is_written = before.is_some_and(|status| status.target.is_some());
     let (state, reason) = (ready(outcome), outcome.reason().as_str());
     let message = outcome.message(&target, is_written, export);
-    let lookups = |kind| before.and_then(|status| conditions::get(&status.conditions, kind));
+    let reported = |kind| before.and_then(|status| conditions::get(&status.conditions, kind));
     // Only the hub's conditions: conditions of others are preserved by server-side apply.
-    let mut list: Vec<_> = [READY, DEPENDENCIES_RESOLVED].into_iter().filter_map(lookups).cloned().collect();
+    let mut list: Vec<_> = [READY, DEPENDENCIES_RESOLVED].into_iter().filter_map(reported).cloned().collect();
     conditions::set(&mut list, READY, state, reason, &message, generation, now);
-    let (word, warning) = match outcome.resolved() {
+    let (resolved, resolved_message) = match outcome.resolved() {
         State::True => ("Resolved", "Every entry has a value."),
         _ => (reason, message.as_str()),
     };
-    conditions::set(&mut list, DEPENDENCIES_RESOLVED, outcome.resolved(), word, warning, generation, now);
+    conditions::set(
+        &mut list,
+        DEPENDENCIES_RESOLVED,
+        outcome.resolved(),
+        resolved,
+        resolved_message,
+        generation,
+        now,
+    );
     let status = ConfigExportStatus {
         target: outcome.target(target, before.and_then(|status| status.target.clone()), *rotate),
         observed_generation: generation,
@@ -222,7 +230,7 @@ pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, progress: Progress,
         return Next::Nothing;
     }
     let is_known =
-        lookups(READY).is_some_and(|lookups| lookups.status == state.as_str() && lookups.reason == reason);
+        reported(READY).is_some_and(|ready| ready.status == state.as_str() && ready.reason == reason);
     let type_ = match outcome.reason() {
         Reason::Exported | Reason::Pending | Reason::WaitingForValues => Type::Normal,
         Reason::InvalidSpec | Reason::TargetNotOwned | Reason::WriteFailed => Type::Warning,

@@ -9,36 +9,37 @@ use crate::{
     },
 };
 
-impl<K> Memory<K> {
+impl Memory {
     /// Records which objects the provider returns as existing, although they were gone, and which as deleted: later responses need
     /// not contain these.
     pub(crate) fn note_shown(&mut self, kind: &dyn DynKind, observed: &Observed) {
-        if !self.gone_ids.is_empty() {
-            self.gone_ids = without(&self.gone_ids, &kind.ids(observed));
+        if !self.absent.gone_ids.is_empty() {
+            self.absent.gone_ids = without(&self.absent.gone_ids, &kind.ids(observed));
         }
-        if !kind.info().shows_deleted || self.deleted_ids.is_empty() {
+        if !kind.info().shows_deleted || self.absent.deleted_ids.is_empty() {
             return;
         }
         let mut shown = shown_as_deleted(kind, observed);
-        shown.retain(|id| self.deleted_ids.contains(id));
-        self.shown_as_deleted = union(std::mem::take(&mut self.shown_as_deleted), &shown);
+        shown.retain(|id| self.absent.deleted_ids.contains(id));
+        self.absent.shown_as_deleted = union(std::mem::take(&mut self.absent.shown_as_deleted), &shown);
     }
 
     /// Whether an object that a response does not contain is deleted: its deletion was requested, and it was returned as
     /// deleted if the kind [shows deleted objects](crate::External::SHOWS_DELETED). Otherwise, a read that lags may hide it.
     pub(crate) fn is_deleted(&self, kind: &dyn DynKind, id: &str) -> bool {
         let is_in = |ids: &[String]| ids.iter().any(|other| other == id);
-        is_in(&self.deleted_ids) && (!kind.info().shows_deleted || is_in(&self.shown_as_deleted))
+        is_in(&self.absent.deleted_ids)
+            && (!kind.info().shows_deleted || is_in(&self.absent.shown_as_deleted))
     }
 
     /// Whether an object whose owner tags were restored lately may exist although a response does not contain it: the tags are not
     /// visible yet, so that no search finds it, and the record of its id was removed.
     pub(crate) fn is_claim_hidden(&self, kind: &dyn DynKind, shown: &[String], clock: Clock) -> bool {
-        let Some(claimed) = &self.claimed else { return false };
+        let Some(claimed) = &self.owned.claimed else { return false };
         let is_hidden = |id: &&String| {
             !shown.contains(id)
                 && !self.is_deleted(kind, id)
-                && ![&self.gone_ids, &self.released_ids, &self.releasing_ids]
+                && ![&self.absent.gone_ids, &self.absent.released_ids, &self.deletion.releasing_ids]
                     .iter()
                     .any(|ids| ids.contains(id))
         };

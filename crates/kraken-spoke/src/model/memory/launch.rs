@@ -18,13 +18,13 @@ pub(crate) enum LaunchSearch {
     Settled(i64),
 }
 
-impl<K> Memory<K> {
+impl Memory {
     /// Tracks whether searches return all objects of the `unknown` launch, and returns whether it may have objects that the last
     /// one did not return, however old it is: the response may come from a replica that lags. `is_complete` and `clock` are
     /// those of the last observation.
     pub(crate) fn is_launch_hidden(&mut self, unknown: Option<i64>, is_complete: bool, clock: Clock) -> bool {
         let Some(launched) = unknown else { return false };
-        let absence = match self.launch_search {
+        let absence = match self.launch.search {
             LaunchSearch::Settled(settled) if settled == launched => return false,
             LaunchSearch::Missing(missing, mut absence) if missing == launched => {
                 absence.extend(clock);
@@ -33,7 +33,7 @@ impl<K> Memory<K> {
             _ => Absence::begin(),
         };
         let is_hidden = !is_complete && absence.is_unconfirmed();
-        self.launch_search = if is_hidden {
+        self.launch.search = if is_hidden {
             LaunchSearch::Missing(launched, absence)
         } else {
             LaunchSearch::Settled(launched)
@@ -43,13 +43,13 @@ impl<K> Memory<K> {
 
     /// Whether searches have not shown yet which objects of the `unknown` launch exist: then an observation by id can miss some.
     pub(crate) fn needs_launch_search(&self, unknown: Option<i64>) -> bool {
-        unknown.is_some_and(|launched| self.launch_search != LaunchSearch::Settled(launched))
+        unknown.is_some_and(|launched| self.launch.search != LaunchSearch::Settled(launched))
     }
 
     /// Records that no further search is made now: a later one does not confirm the earlier ones.
     pub(crate) fn end_search(&mut self) {
-        if matches!(self.launch_search, LaunchSearch::Missing(..)) {
-            self.launch_search = LaunchSearch::Open;
+        if matches!(self.launch.search, LaunchSearch::Missing(..)) {
+            self.launch.search = LaunchSearch::Open;
         }
     }
 }

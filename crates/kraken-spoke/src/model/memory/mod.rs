@@ -3,6 +3,7 @@
 //! depend on it.
 
 mod absence;
+mod copies;
 mod deep;
 mod deletions;
 mod edited_record;
@@ -16,17 +17,13 @@ use std::{
 };
 
 use jiff::Timestamp;
-use kraken_runtime::{
-    mutants::{self, Mutant},
-    watch::{self},
-};
+use kraken_runtime::mutants::{self, Mutant};
 use kube::Resource;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
 use crate::{
     FailureClass,
-    dynamic::Object,
     model::{
         hand_over::HandOver,
         ids::union,
@@ -39,62 +36,67 @@ use crate::{
 #[cfg(test)]
 pub(crate) use absence::CONFIRMED_AFTER;
 pub(crate) use absence::{Absence, RECHECK};
+pub(crate) use copies::Copies;
 pub(crate) use deep::Deep;
 pub(crate) use launch::LaunchSearch;
 pub(crate) use records::{Changed, Claimed, Progress, Search, TokenUsed, Unseen};
 
 /// The in-memory record of one resource.
-#[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts of one resource")]
-pub(crate) struct Memory<K = Object> {
-    /// The object from the API server's response to the last write of this controller; the watch may not have caught up
-    /// with it.
-    pub latest: Option<Arc<K>>,
-    /// The version of the object that the watch returned last.
-    pub watched: Option<u128>,
-    /// The version of the object that the last status write was based on. The write may have taken effect without a response, so
-    /// that a copy of this version does not show the stored status.
-    pub reported_on: Option<u128>,
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    pub copies: Copies,
+    pub launch: LastLaunch,
+    pub owned: Owned,
+    pub absent: Absent,
+    pub deletion: Deletion,
+    pub changes: Changes,
+    pub replacement: Replacement,
+    pub tag_search: TagSearch,
+    pub retries: Retries,
+    pub secrets: KnownSecrets,
+    /// When attributes that need one call per object are to be read.
+    pub deep: Deep,
+    /// The last reconcile, if it found everything in place and the resource refers to Secrets.
+    pub unchanged: Option<Arc<Unchanged>>,
+}
+
+/// The last launch.
+#[derive(Debug, Default)]
+pub(crate) struct LastLaunch {
     /// The intent that this process read or wrote last: a client may remove the annotation.
     pub intent: Option<Intent>,
-    /// The epoch that this process saw confirmed, and the ids that it created, or found before.
-    pub created: Option<(i64, Vec<String>)>,
-    /// The epoch of the last launch if another client edited the record in the status, and this process did not make that launch:
-    /// objects of it, or of an earlier one, may exist besides those that the status names.
+    /// Its epoch if another client edited the record in the status, and this process did not make the launch: objects of it, or of an
+    /// earlier one, may exist besides those that the status names.
     pub edited_record: Option<i64>,
-    /// The ids that only a search by tag found. They are observed by id from then on, before the status names them, too.
-    pub found_by_tag: Vec<String>,
     /// The epoch under which nothing was created, according to the provider: this process persisted it, and every call
     /// since was rejected. One rejected call proves nothing about another one without a response.
     pub refused: Option<i64>,
     /// When the last create call was made, or else when this process first knew the resource.
-    pub last_create: Timestamp,
+    pub last_create: Since,
     /// The epoch whose token cannot be used again.
     pub spent: Option<i64>,
-    /// The highest epoch of the objects whose deletion was requested. From then on new dependents do not block the
-    /// deletion.
-    pub deleted: Option<i64>,
-    /// The ids that searches by tag found since the deletion started, except those of deleted objects. A search may list the
-    /// whole account, so a deletion in progress searches again only before the finalizer is removed.
-    pub found: Option<Vec<String>>,
-    /// The changes that are due and were made already, or were rejected.
-    pub changed: Vec<Changed>,
-    /// The changes that were not seen yet.
-    pub unseen: Vec<Unseen>,
-    /// Whether a change was made because of an edit that is not in place yet: reverting it is an edit too.
-    pub edit_under_way: bool,
-    /// The values of fields that are applied only at creation, as digests, of the objects created last.
-    pub at_creation: Option<BTreeMap<String, String>>,
-    /// How many times in a row the provider rejected an operation as not possible yet.
-    pub refusals: u32,
-    /// How many times in a row a write of this controller met another version of the object.
-    pub conflicts: u32,
-    /// The hand-over of the last replacement to the dependents, if it began.
-    pub hand_over: Option<HandOver>,
-    /// What was taken from the replaced objects last, of which there was an event.
-    pub taken_over: Option<String>,
-    /// When attributes that need one call per object are to be read.
-    pub deep: Deep,
+    /// The launch that the provider rejects because its token or its name is in use.
+    pub token_used: Option<TokenUsed>,
+    /// What searches showed of it, if its result is not on record.
+    pub search: LaunchSearch,
+}
+
+/// The objects that the resource owns, whether or not they are on record.
+#[derive(Debug, Default)]
+pub(crate) struct Owned {
+    /// The epoch that this process saw confirmed, and the ids that it created, or found before.
+    pub created: Option<(i64, Vec<String>)>,
+    /// The ids that only a search by tag found. They are observed by id from then on, before the status names them, too.
+    pub found_by_tag: Vec<String>,
+    /// The ids that were retagged last, when, and how many times in a row.
+    pub claimed: Option<Claimed>,
+    /// Whether this process knows that no former resource of the name left objects.
+    pub is_only_owner: bool,
+}
+
+/// The objects that are, or may be, gone.
+#[derive(Debug, Default)]
+pub(crate) struct Absent {
     /// The ids whose deletion this process requested: they are expected to be missing from responses, see
     /// [`Memory::is_deleted`].
     pub deleted_ids: Vec<String>,
@@ -105,113 +107,120 @@ pub(crate) struct Memory<K = Object> {
     pub gone_ids: Vec<String>,
     /// The ids that a replacement released: the resource does not own them any more.
     pub released_ids: Vec<String>,
-    /// The ids that a deletion in progress released. The resource owns them until its finalizer is removed: if its spec is edited
-    /// before, they may have to be deleted.
-    pub releasing_ids: Vec<String>,
     /// The recorded ids that are missing from responses although their deletion was not requested, and for how long.
     pub missing: BTreeMap<String, Absence>,
-    /// What searches showed of the last launch, if its result is not on record.
-    pub launch_search: LaunchSearch,
-    /// Whether the next observation searches by tag from the start, because the last one had to.
-    pub searching: bool,
-    /// The search for objects without a record, of a resource whose spec cannot be applied.
-    pub search: Search,
-    /// The launch that the provider rejects because its token or its name is in use.
-    pub token_used: Option<TokenUsed>,
-    /// The ids that were retagged last, when, and how many times in a row.
-    pub claimed: Option<Claimed>,
-    /// The last reconcile, if it found everything in place and the resource refers to Secrets.
-    pub unchanged: Option<Arc<Unchanged>>,
-    /// Since when the resource has been in progress without a status write.
-    pub in_progress: Option<Progress>,
-    /// The fields of the spec that come from a Secret or did, see [`crate::model::secrecy::SecretFields`].
-    pub secret_fields: BTreeSet<String>,
-    /// Whether this process knows that no former resource of the name left objects.
-    pub is_only_owner: bool,
-    /// Whether this process knows the fields that the published state withholds.
-    pub recalled: bool,
-    /// Every secret text that was resolved for the resource, the newest last: the provider may still quote an old one.
-    pub secrets: Vec<SecretString>,
 }
 
-impl<K> Default for Memory<K> {
+/// The deletion of the resource.
+#[derive(Debug, Default)]
+pub(crate) struct Deletion {
+    /// The highest epoch of the objects whose deletion was requested. From then on new dependents do not block the
+    /// deletion.
+    pub deleted: Option<i64>,
+    /// The ids that searches by tag found since it started, except those of deleted objects. A search may list the whole account, so a
+    /// deletion in progress searches again only before the finalizer is removed.
+    pub found: Option<Vec<String>>,
+    /// The ids that it released. The resource owns them until its finalizer is removed: if its spec is edited before, they may have to
+    /// be deleted.
+    pub releasing_ids: Vec<String>,
+}
+
+/// The changes in place.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    /// Those that are due and were made already, or were rejected.
+    pub changed: Vec<Changed>,
+    /// Those that were not seen yet.
+    pub unseen: Vec<Unseen>,
+    /// Whether a change was made because of an edit that is not in place yet: reverting it is an edit too.
+    pub edit_under_way: bool,
+    /// The values of fields that are applied only at creation, as digests, of the objects created last.
+    pub at_creation: Option<BTreeMap<String, String>>,
+}
+
+/// The last replacement.
+#[derive(Debug, Default)]
+pub(crate) struct Replacement {
+    /// Its hand-over to the dependents, if it began.
+    pub hand_over: Option<HandOver>,
+    /// What was taken from the replaced objects last, of which there was an event.
+    pub taken_over: Option<String>,
+}
+
+/// The searches by tag.
+#[derive(Debug, Default)]
+pub(crate) struct TagSearch {
+    /// Whether the next observation searches from the start, because the last one had to.
+    pub is_first: bool,
+    /// The search for objects without a record, of a resource whose spec cannot be applied.
+    pub unrecorded: Search,
+}
+
+/// What happened several times in a row.
+#[derive(Debug, Default)]
+pub(crate) struct Retries {
+    /// How many times the provider rejected an operation as not possible yet.
+    pub refusals: u32,
+    /// How many times a write of this controller met another version of the object.
+    pub conflicts: u32,
+    /// Since when the resource has been in progress without a status write.
+    pub in_progress: Option<Progress>,
+}
+
+/// What must not be shown.
+#[derive(Debug, Default)]
+pub(crate) struct KnownSecrets {
+    /// The fields of the spec that come from a Secret or did, see [`crate::model::secrecy::SecretFields`].
+    pub fields: BTreeSet<String>,
+    /// Every secret text that was resolved for the resource, the newest last: the provider may still quote an old one.
+    pub texts: Vec<SecretString>,
+    /// Whether this process knows the fields that the published state withholds.
+    pub recalled: bool,
+}
+
+/// A time; by default, the current one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Since(pub Timestamp);
+
+impl Default for Since {
     fn default() -> Self {
-        Self {
-            latest: None,
-            watched: None,
-            reported_on: None,
-            intent: None,
-            created: None,
-            edited_record: None,
-            found_by_tag: vec![],
-            refused: None,
-            last_create: kraken_runtime::clock::now(),
-            spent: None,
-            deleted: None,
-            found: None,
-            deleted_ids: vec![],
-            shown_as_deleted: vec![],
-            gone_ids: vec![],
-            released_ids: vec![],
-            releasing_ids: vec![],
-            missing: BTreeMap::new(),
-            launch_search: LaunchSearch::default(),
-            searching: false,
-            search: Search::default(),
-            token_used: None,
-            claimed: None,
-            changed: vec![],
-            unseen: vec![],
-            edit_under_way: false,
-            at_creation: None,
-            refusals: 0,
-            conflicts: 0,
-            hand_over: None,
-            taken_over: None,
-            deep: Deep::default(),
-            unchanged: None,
-            in_progress: None,
-            secret_fields: BTreeSet::new(),
-            is_only_owner: false,
-            recalled: false,
-            secrets: vec![],
-        }
+        Self(kraken_runtime::clock::now())
     }
 }
 
-impl<K> Memory<K> {
+impl Memory {
     /// Tracks the recorded ids that the last observation did not return, and returns whether one of them may still exist.
     /// `clock` is from before that observation.
     pub(crate) fn is_vanishing(&mut self, ids: &[String], clock: Clock) -> bool {
-        self.missing.retain(|id, _| ids.contains(id));
+        self.absent.missing.retain(|id, _| ids.contains(id));
         for id in ids {
-            let absence = self.missing.entry(id.clone());
+            let absence = self.absent.missing.entry(id.clone());
             absence.and_modify(|absence| absence.extend(clock)).or_insert_with(Absence::begin);
         }
-        self.missing.values().any(|absence| absence.is_unconfirmed())
+        self.absent.missing.values().any(|absence| absence.is_unconfirmed())
     }
 
     /// Records that an observation returned these objects: none of them is missing any more, although the reconcile ends before it
     /// [tracks](Self::is_vanishing) those that are.
     pub(crate) fn not_missing(&mut self, shown: &[String]) {
-        self.missing.retain(|id, _| !shown.contains(id));
+        self.absent.missing.retain(|id, _| !shown.contains(id));
     }
 
     /// Records the result of a create call under this epoch, `answer` containing the ids that it created.
     pub(crate) fn answered(&mut self, epoch: i64, answer: Result<Vec<String>, FailureClass>) {
-        self.last_create = kraken_runtime::clock::now();
+        self.launch.last_create = Since::default();
         // The call may have taken effect without a response: what earlier searches showed is outdated.
-        self.launch_search = LaunchSearch::Open;
-        let in_use = self.token_used.take().filter(|in_use| in_use.epoch == epoch);
+        self.launch.search = LaunchSearch::Open;
+        let in_use = self.launch.token_used.take().filter(|in_use| in_use.epoch == epoch);
         if matches!(answer, Err(FailureClass::TokenUsed)) {
-            self.token_used = Some(in_use.unwrap_or(TokenUsed::new(epoch)));
+            self.launch.token_used = Some(in_use.unwrap_or(TokenUsed::new(epoch)));
         }
         match answer {
             Ok(ids) => {
-                self.created = Some((epoch, ids));
-                self.refused = None;
+                self.owned.created = Some((epoch, ids));
+                self.launch.refused = None;
             }
-            Err(FailureClass::TokenSpent) => self.spent = Some(epoch),
+            Err(FailureClass::TokenSpent) => self.launch.spent = Some(epoch),
             // The provider states that this call created nothing.
             Err(
                 FailureClass::Terminal
@@ -223,55 +232,55 @@ impl<K> Memory<K> {
             ) => {}
             Err(_) if mutants::active(Mutant::LostAnswerIsRefusal) => {}
             Err(FailureClass::Transient | FailureClass::TokenUsed) => {
-                self.refused = None;
+                self.launch.refused = None;
             }
         }
     }
 
     /// The hand-over of the replacement that this epoch began: it begins when the new objects are first found published.
     pub(crate) fn hand_over(&mut self, boundary: i64) -> HandOver {
-        let known = self.hand_over.filter(|known| known.boundary == boundary);
+        let known = self.replacement.hand_over.filter(|known| known.boundary == boundary);
         let begin = || HandOver { boundary, since: Instant::now(), is_over: false };
-        *self.hand_over.insert(known.unwrap_or_else(begin))
+        *self.replacement.hand_over.insert(known.unwrap_or_else(begin))
     }
 
     /// Whether this process neither created nor found an object of the resource, nor requested its deletion.
     pub(crate) fn knows_no_ids(&self) -> bool {
-        self.created.is_none() && self.found_by_tag.is_empty() && self.deleted.is_none()
+        self.owned.created.is_none() && self.owned.found_by_tag.is_empty() && self.deletion.deleted.is_none()
     }
 
     /// The last intent: that of the object, unless this process wrote a later one. A client can put back a former one.
     pub(crate) fn last_intent(&self, object: &impl Resource) -> Option<Intent> {
         let present = Intent::of(object);
         let is_later = |known: &&Intent| present.as_ref().is_none_or(|present| known.epoch > present.epoch);
-        self.intent.as_ref().filter(is_later).cloned().or(present)
+        self.launch.intent.as_ref().filter(is_later).cloned().or(present)
     }
 
     /// Whether the launch of this epoch was recently rejected as in use, and a search found no object.
     pub(crate) fn is_known_in_use(&self, epoch: Option<i64>) -> bool {
-        self.token_used.is_some_and(|in_use| Some(in_use.epoch) == epoch && !in_use.is_search_due())
+        self.launch.token_used.is_some_and(|in_use| Some(in_use.epoch) == epoch && !in_use.is_search_due())
     }
 
     /// Records that a search by tag was made.
     pub(crate) fn searched(&mut self) {
-        if let Some(in_use) = &mut self.token_used {
+        if let Some(in_use) = &mut self.launch.token_used {
             in_use.searched();
         }
     }
 
     /// Whether an operation is in progress that the next reconcile must continue.
     pub(crate) fn is_busy(&self) -> bool {
-        self.edit_under_way
-            || !self.changed.is_empty()
-            || self.searching
-            || self.token_used.is_some()
-            || self.in_progress.is_some()
+        self.changes.edit_under_way
+            || !self.changes.changed.is_empty()
+            || self.tag_search.is_first
+            || self.launch.token_used.is_some()
+            || self.retries.in_progress.is_some()
     }
 
     /// The recorded secrets with the resolved ones, without duplicates.
     pub(crate) fn secrets_with(&self, resolved: Vec<SecretString>) -> Vec<SecretString> {
         const KEPT: usize = 256;
-        let mut secrets = self.secrets.clone();
+        let mut secrets = self.secrets.texts.clone();
         for secret in resolved {
             secrets.retain(|kept| kept.expose_secret() != secret.expose_secret());
             secrets.push(secret);
@@ -282,131 +291,78 @@ impl<K> Memory<K> {
 
     /// Forgets everything after a panic, except the secret texts: the provider may still quote them.
     pub(crate) fn reset(&mut self) {
-        let secrets = std::mem::take(&mut self.secrets);
-        *self = Self { secrets, ..Self::default() };
+        let texts = std::mem::take(&mut self.secrets.texts);
+        *self = Self { secrets: KnownSecrets { texts, ..KnownSecrets::default() }, ..Self::default() };
     }
 
     /// Records that the resource is not being deleted: a restored backup can undo a deletion, and the next one checks its
     /// dependents again.
     pub(crate) fn not_deleting(&mut self) {
-        self.deleted = None;
-        self.found = None;
-        self.releasing_ids.clear();
+        self.deletion.deleted = None;
+        self.deletion.found = None;
+        self.deletion.releasing_ids.clear();
     }
 
     /// Records that the deletion of these was requested, and that the provider found them.
     pub(crate) fn deleting(&mut self, ids: &[String]) {
-        self.deleted_ids
-            .extend(ids.iter().filter(|id| !self.deleted_ids.contains(id)).cloned().collect::<Vec<_>>());
+        self.absent.deleted_ids.extend(
+            ids.iter().filter(|id| !self.absent.deleted_ids.contains(id)).cloned().collect::<Vec<_>>(),
+        );
     }
 
     /// Records that the resource does not own these any more.
     pub(crate) fn released(&mut self, ids: &[String]) {
-        self.released_ids.extend(ids.iter().cloned());
-        if let Some((_, created)) = &mut self.created {
+        self.absent.released_ids.extend(ids.iter().cloned());
+        if let Some((_, created)) = &mut self.owned.created {
             created.retain(|id| !ids.contains(id));
         }
-        self.found_by_tag.retain(|id| !ids.contains(id));
+        self.owned.found_by_tag.retain(|id| !ids.contains(id));
     }
 
     /// Forgets ids that do not exist any more according to an observation by id and by tag.
     pub(crate) fn forget_ids(&mut self, gone: &[String]) {
-        self.gone_ids = union(std::mem::take(&mut self.gone_ids), gone);
-        if let Some((_, created)) = &mut self.created {
+        self.absent.gone_ids = union(std::mem::take(&mut self.absent.gone_ids), gone);
+        if let Some((_, created)) = &mut self.owned.created {
             created.retain(|id| !gone.contains(id));
         }
-        self.found_by_tag.retain(|id| !gone.contains(id));
-        self.deleted_ids.retain(|id| !gone.contains(id));
-        self.shown_as_deleted.retain(|id| !gone.contains(id));
+        self.owned.found_by_tag.retain(|id| !gone.contains(id));
+        self.absent.deleted_ids.retain(|id| !gone.contains(id));
+        self.absent.shown_as_deleted.retain(|id| !gone.contains(id));
     }
 
     /// Records that the status does not name the forgotten ids any more.
     pub(crate) fn forgotten(&mut self) {
-        let outgoing = self.intent.as_ref().map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
-        self.gone_ids.retain(|id| outgoing.contains(id));
+        let outgoing =
+            self.launch.intent.as_ref().map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
+        self.absent.gone_ids.retain(|id| outgoing.contains(id));
     }
 
     /// The reference for the age of a launch.
     pub(crate) fn clock(&self, window: Duration) -> Clock {
         let (now, instant) = (kraken_runtime::clock::now(), Instant::now());
-        Clock { now, instant, last_create: self.last_create, window }
+        Clock { now, instant, last_create: self.launch.last_create.0, window }
     }
 
     /// Continues or starts progress with this grace period. `for_hub`: the resource waits for the hub.
     pub(crate) fn progress(&mut self, grace: Duration, for_hub: bool) -> Progress {
-        let going_on = self.in_progress.filter(|progress| progress.is_same(grace, for_hub));
-        *self.in_progress.insert(going_on.unwrap_or_else(|| Progress::begin(grace, for_hub)))
+        let going_on = self.retries.in_progress.filter(|progress| progress.is_same(grace, for_hub));
+        *self.retries.in_progress.insert(going_on.unwrap_or_else(|| Progress::begin(grace, for_hub)))
     }
 
     /// How many times in a row the provider rejected an operation as not possible yet, including this outcome.
     pub(crate) fn count_refusals(&mut self, outcome: &Outcome) -> u32 {
-        self.refusals = if outcome.is_not_yet() { self.refusals.saturating_add(1) } else { 0 };
-        self.refusals
+        self.retries.refusals =
+            if outcome.is_not_yet() { self.retries.refusals.saturating_add(1) } else { 0 };
+        self.retries.refusals
     }
 
     /// Records a write that met another version of the object, and returns how many times in a row that happened. The copy
     /// from the last write is dropped: another client wrote meanwhile, or a backup without that write was restored.
     pub(crate) fn conflicted(&mut self) -> u32 {
-        self.latest = None;
-        self.conflicts = self.conflicts.saturating_add(1);
-        self.conflicts
+        self.copies.latest = None;
+        self.retries.conflicts = self.retries.conflicts.saturating_add(1);
+        self.retries.conflicts
     }
-}
-
-impl<K: Resource> Memory<K> {
-    /// Drops this controller's copy when the watch has caught up with it, to save memory.
-    pub(crate) fn drop_watched_copy(&mut self, watched: &Arc<K>) {
-        let shown = version(&**watched);
-        if shown < self.watched {
-            // A backup was restored: what was written after the backup does not exist any more.
-            self.latest = None;
-        }
-        self.watched = shown;
-        self.drop_copy_until(shown);
-    }
-
-    /// Drops this controller's copy if the watch returned this version, or a newer one.
-    pub(crate) fn drop_copy_until(&mut self, shown: Option<u128>) {
-        if self.latest.as_ref().is_some_and(|written| version(&**written) <= shown)
-            && !mutants::active(Mutant::StaleCopy)
-        {
-            self.latest = None;
-        }
-    }
-
-    /// Records that a status write is based on this copy.
-    pub(crate) fn reporting(&mut self, copy: &K) {
-        self.reported_on = version(copy);
-    }
-
-    /// Records the response to it. A write that changes nothing leaves the version as it was.
-    pub(crate) fn reported(&mut self, written: &K) {
-        if version(written) <= self.reported_on {
-            self.reported_on = None;
-        }
-    }
-
-    /// Whether a status write since this copy may have taken effect.
-    pub(crate) fn is_outdated(&self, copy: &K) -> bool {
-        self.reported_on.is_some_and(|on| version(copy) <= Some(on))
-    }
-
-    /// The latest known copy of an object: from the watch, or from the response to a later write of this controller.
-    pub(crate) fn newest(&self, watched: Arc<K>) -> Arc<K> {
-        match &self.latest {
-            Some(written)
-                if written.meta().uid == watched.meta().uid
-                    && (version(&**written) > version(&*watched) || mutants::active(Mutant::StaleCopy)) =>
-            {
-                written.clone()
-            }
-            _ => watched,
-        }
-    }
-}
-
-fn version(object: &impl Resource) -> Option<u128> {
-    watch::version(object.meta())
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::time::Duration;
 use kraken_api::{FieldDiff, Plan, reasons::Reason};
 use kraken_options::Problem;
 use kraken_runtime::patch::ApiError;
+use strum::{IntoStaticStr, VariantNames};
 
 use crate::Failure;
 
@@ -39,7 +40,7 @@ pub(crate) const PROGRESS: [Reason; 8] = [
 ];
 
 /// The outcome of a reconcile.
-#[derive(Debug)]
+#[derive(Debug, IntoStaticStr, VariantNames)]
 pub(crate) enum Outcome {
     /// Observed equals desired.
     InPlace,

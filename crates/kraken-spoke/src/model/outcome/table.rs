@@ -24,8 +24,6 @@ const ADOPTION: Duration = Duration::from_secs(10);
 /// What an outcome means.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
-    /// The name of the outcome.
-    pub(crate) name: &'static str,
     /// The reason of its conditions and of its event. The resource is ready only if it is `Available`.
     pub(crate) reason: Reason,
     /// Who acts next.
@@ -110,8 +108,7 @@ impl Outcome {
     /// The row of this outcome.
     pub(crate) fn row(&self) -> Row {
         use {Activity as A, Observed as O, Reason as R, References as D};
-        let row = |name, reason, activity, observed, references, again| Row {
-            name,
+        let row = |reason, activity, observed, references, again| Row {
             reason,
             activity,
             observed,
@@ -124,45 +121,45 @@ impl Outcome {
         };
         #[rustfmt::skip] // one line for each row
         let row = match self {
-            Self::InPlace => row("InPlace", R::Available, A::Fine, O::Matches, D::Resolved, Again::AtRest),
+            Self::InPlace => row(R::Available, A::Fine, O::Matches, D::Resolved, Again::AtRest),
             // A policy and no failure: the Drifted condition and `status.drift` list the differences.
-            Self::Drifted(_) => row("Drifted", R::Available, A::Waiting, O::Differs, D::Resolved, Again::AtRest),
-            Self::Immutable(_) => row("Immutable", R::ImmutableField, A::Stalled, O::Differs, D::Resolved, Again::AtRest),
+            Self::Drifted(_) => row(R::Available, A::Waiting, O::Differs, D::Resolved, Again::AtRest),
+            Self::Immutable(_) => row(R::ImmutableField, A::Stalled, O::Differs, D::Resolved, Again::AtRest),
             // A newer answer is no failure, and its dependents work with the one that is kept.
-            Self::Keeps(kept) if kept.plan.is_some() => row("Keeps", R::Available, A::Fine, O::Matches, D::Resolved, Again::AtRest),
-            Self::Keeps(_) => row("Keeps", R::Available, A::Fine, O::Differs, D::Resolved, Again::AtRest),
+            Self::Keeps(kept) if kept.plan.is_some() => row(R::Available, A::Fine, O::Matches, D::Resolved, Again::AtRest),
+            Self::Keeps(_) => row(R::Available, A::Fine, O::Differs, D::Resolved, Again::AtRest),
             // The object may be created later.
-            Self::Unanswered(why) if why.reason == R::NotFound => row("Unanswered", why.reason, A::Waiting, O::Unreached, D::Resolved, Again::Backoff),
-            Self::Unanswered(why) => row("Unanswered", why.reason, A::Stalled, O::Unreached, D::Resolved, Again::Backoff),
-            Self::AwaitingApproval(_) => row("AwaitingApproval", R::AwaitingApproval, A::Fine, O::Differs, D::Resolved, Again::Resync),
-            Self::Approved(_) => row("Approved", R::Updating, A::Continuing, O::Differs, D::Resolved, Again::Soon(AT_ONCE)),
-            Self::Changed(_) => row("Changed", R::Updating, A::Progress, O::Differs, D::Resolved, Again::Soon(AT_ONCE)),
-            Self::ChangeHadNoEffect(_) => row("ChangeHadNoEffect", R::Updating, A::Retrying, O::Differs, D::Resolved, Again::Backoff),
-            Self::InProgress(reason, _) => row("InProgress", *reason, A::Progress, O::Differs, D::Resolved, Again::Soon(SOON)),
-            Self::NotVisibleYet(reason, _, left) => row("NotVisibleYet", *reason, A::Progress, O::Differs, D::Resolved, Again::After(*left)),
-            Self::NotYet(reason, _) => row("NotYet", *reason, A::NotYet, O::Unreached, D::Resolved, Again::Growing),
-            Self::LaunchRefused(_) => row("LaunchRefused", R::LaunchRefused, A::LaunchWithheld, O::Differs, D::Resolved, Again::Backoff),
-            Self::LaunchLimit(_) => row("LaunchLimit", R::LaunchLimitReached, A::LaunchWithheld, O::Differs, D::Resolved, Again::Resync),
-            Self::MassLossHeld(_) => row("MassLossHeld", R::RecreationHeld, A::LaunchWithheld, O::Differs, D::Resolved, Again::Resync),
-            Self::WrongLocation(_) => row("WrongLocation", R::LocationMismatch, A::LaunchWithheld, O::Unreached, D::Unsaid, Again::Resync),
-            Self::AdoptionRefused(_) => row("AdoptionRefused", R::AdoptionRefused, A::Stalled, O::Unreached, D::Resolved, Again::After(ADOPTION)),
-            Self::Waiting(_) => row("Waiting", R::DependenciesNotReady, A::Waiting, O::Unsaid, D::Unmet, Again::Event),
-            Self::Invalid(all) => row("Invalid", R::InvalidSpec, A::Stalled, O::Unsaid, problems(all), Again::Event),
-            Self::WaitingForHub => row("WaitingForHub", R::WaitingForHub, A::Progress, O::Unsaid, D::Asked, Again::After(HUB_GRACE)),
+            Self::Unanswered(why) if why.reason == R::NotFound => row(why.reason, A::Waiting, O::Unreached, D::Resolved, Again::Backoff),
+            Self::Unanswered(why) => row(why.reason, A::Stalled, O::Unreached, D::Resolved, Again::Backoff),
+            Self::AwaitingApproval(_) => row(R::AwaitingApproval, A::Fine, O::Differs, D::Resolved, Again::Resync),
+            Self::Approved(_) => row(R::Updating, A::Continuing, O::Differs, D::Resolved, Again::Soon(AT_ONCE)),
+            Self::Changed(_) => row(R::Updating, A::Progress, O::Differs, D::Resolved, Again::Soon(AT_ONCE)),
+            Self::ChangeHadNoEffect(_) => row(R::Updating, A::Retrying, O::Differs, D::Resolved, Again::Backoff),
+            Self::InProgress(reason, _) => row(*reason, A::Progress, O::Differs, D::Resolved, Again::Soon(SOON)),
+            Self::NotVisibleYet(reason, _, left) => row(*reason, A::Progress, O::Differs, D::Resolved, Again::After(*left)),
+            Self::NotYet(reason, _) => row(*reason, A::NotYet, O::Unreached, D::Resolved, Again::Growing),
+            Self::LaunchRefused(_) => row(R::LaunchRefused, A::LaunchWithheld, O::Differs, D::Resolved, Again::Backoff),
+            Self::LaunchLimit(_) => row(R::LaunchLimitReached, A::LaunchWithheld, O::Differs, D::Resolved, Again::Resync),
+            Self::MassLossHeld(_) => row(R::RecreationHeld, A::LaunchWithheld, O::Differs, D::Resolved, Again::Resync),
+            Self::WrongLocation(_) => row(R::LocationMismatch, A::LaunchWithheld, O::Unreached, D::Unsaid, Again::Resync),
+            Self::AdoptionRefused(_) => row(R::AdoptionRefused, A::Stalled, O::Unreached, D::Resolved, Again::After(ADOPTION)),
+            Self::Waiting(_) => row(R::DependenciesNotReady, A::Waiting, O::Unsaid, D::Unmet, Again::Event),
+            Self::Invalid(all) => row(R::InvalidSpec, A::Stalled, O::Unsaid, problems(all), Again::Event),
+            Self::WaitingForHub => row(R::WaitingForHub, A::Progress, O::Unsaid, D::Asked, Again::After(HUB_GRACE)),
             // Neither the Secret of an Account is watched, nor its role; the Account itself is.
-            Self::Account(R::AccountNotReady, _) => row("Account", R::AccountNotReady, A::Waiting, O::Unreached, D::Unsaid, Again::After(CREDENTIALS)),
-            Self::Account(R::NotAllowedByAccount, _) => row("Account", R::NotAllowedByAccount, A::Stalled, O::Unreached, D::Unsaid, Again::Event),
-            Self::Account(reason, _) => row("Account", *reason, A::Waiting, O::Unreached, D::Unsaid, Again::Event),
-            Self::Paused => row("Paused", R::Paused, A::Fine, O::Unsaid, D::Unsaid, Again::Event),
-            Self::Protected(_) => row("Protected", R::DeletionProtected, A::Waiting, O::Unsaid, D::Unsaid, Again::Event),
-            Self::Blocked(_) => row("Blocked", R::DeletionBlocked, A::Progress, O::Unsaid, D::Unsaid, Again::Soon(BLOCKED)),
-            Self::Kubernetes(error) if error.is_conflict() => row("Kubernetes", R::KubernetesError, A::Progress, O::Unsaid, D::Unsaid, Again::Backoff),
-            Self::Kubernetes(_) => row("Kubernetes", R::KubernetesError, A::Retrying, O::Unsaid, D::Unsaid, Again::Backoff),
-            Self::Internal(_) => row("Internal", R::InternalError, A::Retrying, O::Unsaid, D::Unsaid, Again::Backoff),
-            Self::Removed => row("Removed", R::Available, A::Fine, O::Unsaid, D::Unsaid, Again::Event),
+            Self::Account(R::AccountNotReady, _) => row(R::AccountNotReady, A::Waiting, O::Unreached, D::Unsaid, Again::After(CREDENTIALS)),
+            Self::Account(R::NotAllowedByAccount, _) => row(R::NotAllowedByAccount, A::Stalled, O::Unreached, D::Unsaid, Again::Event),
+            Self::Account(reason, _) => row(*reason, A::Waiting, O::Unreached, D::Unsaid, Again::Event),
+            Self::Paused => row(R::Paused, A::Fine, O::Unsaid, D::Unsaid, Again::Event),
+            Self::Protected(_) => row(R::DeletionProtected, A::Waiting, O::Unsaid, D::Unsaid, Again::Event),
+            Self::Blocked(_) => row(R::DeletionBlocked, A::Progress, O::Unsaid, D::Unsaid, Again::Soon(BLOCKED)),
+            Self::Kubernetes(error) if error.is_conflict() => row(R::KubernetesError, A::Progress, O::Unsaid, D::Unsaid, Again::Backoff),
+            Self::Kubernetes(_) => row(R::KubernetesError, A::Retrying, O::Unsaid, D::Unsaid, Again::Backoff),
+            Self::Internal(_) => row(R::InternalError, A::Retrying, O::Unsaid, D::Unsaid, Again::Backoff),
+            Self::Removed => row(R::Available, A::Fine, O::Unsaid, D::Unsaid, Again::Event),
             Self::Failed(failure) => {
                 let (reason, activity, again) = failed(failure.class);
-                row("Failed", reason, activity, O::Unreached, D::Resolved, again)
+                row(reason, activity, O::Unreached, D::Resolved, again)
             }
         };
         row

@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_api::{
     FieldDiff, InPlace, Location, ResourceStatus,
-    conditions::{self, DEPENDENCIES_RESOLVED, DRIFTED, READY, RECONCILING, STALLED, SYNCED, State, UPDATE_AVAILABLE},
+    conditions::{
+        self, DEPENDENCIES_RESOLVED, DRIFTED, READY, RECONCILING, STALLED, SYNCED, State, UPDATE_AVAILABLE,
+    },
     lookup::Answer,
     reasons::Reason,
 };
@@ -89,16 +91,17 @@ pub(crate) struct Launched {
 
 impl Launched {
     /// From the memory of a process; `None` if it created and adopted nothing.
-    pub(crate) fn of<K>(memory: &Memory<K>) -> Option<Self> {
-        let (_, ids) = memory.created.as_ref()?;
+    pub(crate) fn of(memory: &Memory) -> Option<Self> {
+        let (_, ids) = memory.owned.created.as_ref()?;
         // On record, an object without owner tags would be the resource's.
-        let lost_tags = |id: &String| memory.found_by_tag.contains(id) && memory.missing.contains_key(id);
+        let lost_tags =
+            |id: &String| memory.owned.found_by_tag.contains(id) && memory.absent.missing.contains_key(id);
         let ids: Vec<String> = ids.iter().filter(|id| !lost_tags(id)).cloned().collect();
         if ids.is_empty() {
             return None;
         }
         let mut launched = Self { ids: ids.clone(), ..Self::default() };
-        if let Some(intent) = &memory.intent {
+        if let Some(intent) = &memory.launch.intent {
             launched.adopted = intent.adopted.iter().filter(|id| ids.contains(id)).cloned().collect();
             launched.location.clone_from(&intent.location);
             launched.secret_fields = intent.secret_fields.keys().cloned().collect();

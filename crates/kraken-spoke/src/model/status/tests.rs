@@ -1,7 +1,11 @@
-use k8s_openapi::api::core::v1::ConfigMap;
-
 use super::*;
-use crate::{Failure, FailureClass, model::intent::Intent};
+use crate::{
+    Failure, FailureClass,
+    model::{
+        intent::Intent,
+        memory::{LastLaunch, Owned},
+    },
+};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -59,9 +63,9 @@ fn created_object_is_recorded_by_an_outcome_without_observation() {
         secret_fields: [("image".into(), 1)].into(),
         ..Intent::default()
     };
-    let memory = Memory::<ConfigMap> {
-        created: Some((1, vec!["i-1".into()])),
-        intent: Some(intent),
+    let memory = Memory {
+        owned: Owned { created: Some((1, vec!["i-1".into()])), ..Owned::default() },
+        launch: LastLaunch { intent: Some(intent), ..LastLaunch::default() },
         ..Memory::default()
     };
     let facts = ReconcileFacts { launched: Launched::of(&memory), ..ReconcileFacts::default() };
@@ -70,7 +74,7 @@ fn created_object_is_recorded_by_an_outcome_without_observation() {
     assert_eq!(status.secret_fields, ["image"]);
     let observed = status_of(&Outcome::WaitingForHub, &facts, Some(&ready_status()), Some(4), at(11));
     assert_eq!(observed.secret_fields, [] as [&str; 0], "the status has a record already");
-    assert!(Launched::of(&Memory::<ConfigMap>::default()).is_none());
+    assert!(Launched::of(&Memory::default()).is_none());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::{
     Candidate, FailureClass,
-    actions::{persist::write, event::publish_event},
+    actions::{event::publish_event, persist::write},
     context::Reconcile,
     dynamic::Observed,
     guarantees,
@@ -53,7 +53,7 @@ pub(super) async fn claim(
     guarantees::claims(reconcile, &id);
     let result = context.external.claim(&reconcile.identity, epoch, &candidate.observed).await;
     let (ids, is_confirmed) = (vec![id.clone()], result.is_ok());
-    reconcile.memory.claimed = Some(Claimed { ids, at: Instant::now(), times: 0, is_confirmed });
+    reconcile.memory.owned.claimed = Some(Claimed { ids, at: Instant::now(), times: 0, is_confirmed });
     if let Err(failure) = result {
         if failure.class == FailureClass::Terminal {
             claimed.release();
@@ -61,7 +61,7 @@ pub(super) async fn claim(
         return Err(refused(failure, Reason::Creating));
     }
     // From now on the object is observed by its id and not adopted again, also while its tags are not visible yet.
-    reconcile.memory.created = Some((epoch, vec![id.clone()]));
+    reconcile.memory.owned.created = Some((epoch, vec![id.clone()]));
     let note = if is_taken_back {
         format!(
             "took back {id}, which a resource of this cluster created and released: the deletion of this one deletes it"

@@ -74,7 +74,7 @@ pub(super) async fn change(
     let kind = &*reconcile.context.kind;
     let mut due: Vec<Described> =
         changes.into_iter().map(|change| (description(kind, &change), change)).collect();
-    let changed = &mut reconcile.memory.changed;
+    let changed = &mut reconcile.memory.changes.changed;
     changed.retain(|changed| due.iter().any(|(what, _)| changed.what == *what));
     let ordered = reconcile.context.info().ordered_fields;
     let next = match next(changed, &due, ordered) {
@@ -86,7 +86,7 @@ pub(super) async fn change(
         Ok(group) => group,
         Err(outcome) => return outcome,
     };
-    guarantees::changes(reconcile, observation, is_drift);
+    guarantees::changes(reconcile, observation, &change, is_drift);
     let Reconcile { context, memory, identity, .. } = reconcile;
     let (effective, current) = (observation.effective(), &observation.current);
     let updated = context.external.update(identity, &change, effective, current).await;
@@ -98,8 +98,8 @@ pub(super) async fn change(
     );
     if may_have_effect {
         let (path, what, desired) = (field.path.clone(), what.clone(), effective.clone());
-        memory.unseen.retain(|before| before.path != path);
-        memory.unseen.push(Unseen { path, what, desired, at: Instant::now() });
+        memory.changes.unseen.retain(|before| before.path != path);
+        memory.changes.unseen.push(Unseen { path, what, desired, at: Instant::now() });
     }
     if let Err(failure) = updated {
         if is_about_the_change(failure.class) {
@@ -153,7 +153,9 @@ fn next(changed: &[Changed], due: &[Described], ordered: &[&str]) -> Result<usiz
     let oldest =
         all.filter_map(|(index, (what, _))| Some((index, record(what)?))).min_by_key(|(_, one)| one.at);
     match oldest {
-        Some((_, changed)) if changed.left().is_some() => Err(Outcome::ChangeHadNoEffect(changed.had_no_effect())),
+        Some((_, changed)) if changed.left().is_some() => {
+            Err(Outcome::ChangeHadNoEffect(changed.had_no_effect()))
+        }
         Some((index, _)) => Ok(index),
         None => Err(Outcome::InPlace),
     }
@@ -189,12 +191,13 @@ fn is_about_the_change(class: FailureClass) -> bool {
 }
 
 /// Records a change that the provider accepted or rejected.
-fn note<K>(memory: &mut Memory<K>, what: &str, is_rejected: bool) -> Changed {
-    let before = memory.changed.iter().position(|changed| changed.what == what);
-    let before = before.map(|index| memory.changed.remove(index)).filter(|before| !before.is_rejected);
+fn note(memory: &mut Memory, what: &str, is_rejected: bool) -> Changed {
+    let before = memory.changes.changed.iter().position(|changed| changed.what == what);
+    let before =
+        before.map(|index| memory.changes.changed.remove(index)).filter(|before| !before.is_rejected);
     let times = before.map_or(0, |changed| changed.times) + u32::from(!is_rejected);
     let changed = Changed { what: what.to_owned(), times, is_rejected, at: Instant::now() };
-    memory.changed.push(changed.clone());
+    memory.changes.changed.push(changed.clone());
     changed
 }
 
@@ -207,12 +210,12 @@ pub(super) fn unseen(
 ) -> Option<Outcome> {
     let Reconcile { context, memory, .. } = reconcile;
     let clock = observation.clock;
-    memory.unseen.retain(|unseen| {
+    memory.changes.unseen.retain(|unseen| {
         unseen.left(clock).is_some()
             && unseen.is_hidden(&*context.kind, &observation.current)
             && !fixed.iter().any(|(field, _)| unseen.is_of(&field.path))
     });
-    let unseen = memory.unseen.last()?;
+    let unseen = memory.changes.unseen.last()?;
     let message = format!("{}, which is reverted; waiting for the change to become visible", unseen.what);
     Some(Outcome::NotVisibleYet(Reason::Updating, message, unseen.left(clock)?))
 }
@@ -252,9 +255,9 @@ mod tests {
     }
 
     /// The path of the change to make, or the milliseconds to wait.
-    fn chosen(memory: &Memory<()>, paths: &[&str]) -> Result<String, Option<u128>> {
+    fn chosen(memory: &Memory, paths: &[&str]) -> Result<String, Option<u128>> {
         let all = due(paths);
-        match next(&memory.changed, &all, &["routes", "subnets"]) {
+        match next(&memory.changes.changed, &all, &["routes", "subnets"]) {
             Ok(index) => Ok(all[index].1.field.path.clone()),
             Err(Outcome::NotVisibleYet(_, _, left)) => Err(Some(left.as_millis())),
             Err(Outcome::ChangeHadNoEffect(_)) => Err(None),
@@ -264,7 +267,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn invisible_change_is_repeated_with_backoff_and_then_reported() {
-        let mut memory = Memory::<()>::default();
+        let mut memory = Memory::default();
         for delay in [1000, 2000, 4000, 8000] {
             assert_eq!(chosen(&memory, &["size"]), Ok("size".to_owned()));
             assert!(!note(&mut memory, "changed size", false).is_stuck());
@@ -279,7 +282,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn changes_of_one_field_are_made_in_order_and_those_of_others_go_on_when_one_is_stuck() {
-        let mut memory = Memory::<()>::default();
+        let mut memory = Memory::default();
         let all = ["ingress", "ingress.description", "egress", "tags.A"];
         note(&mut memory, "changed ingress", false);
         assert_eq!(chosen(&memory, &all), Err(Some(1000)), "the next one may need it");
@@ -300,7 +303,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn rejected_change_holds_up_the_later_ones_of_an_ordered_field() {
-        let mut memory = Memory::<()>::default();
+        let mut memory = Memory::default();
         let all = ["routes[1]", "routes[2]", "subnets[a]", "tags.A"];
         note(&mut memory, "changed routes[1]", true);
         assert_eq!(chosen(&memory, &all), Ok("routes[2]".to_owned()), "items of one field are independent");

@@ -7,8 +7,8 @@ use kube::{Resource, core::object::HasStatus};
 use crate::{
     Launch,
     actions::{
-        persist::{persist, write},
         event::publish_event,
+        persist::{persist, write},
     },
     context::Reconcile,
     guarantees,
@@ -53,7 +53,7 @@ pub(super) async fn create(
     let existing = without(&recorded.ids, &observation.shown.gone);
     let all = union(union(context.kind.ids(current), &existing), &ids);
     let proven = union(recorded.proven(), &ids);
-    memory.found_by_tag = without(&all, &proven);
+    memory.owned.found_by_tag = without(&all, &proven);
     memory.answered(epoch, Ok(all));
     facts.created.clone_from(&ids);
     let made = format!("created {}", listed(&ids));
@@ -90,7 +90,7 @@ async fn epoch(
         }
         // A new token would create the objects of the old one a second time.
         LaunchPlan::New(_) if !observation.is_searched => {
-            reconcile.memory.token_used = None;
+            reconcile.memory.launch.token_used = None;
             let message = "searching for the objects of an earlier launch".to_owned();
             Err(Outcome::InProgress(Reason::Creating, message))
         }
@@ -180,9 +180,9 @@ fn plan(
     plan_launch(intent, seen, state, is_idempotent, hash, may_be_hidden)
 }
 
-fn launch_state<K>(intent: Option<&Intent>, memory: &Memory<K>, confirmed: i64) -> LaunchState {
+fn launch_state(intent: Option<&Intent>, memory: &Memory, confirmed: i64) -> LaunchState {
     let Some(intent) = intent else { return LaunchState::Unknown };
-    if memory.spent == Some(intent.epoch) {
+    if memory.launch.spent == Some(intent.epoch) {
         LaunchState::Spent
     } else if confirmed >= intent.epoch {
         LaunchState::Confirmed

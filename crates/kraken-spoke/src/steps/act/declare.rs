@@ -99,12 +99,7 @@ fn state(reconcile: &Reconcile<'_>, observation: &Observation<'_>, of: &Observed
 }
 
 /// The content of the StateDeclaration: a state that contains no secret.
-fn content(
-    reconcile: &Reconcile<'_>,
-    target: &Target,
-    of: &Observed,
-    state: Value,
-) -> StateDeclarationSpec {
+fn content(reconcile: &Reconcile<'_>, target: &Target, of: &Observed, state: Value) -> StateDeclarationSpec {
     let Reconcile { context, object, .. } = reconcile;
     let secrecy = &target.secrecy;
     let data = shared(state, object.lifecycle().share.as_ref());

@@ -51,7 +51,7 @@ pub(super) async fn await_dependents(
         );
         return Err(Outcome::NotVisibleYet(Reason::Replacing, message, age.clamp(LEAST, MOST)));
     }
-    reconcile.memory.hand_over = Some(HandOver { is_over: true, ..hand_over });
+    reconcile.memory.replacement.hand_over = Some(HandOver { is_over: true, ..hand_over });
     if !waiting.is_empty() {
         let note = format!(
             "{names} is not in place with the new objects after {limit:?}: the replaced ones are deleted now"
@@ -73,9 +73,9 @@ pub(super) async fn take_over(
     let (external, desired) = (reconcile.context.external.clone(), observation.effective());
     let taken = external.hand_over(&reconcile.identity, desired, outgoing).await;
     let Some(what) = taken.map_err(|failure| refused(failure, Reason::Replacing))? else { return Ok(()) };
-    if reconcile.memory.taken_over.as_ref() != Some(&what) {
+    if reconcile.memory.replacement.taken_over.as_ref() != Some(&what) {
         publish_event(reconcile, Reason::Replaced, &what).await;
-        reconcile.memory.taken_over = Some(what.clone());
+        reconcile.memory.replacement.taken_over = Some(what.clone());
     }
     Err(Outcome::InProgress(Reason::Replacing, what))
 }

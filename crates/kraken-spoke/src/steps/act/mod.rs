@@ -108,21 +108,21 @@ fn prepare(reconcile: &mut Reconcile<'_>, observation: &Observation<'_>, decisio
     let Reconcile { context, identity, memory, facts, .. } = reconcile;
     let target = observation.target;
     if !matches!(decision, Decision::Change(..) | Decision::Resume(..)) {
-        memory.changed.clear();
+        memory.changes.changed.clear();
     }
     if target.is_edited
         && matches!(decision, Decision::Create(_) | Decision::Change(..) | Decision::Replace(_))
     {
         // From here on the record of what was in place is void, even if the edit is reverted before it is complete.
-        memory.edit_under_way = true;
+        memory.changes.edit_under_way = true;
     }
     if matches!(decision, Decision::Create(_) | Decision::Replace(_)) {
-        memory.unseen.clear();
+        memory.changes.unseen.clear();
     }
     if matches!(decision, Decision::Create(_)) && context.kind.ids(&observation.current).is_empty() {
-        memory.at_creation = Some(in_place::at_creation(&identity.uid, &target.at_creation));
+        memory.changes.at_creation = Some(in_place::at_creation(&identity.uid, &target.at_creation));
     }
-    facts.edit_under_way = memory.edit_under_way;
+    facts.edit_under_way = memory.changes.edit_under_way;
 }
 
 async fn carry_out(

@@ -12,7 +12,7 @@ use kraken_runtime::{
 
 use crate::{
     FailureClass,
-    actions::{persist::persist, event::publish_event, unprotect::unprotect},
+    actions::{event::publish_event, persist::persist, unprotect::unprotect},
     context::Reconcile,
     dynamic::{Change, Observed},
     guarantees,
@@ -76,7 +76,7 @@ async fn is_unpublished(reconcile: &Reconcile<'_>, observation: &Observation<'_>
 pub(super) fn not_requested(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> Vec<String> {
     let Reconcile { context, memory, .. } = reconcile;
     let ids = observation.outgoing.as_ref().map(|outgoing| context.kind.ids(outgoing)).unwrap_or_default();
-    without(&ids, &memory.deleted_ids)
+    without(&ids, &memory.absent.deleted_ids)
 }
 
 /// The outgoing objects of a replacement if they are deleted next: the replacement is in place, or they are deleted first.
@@ -148,7 +148,7 @@ async fn delete(reconcile: &mut Reconcile<'_>, replaced: &Observed, ids: &[Strin
     match context.external.delete(identity, replaced).await {
         Ok(unknown) => {
             let requested = without(ids, &unknown);
-            let is_first = requested.iter().any(|id| !memory.deleted_ids.contains(id));
+            let is_first = requested.iter().any(|id| !memory.absent.deleted_ids.contains(id));
             memory.deleting(&requested);
             if is_first {
                 let note = format!("requested the deletion of {}, which is replaced", listed(&requested));

@@ -12,7 +12,7 @@ pub(crate) async fn complete(reconcile: &mut Reconcile<'_>, outcome: Outcome) ->
     }
     let outcome = resume::resume(reconcile, outcome).await;
     let outcome = search::search(reconcile, outcome).await;
-    if outcome.ends_search() && reconcile.memory.search.left().is_none() {
+    if outcome.ends_search() && reconcile.memory.tag_search.unrecorded.left().is_none() {
         reconcile.memory.end_search();
     }
     outcome

@@ -6,7 +6,7 @@ use kraken_api::reasons::Reason;
 use kube::core::object::HasStatus;
 
 use crate::{
-    actions::{location, event::publish_event},
+    actions::{event::publish_event, location},
     context::Reconcile,
     dynamic::Observed,
     model::{ids::listed, intent::Intent, outcome::Outcome},

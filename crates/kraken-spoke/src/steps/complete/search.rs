@@ -31,10 +31,10 @@ const RETRY: Duration = Duration::from_secs(30);
 /// reported: the outcome is what a person can act on.
 pub(super) async fn search(reconcile: &mut Reconcile<'_>, outcome: Outcome) -> Outcome {
     if !is_possible(reconcile, &outcome) {
-        reconcile.memory.search = Search::default();
+        reconcile.memory.tag_search.unrecorded = Search::default();
         return outcome;
     }
-    if !reconcile.memory.search.is_due() || mutants::active(Mutant::NotRestored) {
+    if !reconcile.memory.tag_search.unrecorded.is_due() || mutants::active(Mutant::NotRestored) {
         return outcome;
     }
     match find(reconcile).await {
@@ -64,20 +64,20 @@ fn is_possible(reconcile: &Reconcile<'_>, outcome: &Outcome) -> bool {
 async fn find(reconcile: &mut Reconcile<'_>) -> Result<(), ApiError> {
     let clock = reconcile.clock();
     let Some(found) = observed(reconcile).await else {
-        reconcile.memory.search = Search::again(RETRY);
+        reconcile.memory.tag_search.unrecorded = Search::again(RETRY);
         return Ok(());
     };
     let context = reconcile.context.clone();
     let ids = context.kind.ids(&found);
     if ids.is_empty() {
-        reconcile.memory.search = next(reconcile, clock);
+        reconcile.memory.tag_search.unrecorded = next(reconcile, clock);
         return Ok(());
     }
     let epoch = context.kind.epoch(&found);
     let secret_fields = resolve::secret_fields(&*context.kind, reconcile.object.spec());
     restore::restore_from_tags(reconcile, epoch, &secret_fields).await?;
-    reconcile.memory.found_by_tag.clone_from(&ids);
-    reconcile.memory.created = Some((epoch, ids));
+    reconcile.memory.owned.found_by_tag.clone_from(&ids);
+    reconcile.memory.owned.created = Some((epoch, ids));
     Ok(())
 }
 

@@ -15,9 +15,10 @@ use tokio::time::Instant;
 
 use crate::{
     Identity,
-    actions::{location, persist::write, event::publish_event},
+    actions::{event::publish_event, location, persist::write},
     context::Reconcile,
     dynamic::Observed,
+    guarantees,
     model::{
         ids::listed,
         intent::Intent,
@@ -34,18 +35,18 @@ pub(super) async fn take_over(reconcile: &mut Reconcile<'_>) -> Result<(), Outco
     if !is_due(reconcile) {
         return Ok(());
     }
-    let here = location::here(reconcile, reconcile.memory.intent.as_ref()).await?;
+    let here = location::here(reconcile, reconcile.memory.launch.intent.as_ref()).await?;
     let former = former(reconcile).await?;
     let (uid, left) = match former.as_slice() {
         [] => {
-            reconcile.memory.is_only_owner = true;
+            reconcile.memory.owned.is_only_owner = true;
             return Ok(());
         }
         [(identity, left)] => (identity.uid.clone(), left.clone()),
         several => {
             // A deletion deletes only what is certain; the sweep reports the others as orphans.
             let is_decided = reconcile.is_deleted() || is_confirmed(reconcile);
-            reconcile.memory.is_only_owner = is_decided;
+            reconcile.memory.owned.is_only_owner = is_decided;
             return if is_decided { Ok(()) } else { Err(ambiguous(reconcile, several)) };
         }
     };
@@ -80,12 +81,12 @@ fn is_due(reconcile: &Reconcile<'_>) -> bool {
     let is_orphaned = || {
         !has_finalizer(&**object)
             && !is_recorded
-            && memory.created.is_none()
+            && memory.owned.created.is_none()
             && !reconcile.is_deleted()
             && context.former.is_orphan(&identity.owner)
     };
     !context.info().looks_up
-        && !memory.is_only_owner
+        && !memory.owned.is_only_owner
         && object.lifecycle().adopt.is_none()
         && !object.lifecycle().paused
         && (foreign(reconcile).is_some() || is_orphaned())
@@ -94,7 +95,7 @@ fn is_due(reconcile: &Reconcile<'_>) -> bool {
 
 /// The record with which the resource came, if it is not its own.
 fn foreign(reconcile: &Reconcile<'_>) -> Option<String> {
-    match &reconcile.memory.intent {
+    match &reconcile.memory.launch.intent {
         Some(intent) => intent.former.clone(),
         // The record of a resource that is being deleted is not restored.
         None => Intent::foreign(&*reconcile.object, &reconcile.identity.owner).map(|(text, _)| text),
@@ -138,6 +139,7 @@ async fn claim(reconcile: &mut Reconcile<'_>, intent: &Intent, left: Observed) -
     let (kind, boundary) = (&context.kind, intent.replaced_before.unwrap_or_default());
     let (ids, epoch) = (kind.ids(&left), kind.epoch(&left));
     let (outgoing, current) = kind.split(left, boundary);
+    guarantees::takes_over(reconcile);
     for (part, epoch) in [(current, epoch), (outgoing, boundary - 1)] {
         if !kind.ids(&part).is_empty() {
             let claimed = context.external.claim(&identity, epoch.max(1), &part).await;
@@ -145,9 +147,10 @@ async fn claim(reconcile: &mut Reconcile<'_>, intent: &Intent, left: Observed) -
         }
     }
     let memory = &mut *reconcile.memory;
-    memory.claimed = Some(Claimed { ids: ids.clone(), at: Instant::now(), times: 0, is_confirmed: true });
-    memory.created = Some((epoch.max(1), ids));
-    memory.is_only_owner = true;
+    memory.owned.claimed =
+        Some(Claimed { ids: ids.clone(), at: Instant::now(), times: 0, is_confirmed: true });
+    memory.owned.created = Some((epoch.max(1), ids));
+    memory.owned.is_only_owner = true;
     Ok(())
 }
 

@@ -48,7 +48,7 @@ fn decided(
         let missing = fields.iter_mut().filter(|field| field.path.is_empty());
         missing.for_each(|field| reconcile.context.info().missing_path.clone_into(&mut field.path));
     }
-    coverage::note(names::DECISION, names::decision(&decision));
+    coverage::note(names::DECISION, (&decision).into());
     let withheld = withheld(reconcile, observation, is_missing);
     if let (Decision::Create(_), Some(outcome)) = (&decision, withheld) {
         return Err(outcome);

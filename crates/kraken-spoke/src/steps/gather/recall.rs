@@ -16,7 +16,7 @@ use crate::{
 /// Records every field that can come from a Secret if the request still names Secrets that the spec does not refer to, and nothing
 /// else is on record. No client required.
 pub(crate) fn learn_secret_fields_from_request(reconcile: &mut Reconcile<'_>) {
-    if reconcile.memory.recalled || is_known(&*reconcile.object) {
+    if reconcile.memory.secrets.recalled || is_known(&*reconcile.object) {
         return;
     }
     let key = reconcile.context.owned_key(&reconcile.key());
@@ -30,20 +30,20 @@ pub(crate) fn learn_secret_fields_from_request(reconcile: &mut Reconcile<'_>) {
     let now = DependencyRequestSpec::from(&resolve::dependencies(&*context.kind, object.spec()));
     if request.spec.secret_dependencies.iter().any(|key| !now.secret_dependencies.contains(key)) {
         let fields = context.info().secret_field_paths.iter().map(|(field, _)| (*field).to_owned());
-        memory.secret_fields.extend(fields);
+        memory.secrets.fields.extend(fields);
     }
 }
 
 /// Reads the state of a resource once for each process, and records the fields that it withholds. Client required.
 pub(super) async fn recall(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
-    if reconcile.memory.recalled {
+    if reconcile.memory.secrets.recalled {
         return Ok(());
     }
     if !is_known(&*reconcile.object) && declare::is_declared(reconcile) {
         let fields = withheld(reconcile).await.map_err(Outcome::Kubernetes)?;
-        reconcile.memory.secret_fields.extend(fields);
+        reconcile.memory.secrets.fields.extend(fields);
     }
-    reconcile.memory.recalled = true;
+    reconcile.memory.secrets.recalled = true;
     Ok(())
 }
 
