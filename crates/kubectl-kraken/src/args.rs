@@ -227,6 +227,11 @@ pub(crate) enum Command {
         after_help = "Example:\n  kubectl kraken check\n\nExit code: 1 if something is missing or does not work."
     )]
     Check,
+    /// Serve the commands that read as tools for assistants (Model Context Protocol, on standard input and output).
+    #[command(after_help = "Example, in the configuration of an assistant:\n  \
+        {\"mcpServers\": {\"kraken\": {\"command\": \"kubectl-kraken\", \"args\": [\"mcp\", \"--context\", \"test\"]}}}\n\n\
+        It is the same as kubectl kraken mcp. No tool changes anything or reads a Secret. For fewer rights use --as, or a kubeconfig of its own.")]
+    Mcp,
     /// Print the version of this program and of the controllers.
     #[command(after_help = "Example:\n  kubectl kraken version --client")]
     Version {

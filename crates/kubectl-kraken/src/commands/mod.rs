@@ -10,6 +10,7 @@ mod drift;
 mod find;
 mod inventory;
 pub(crate) mod lint;
+mod mcp;
 mod paths;
 pub(crate) mod plan;
 mod status;
@@ -41,6 +42,7 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
         Command::Check => return check::run(connection).await,
         Command::Version { client } => return version::run(connection, client).await,
         Command::Completion => return completion::script(),
+        Command::Mcp => return mcp::run(connection).await,
         Command::Lint { files, output } => {
             return lint::run(&files, connection.namespace.as_deref(), output);
         }
@@ -74,6 +76,7 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
         Command::Check
         | Command::Version { .. }
         | Command::Completion
+        | Command::Mcp
         | Command::Lint { .. }
         | Command::Complete { .. }
         | Command::Find { .. } => Ok(ExitCode::SUCCESS),

@@ -33,7 +33,7 @@ use crate::{
 pub(crate) struct Files {
     /// Files or folders with manifests, or `-` for standard input.
     #[arg(value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    pub(crate) positional: Vec<PathBuf>,
     /// The same, as kubectl names it. Can be repeated.
     #[arg(short, long = "filename", value_name = "FILE")]
     pub(crate) filename: Vec<PathBuf>,
@@ -43,7 +43,7 @@ pub(crate) struct Files {
 }
 
 pub(super) fn run(files: &Files, namespace: Option<&str>, output: TextOrJson) -> Result<ExitCode> {
-    let all: Vec<PathBuf> = files.files.iter().chain(&files.filename).cloned().collect();
+    let all: Vec<PathBuf> = files.positional.iter().chain(&files.filename).cloned().collect();
     if all.is_empty() && files.kustomize.is_none() {
         bail!("which files? Name files or folders, or a kustomization with -k");
     }

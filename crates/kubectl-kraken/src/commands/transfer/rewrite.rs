@@ -14,13 +14,16 @@ use serde_json::Value;
 use super::reference::{Edit, Rename};
 use crate::yaml::{self, Document, Spot};
 
+/// Lines by number, with what is there afterwards.
+type Lines = Vec<(usize, String)>;
+
 /// A file with another text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rewritten {
     pub(super) file: PathBuf,
     pub(super) text: String,
     /// The lines that change, with what is there afterwards.
-    pub(super) lines: Vec<(usize, String)>,
+    pub(super) lines: Lines,
 }
 
 /// All files of the paths that change; folders are searched with their folders. `namespace`: that of the resource, which objects without
@@ -66,7 +69,7 @@ fn search(path: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// The text with the new name, and the lines that change; `None` if nothing does.
-fn text_of(text: &str, rename: &Rename, namespace: &str) -> Result<Option<(String, Vec<(usize, String)>)>> {
+fn text_of(text: &str, rename: &Rename, namespace: &str) -> Result<Option<(String, Lines)>> {
     let documents = parsed(text)?;
     let (mut changes, mut lines, mut expected) = (vec![], vec![], vec![]);
     for Document { value, spot } in &documents {
@@ -94,6 +97,7 @@ fn text_of(text: &str, rename: &Rename, namespace: &str) -> Result<Option<(Strin
     if values != expected {
         bail!("the result would not have the intended values");
     }
+    lines.sort();
     lines.dedup();
     Ok(Some((new, lines)))
 }
