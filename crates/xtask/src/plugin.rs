@@ -10,7 +10,7 @@ use crate::cargo;
 use crate::image::Profile;
 
 /// The name by which kubectl finds it.
-const NAME: &str = "kubectl-kraken";
+pub(crate) const NAME: &str = "kubectl-kraken";
 
 /// Where to install it, and how it is built.
 #[derive(clap::Args, Debug, Clone)]

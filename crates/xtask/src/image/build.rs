@@ -39,6 +39,16 @@ pub(super) async fn build(
     }
 }
 
+/// Builds one program that is no controller, statically linked, and returns its path.
+pub(super) async fn program(root: &Path, name: &str, profile: Profile, source: &Source) -> Result<PathBuf> {
+    let chosen = vec!["--bin".to_owned(), name.to_owned()];
+    let folder = match profile {
+        Profile::Release => release(root, &target()?, chosen, source).await?,
+        Profile::Dev => dev(root, chosen).await?,
+    };
+    Ok(folder.join(name))
+}
+
 /// The release build: the same commit and toolchain give the same bytes in any folder.
 pub(crate) async fn release(
     root: &Path,

@@ -5,7 +5,7 @@ mod contents;
 mod source;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use kraken_testing::paths;
@@ -58,6 +58,22 @@ pub(crate) struct BuiltImage {
     pub(crate) program: PathBuf,
     /// Its SBOM.
     pub(crate) sbom: Vec<u8>,
+}
+
+/// A program that is in no image.
+pub(crate) struct Executable {
+    pub(crate) contents: Vec<u8>,
+    pub(crate) sbom: Vec<u8>,
+}
+
+/// Builds a program as the controllers are built: static and reproducible.
+pub(crate) async fn executable(root: &Path, name: &str, profile: Profile, source: &Source) -> Result<Executable> {
+    let what = format!("building {name} with static linking");
+    let path = ui::step(&what, build::program(root, name, profile, source)).await?;
+    let contents = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    build::check_static(&contents).with_context(|| path.display().to_string())?;
+    let sbom = Inventory::read(root).await?.sbom(name, &contents, source)?;
+    Ok(Executable { contents, sbom })
 }
 
 /// Builds images, and prints where they are.

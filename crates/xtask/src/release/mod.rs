@@ -2,6 +2,7 @@
 
 mod charts;
 mod checksums;
+mod krew;
 mod manifests;
 mod verify;
 
@@ -26,6 +27,9 @@ pub(crate) struct ReleaseArgs {
     /// The registry and path in front of the image names in manifests and charts, such as registry.example.com/team.
     #[arg(long, default_value = "")]
     repository: String,
+    /// The URL of the folder from which users download the release, for the manifest of krew.
+    #[arg(long, default_value = "")]
+    downloads: String,
     /// The build profile. `dev` builds quickly, and its binaries are not reproducible.
     #[arg(long, value_enum, default_value_t = Profile::Release)]
     profile: Profile,
@@ -58,6 +62,7 @@ pub(crate) async fn run(args: ReleaseArgs) -> Result<()> {
     let out = &args.out;
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     let images = tempfile::tempdir_in(out).context("cannot create a temporary folder")?;
+    let plugin = image::executable(&root, crate::plugin::NAME, args.profile, &source).await?;
     let build = ImageBuild {
         root: root.clone(),
         controllers: paths::controllers()?,
@@ -71,6 +76,8 @@ pub(crate) async fn run(args: ReleaseArgs) -> Result<()> {
     for made in image::make(build).await? {
         files.extend(artifacts(out, &made, &version)?);
     }
+    let release = krew::Release { version: &version, time, downloads: &args.downloads };
+    files.extend(krew::write(&root, out, &plugin, &release)?);
     let rewrite = manifests::Images { from: workspace_version, repository: &args.repository, to: &version };
     files.extend(ui::step("rendering the manifests", manifests::write(&root, out, &rewrite)).await?);
     let charts = charts::write(&root, out, &rewrite, time);
