@@ -58,13 +58,13 @@ pub(crate) struct EC2InstanceSpec {
 
     /// The minimum number of instances of a launch, 0 to 500, at most `maxCount` unless that is 0. AWS launches no
     /// instance if it has capacity for fewer. Applies to launches only. Example: `{value: 1}`
-    #[field("minCount", rule = rules::COUNT, launch_only)]
+    #[field("minCount", rule = rules::COUNT, launch_only, import = Self::import_count)]
     pub(crate) min_count: Public<Opt<i32>>,
 
     /// The desired number of instances, 0 to 500, or fewer if they have many tags, because their state must fit into one
     /// Kubernetes object. A change scales up or down; the newest instances are terminated first. With a `value` (not
     /// `valueFrom`), `kubectl scale ec2instance/web --replicas=3` sets it too. Example: `{value: 2}`
-    #[field("maxCount", rule = rules::COUNT, count)]
+    #[field("maxCount", rule = rules::COUNT, count, import = Self::import_count)]
     pub(crate) max_count: Public<Opt<i32>>,
 
     /// The subnet to launch in. Immutable. Default: a subnet of the default VPC. Example:
@@ -87,6 +87,7 @@ pub(crate) struct EC2InstanceSpec {
         check = rules::security_group_ids,
         change = SecurityGroups,
         compare = Self::compare_groups,
+        import = Self::import_groups,
         published("SecurityGroups")
     )]
     pub(crate) security_group_ids: Option<ListOpt<String>>,
@@ -99,7 +100,13 @@ pub(crate) struct EC2InstanceSpec {
     /// Whether detailed monitoring is enabled: CloudWatch metrics every minute instead of every five, at an additional
     /// cost. Changed in place. Default: AWS's default (false); an existing setting is not managed. Example:
     /// `{value: true}`
-    #[field("monitoring", change = Monitoring, compare = Self::compare_monitoring, published("Monitoring"))]
+    #[field(
+        "monitoring",
+        change = Monitoring,
+        compare = Self::compare_monitoring,
+        import = Self::import_monitoring,
+        published("Monitoring")
+    )]
     pub(crate) monitoring: Option<Opt<bool>>,
 
     /// The settings of the instance metadata service. Changed in place. Default: launches require IMDSv2; existing
@@ -109,6 +116,7 @@ pub(crate) struct EC2InstanceSpec {
         check = rules::metadata_options,
         change = MetadataOptions,
         compare = Self::compare_metadata,
+        import = Self::import_metadata,
         published()
     )]
     pub(crate) metadata_options: Option<Opt<MetadataOptions>>,
@@ -120,6 +128,7 @@ pub(crate) struct EC2InstanceSpec {
         rule = rules::INSTANCE_PROFILE,
         change = InstanceProfile,
         compare = Self::compare_profile,
+        import = Self::import_profile,
         published("IamInstanceProfile"),
         none_if_unset
     )]
@@ -131,6 +140,7 @@ pub(crate) struct EC2InstanceSpec {
         "privateIPAddress",
         rule = IPV4,
         fixed,
+        import = none,
         published("PrivateIpAddress", "PrivateDnsName", "NetworkInterfaces")
     )]
     pub(crate) private_ip_address: Option<Opt<String>>,
@@ -148,7 +158,7 @@ pub(crate) struct EC2InstanceSpec {
     /// Whether the instance is EBS-optimized, on types that are not by default. AWS can change it only on a stopped
     /// instance (see `instanceType`). Default: AWS's default (false); an existing setting is not managed. Example:
     /// `{value: true}`
-    #[field("ebsOptimized", change = EbsOptimized, stopped)]
+    #[field("ebsOptimized", change = EbsOptimized, stopped, unless = false)]
     pub(crate) ebs_optimized: Option<Opt<bool>>,
 
     /// The user data, as plain text of at most 16 KiB; Kraken encodes it. AWS can change it only on a stopped instance, and does not

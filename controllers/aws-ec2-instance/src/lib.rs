@@ -4,6 +4,7 @@ mod api;
 mod calls;
 mod desired;
 mod image_lookup;
+mod import;
 mod instance;
 mod mark;
 mod rules;

@@ -6,6 +6,9 @@
 mod conflicts;
 mod dependents;
 mod elastic_ip;
+#[cfg(test)]
+mod imports;
+mod in_vpc;
 mod internet_gateway;
 mod key_pair;
 mod nat_gateway;

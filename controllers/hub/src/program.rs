@@ -9,7 +9,7 @@ use k8s_openapi::{
         CustomResourceColumnDefinition, CustomResourceDefinition,
     },
 };
-use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration, crd::hub_kind};
+use kraken_api::{ConfigExport, DependencyRequest, ImportRequest, StateDeclaration, crd::hub_kind};
 use kraken_runtime::{Manager, Program, rbac::rule, webhook::Hook, work};
 use kube::{CustomResourceExt, Resource};
 
@@ -31,7 +31,7 @@ impl Program for Hub {
 
     fn crds() -> Vec<CustomResourceDefinition> {
         let export = with_target(hub_kind::<ConfigExport>());
-        vec![hub_kind::<DependencyRequest>(), export, StateDeclaration::crd()]
+        vec![hub_kind::<DependencyRequest>(), export, StateDeclaration::crd(), ImportRequest::crd()]
     }
 
     fn rules() -> Vec<PolicyRule> {

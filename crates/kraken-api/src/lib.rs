@@ -8,6 +8,7 @@ pub mod config_export;
 pub mod crd;
 pub mod dependency_request;
 pub mod effect;
+pub mod import_request;
 pub mod interval;
 pub mod lifecycle;
 pub mod lookup;
@@ -18,6 +19,7 @@ pub mod status;
 
 pub use config_export::{ConfigExport, ConfigExportSpec, ConfigExportStatus, ConfigType, WhileWaiting};
 pub use dependency_request::{DependencyRequest, DependencyRequestSpec, DependencyRequestStatus};
+pub use import_request::{ImportRequest, ImportRequestSpec, ImportRequestStatus};
 pub use interval::Interval;
 pub use lifecycle::{
     Adopt, Approval, ById, ByTags, Deletion, DependsOn, Disruption, Drift, HasLifecycle, Lifecycle, Replace,

@@ -15,6 +15,7 @@ pub mod diff;
 pub mod errors;
 pub mod fields;
 pub mod group;
+pub mod import;
 pub mod injected;
 pub mod items;
 mod location;

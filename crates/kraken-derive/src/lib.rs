@@ -88,6 +88,9 @@ use proc_macro::TokenStream;
 ///   chooses it. Without it, a rule of an Account about the field requires the field.
 /// - `follows`: set by a change after the creation, so that its references do not order the creation, and may lead back to the
 ///   resource. While a value is missing, the field is not managed, and the resource is published and not ready.
+/// - `import = Self::f`: its form in an imported spec, from the observed object, as an optional JSON value. `import = none`: it is not
+///   imported. Without it, a field that is compared by generated code is imported from its observed value, and others are not.
+/// - `unless = "value"`: the value that AWS chooses by itself, which an import leaves out.
 /// - `always_sent`: sent by its call even if it is ignored, because AWS requires it.
 #[proc_macro_attribute]
 pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {
@@ -150,14 +153,14 @@ pub fn aws_lookup(args: TokenStream, item: TokenStream) -> TokenStream {
 ///   all have the same type. With `problem = Self::f`, which gets the names of the fields that are given and of all, the message is the
 ///   group's own, and so is the rule in the schema.
 /// - `observed = Type, state = "key"`: the values are fields of the observed object. `DesiredHealthCheck` has `differences`,
-///   one for each field, and `leave_ignored`, because a call sends all fields of a group; the group has the paths
+///   one for each field; the group has `imported`, and `leave_ignored`, because a call sends all fields of a group; the group has the paths
 ///   `PUBLISHED`, and `published("Path")` adds some that belong to none of the fields.
 /// - `object`: the group is the value of one option, and its fields are no options. Only the derives and attributes are generated.
 /// - `observed = Type, texts`: the observed values are texts. `texts()` and `From<&Type>` make `Texts` of both forms, with the
 ///   `default = "text"` of each field that is absent.
 ///
 /// # Keys of a field
-/// The name, and `rule`, `check`, `items`, `group`, `observed` and
+/// The name, and `rule`, `check`, `items`, `group`, `observed`, `import`, `unless` and
 /// `published` as in [`macro@aws_kind`]. A `check` may use the fields before it, as far as they are known. What an edit does is
 /// said at the field with the group.
 #[proc_macro_attribute]

@@ -16,6 +16,7 @@ pub mod external;
 pub mod failure;
 mod guarantees;
 mod ignored;
+pub mod import;
 mod model;
 mod orphans;
 mod policy;

@@ -7,7 +7,7 @@ use k8s_openapi::{
     api::rbac::v1::PolicyRule,
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
-use kraken_api::{FOLLOWS_ANNOTATION, HUB_NAME};
+use kraken_api::{FOLLOWS_ANNOTATION, HUB_NAME, import_request::IMPORTABLE_CATEGORY};
 use kraken_runtime::{Manager, Program, rbac::rule, webhook::Hook};
 
 use crate::{
@@ -111,6 +111,9 @@ impl<S: Spoke> Program for SpokeProgram<S> {
                 &["dependencyrequests", "statedeclarations"],
                 &["get", "list", "watch", "create", "patch", "delete"],
             ),
+            // Questions of users what exists at the provider. Old ones are deleted.
+            rule(&["core.kraken-iac.eoinfennessy.com"], &["importrequests"], &["get", "list", "watch", "delete"]),
+            rule(&["core.kraken-iac.eoinfennessy.com"], &["importrequests/status"], &["patch"]),
             // Referenced Secrets are read one by one; list is not granted.
             rule(&[""], &["secrets"], if kinds.make_secrets { &["get", "create"] } else { &["get"] }),
         ];
@@ -188,6 +191,10 @@ impl<C> Registry<C> for Kinds {
         } else {
             kraken_api::crd::summarised_kind::<E::Kind>(&columns)
         };
+        if E::IMPORTS {
+            // By the categories, kubectl kraken knows what to ask for.
+            crd.spec.names.categories.get_or_insert_default().push(IMPORTABLE_CATEGORY.to_owned());
+        }
         if let Some(accounts) = &E::ACCOUNTS {
             with_account(&mut crd, accounts);
         }

@@ -213,6 +213,15 @@ pub(crate) enum Command {
         #[arg(long, value_name = "HASH", requires = "targets")]
         hash: Option<String>,
     },
+    /// Write YAML that takes over what exists in the cloud, with references between the objects.
+    #[command(after_help = "Examples:\n  \
+        kubectl kraken import --vpc vpc-0abc1234def567890 -n legacy > legacy.yaml\n  \
+        kubectl kraken import --tags Team=shop,Stage=prod > shop.yaml\n  \
+        kubectl kraken import --account --use-account shop > all.yaml\n\n\
+        The controllers are asked, with the Account of the namespace. Nothing is changed: afterwards, `kubectl kraken plan -f FILE` \
+        says only \"to adopt\". What is not written is said on standard error. It requires the ClusterRole edit.\n\n\
+        Exit code: 0, or 1 if a kind could not be read.")]
+    Import(crate::commands::import::Selection),
     /// Request a reconcile now.
     #[command(after_help = "Example:\n  kubectl kraken reconcile ec2instance/web vpc/main")]
     Reconcile(Named),

@@ -1,5 +1,6 @@
 //! The kinds of Kraken in a cluster, and their names in any spelling that kubectl accepts. Pure.
 
+use kraken_api::import_request::IMPORTABLE_CATEGORY;
 use kraken_options::KindRef;
 use kube::core::{
     ApiResource, DynamicObject, GroupVersionKind, TypeMeta,
@@ -18,6 +19,8 @@ pub(crate) struct Kind {
     singular: String,
     short_names: Vec<String>,
     is_internal: bool,
+    /// Whether `kubectl kraken import` can ask for its objects.
+    pub(crate) is_importable: bool,
 }
 
 /// All kinds of Kraken in the cluster.
@@ -126,6 +129,7 @@ fn kind(group: &str, version: &str, resource: APIResourceDiscovery) -> Option<Ki
     if !is_internal && !has(CATEGORY) {
         return None;
     }
+    let is_importable = has(IMPORTABLE_CATEGORY);
     let name = resource.response_kind.and_then(|kind| kind.kind)?;
     let gvk = GroupVersionKind::gvk(group, version, &name);
     let resource_of_api = ApiResource::from_gvk_with_plural(&gvk, &resource.resource?);
@@ -134,6 +138,7 @@ fn kind(group: &str, version: &str, resource: APIResourceDiscovery) -> Option<Ki
         singular: resource.singular_resource.unwrap_or_default(),
         short_names: resource.short_names,
         is_internal,
+        is_importable,
     })
 }
 

@@ -4,11 +4,11 @@ use anyhow::{Context as _, Result, bail};
 use kraken_simulator::{REGION, http};
 use kraken_tests::TestEnv;
 
-const EC2: (&str, &str) = ("ec2", "2016-11-15");
-pub(super) const ELB: (&str, &str) = ("elasticloadbalancing", "2015-12-01");
+pub(crate) const EC2: (&str, &str) = ("ec2", "2016-11-15");
+pub(crate) const ELB: (&str, &str) = ("elasticloadbalancing", "2015-12-01");
 
 /// A call of moto's API, with its raw response.
-pub(super) async fn call(
+pub(crate) async fn call(
     test_env: &TestEnv,
     service: (&str, &str),
     action: &str,
@@ -36,7 +36,7 @@ pub(super) fn texts(xml: &str, name: &str) -> Vec<String> {
     xml.split(&open).skip(1).filter_map(text).collect()
 }
 
-pub(super) fn text(xml: &str, name: &str) -> Result<String> {
+pub(crate) fn text(xml: &str, name: &str) -> Result<String> {
     texts(xml, name).into_iter().next().with_context(|| format!("no {name} in {xml}"))
 }
 

@@ -20,6 +20,7 @@ use kraken_spoke::{Difference, Edit, Failure, FailureClass, Identity, runtime::h
 
 use crate::{
     api::{Change, Desired, EC2Instance, EC2InstanceSpec},
+    import,
     instance::Instance,
     mark::{self, Mark},
     stops,
@@ -33,6 +34,8 @@ impl AwsObjects for Instances {
     const IS_IDEMPOTENT: bool = true;
     const SHOWS_DELETED: bool = true;
     const DISRUPTS: bool = true;
+    /// What needs one call per instance is user data, which is not imported.
+    const IMPORTS_DEEP: bool = false;
 
     fn edit_of(before: &EC2InstanceSpec, after: &EC2InstanceSpec, field: &str) -> Edit {
         after.edit_of_instances(before, field)
@@ -64,6 +67,14 @@ impl AwsObjects for Instances {
             return (ids(&stopped), true);
         }
         (ids(others.iter().filter(|instance| instance.is("stopping"))), false)
+    }
+
+    fn not_importable(instance: &Instance) -> Option<String> {
+        import::not_importable(instance)
+    }
+
+    fn import_notes(_: &Instance) -> Vec<String> {
+        vec![import::USER_DATA.to_owned()]
     }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Instance>, Failure> {

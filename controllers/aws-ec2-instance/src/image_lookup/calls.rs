@@ -2,11 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kraken_aws::{
-    Aws, AwsLookup,
-    lookup_kind::Search,
-    resource::DescribeQuery,
-};
+use kraken_aws::{Aws, AwsLookup, lookup_kind::Search, resource::DescribeQuery};
 use kraken_spoke::Failure;
 
 use super::{
@@ -50,7 +46,10 @@ impl AwsLookup for ImageLookups {
             found.iter().filter_map(|image| image.architecture.as_deref()).collect();
         if desired.architecture.is_none() && architectures.len() > 1 {
             let all: Vec<&str> = architectures.into_iter().collect();
-            return Err(format!("they are of the architectures {}: set spec.architecture", all.join(" and ")));
+            return Err(format!(
+                "they are of the architectures {}: set spec.architecture",
+                all.join(" and ")
+            ));
         }
         let newest = found.into_iter().max_by_key(|image| (&image.creation_date, &image.image_id));
         Ok(newest.into_iter().collect())

@@ -1,7 +1,7 @@
 use kraken_aws::{
+    AwsLookup,
     lookup_kind::Search,
     testing::{answered, wanted, with},
-    AwsLookup,
 };
 use serde_json::{Value, json};
 

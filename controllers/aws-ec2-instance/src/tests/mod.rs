@@ -324,6 +324,7 @@ fn differences_of_several_instances_are_in_the_order_of_fields() {
 }
 
 mod calls;
+mod imports;
 mod state;
 mod stops;
 

@@ -2,11 +2,13 @@
 
 mod api;
 mod desired;
+mod import;
 mod parts;
 mod sdk;
 mod state;
 
 pub(crate) use api::ActionSpec;
+pub(crate) use import::imported;
 pub(crate) use state::ActionState;
 #[cfg(test)]
 pub(crate) use state::{FixedResponseState, ForwardState, RedirectState, WeightedState};

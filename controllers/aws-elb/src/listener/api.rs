@@ -53,6 +53,7 @@ pub(crate) struct ListenerSpec {
         parts,
         change = Action,
         observed = action(),
+        import = Self::import_action,
         published("DefaultActions")
     )]
     pub(crate) default_action: ActionSpec,
@@ -70,7 +71,7 @@ pub(crate) struct ListenerSpec {
 
     /// The security policy (TLS versions and ciphers), for `HTTPS` and `TLS`. Changed in place. Default: AWS's default.
     /// Example: `{value: ELBSecurityPolicy-TLS13-1-2-2021-06}`
-    #[field("sslPolicy", rule = rules::SSL_POLICY, change = SslPolicy)]
+    #[field("sslPolicy", rule = rules::SSL_POLICY, change = SslPolicy, import = Self::import_policy)]
     pub(crate) ssl_policy: Option<Opt<String>>,
 }
 

@@ -14,6 +14,7 @@ use super::{
     observed::ObservedListener,
 };
 use crate::{
+    in_vpc,
     load_balancer::Balancer,
     once,
     tagged::{self, Listed, Selection},
@@ -43,9 +44,14 @@ impl Listed for ObservedListener {
 impl AwsResource for Listeners {
     // Not idempotent: the port is unique in a load balancer, but another client can change it before the listener is visible.
     type Kind = api::Listener;
+    const HIDDEN: &[&str] = &["defaultAction.fixedResponse.messageBody"];
     const ORDERED_FIELDS: &[&str] = &["protocol", "certificateARN", "sslPolicy", "defaultAction", "port"];
 
     tagged::calls!(ObservedListener);
+
+    async fn within(aws: &Aws, place: &str) -> Result<Vec<ObservedListener>, Failure> {
+        in_vpc::tagged_listeners(aws, place).await
+    }
 
     async fn create(
         aws: &Aws,

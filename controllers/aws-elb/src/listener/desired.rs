@@ -1,9 +1,14 @@
 //! The rules between the fields of a listener, and the order of its changes. Pure.
 
-use kraken_aws::validator::SpecValidator;
+use kraken_aws::{import::literal, validator::SpecValidator};
 use kraken_spoke::{Difference, Remedy};
+use serde_json::Value;
 
-use super::api::{Change, Desired, ListenerSpec, PartialDesired};
+use super::{
+    api::{Change, Desired, ListenerSpec, PartialDesired},
+    observed::ObservedListener,
+};
+use crate::action;
 
 impl ListenerSpec {
     pub(super) fn between_fields(&self, partial: &PartialDesired, validator: &mut SpecValidator<'_, '_>) {
@@ -21,6 +26,16 @@ impl ListenerSpec {
         if is_of_http && !protocol.is_http() {
             validator.problem("defaultAction", format!("must be forward for {protocol}"));
         }
+    }
+
+    pub(super) fn import_action(listener: &ObservedListener) -> Option<Value> {
+        action::imported(&listener.default_actions)
+    }
+
+    /// AWS's own choice is kept: it is another one for new listeners.
+    pub(super) fn import_policy(listener: &ObservedListener) -> Option<Value> {
+        let is_secure = matches!(listener.protocol.as_deref(), Some("HTTPS" | "TLS"));
+        listener.ssl_policy.as_ref().filter(|_| is_secure).map(literal)
     }
 
     /// AWS validates the action by the protocol, which is therefore changed first. The port is changed last.

@@ -43,7 +43,14 @@ pub(crate) struct ListenerRuleSpec {
 
     /// The priority, 1 to 50000, unique in the listener. The rule with the lowest number is evaluated first. Changed in
     /// place. Example: `{value: 10}`
-    #[field("priority", rule = rules::PRIORITY, change = Priority, compare = Self::compare_priority, published("Priority"))]
+    #[field(
+        "priority",
+        rule = rules::PRIORITY,
+        change = Priority,
+        compare = Self::compare_priority,
+        import = Self::import_priority,
+        published("Priority")
+    )]
     pub(crate) priority: Opt<i32>,
 
     /// The conditions that a request must match, at least one, with at most 5 values in total. A request must match all of
@@ -54,6 +61,7 @@ pub(crate) struct ListenerRuleSpec {
         parts,
         change = Conditions,
         observed = known_conditions(),
+        import = Self::import_conditions,
         published("Conditions")
     )]
     pub(crate) conditions: ConditionsSpec,
@@ -67,6 +75,7 @@ pub(crate) struct ListenerRuleSpec {
         parts,
         change = Action,
         observed = action(),
+        import = Self::import_action,
         published("Actions")
     )]
     pub(crate) action: ActionSpec,

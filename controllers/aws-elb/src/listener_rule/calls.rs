@@ -14,6 +14,7 @@ use super::{
     sdk::to_sdk,
 };
 use crate::{
+    in_vpc,
     listener::ObservedListener,
     once,
     tagged::{self, Listed, Selection},
@@ -47,8 +48,13 @@ impl Listed for Rule {
 impl AwsResource for ListenerRules {
     // Not idempotent: the priority is unique in a listener, but another client can change it before the rule is visible.
     type Kind = api::ListenerRule;
+    const HIDDEN: &[&str] = &["action.fixedResponse.messageBody"];
 
     tagged::calls!(Rule);
+
+    async fn within(aws: &Aws, place: &str) -> Result<Vec<Rule>, Failure> {
+        in_vpc::rules(aws, place).await
+    }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Rule, Failure> {
         let listener = desired.listener_arn.expose();

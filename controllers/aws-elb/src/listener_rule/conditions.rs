@@ -46,6 +46,11 @@ impl Type {
     }
 
     /// The type for a value in the AWS API.
+    /// The field of the spec.
+    pub(super) fn spec_field(self) -> &'static str {
+        self.names().1
+    }
+
     pub(super) fn of(field: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.field() == field)
     }

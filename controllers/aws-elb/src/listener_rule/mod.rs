@@ -4,6 +4,7 @@ mod api;
 mod calls;
 mod conditions;
 mod desired;
+mod import;
 mod observed;
 mod sdk;
 #[cfg(test)]

@@ -41,12 +41,12 @@ pub(crate) struct LoadBalancerSpec {
 
     /// The type: `application` (HTTP) or `network` (TCP, UDP, TLS). Immutable. Default: AWS's default (`application`).
     /// Example: `{value: network}`
-    #[field("type", fixed, observed = r#type, published("Type"))]
+    #[field("type", fixed, observed = r#type, published("Type"), unless = "application")]
     pub(crate) balancer_type: Option<Opt<BalancerType>>,
 
     /// The scheme: `internet-facing`, or `internal` for clients in the VPC only. Immutable. Default: AWS's default
     /// (`internet-facing`). Example: `{value: internal}`
-    #[field("scheme", fixed)]
+    #[field("scheme", fixed, unless = "internet-facing")]
     pub(crate) scheme: Option<Opt<Scheme>>,
 
     /// The subnets, one for each availability zone of the load balancer; at least two for an application load balancer.
@@ -77,7 +77,7 @@ pub(crate) struct LoadBalancerSpec {
 
     /// The IP address type: `ipv4`, `dualstack` or `dualstack-without-public-ipv4`. Changed in place. Default: AWS's
     /// default (`ipv4`). Example: `{value: dualstack}`
-    #[field("ipAddressType", change = IpAddressType)]
+    #[field("ipAddressType", change = IpAddressType, unless = "ipv4")]
     pub(crate) ip_address_type: Option<Opt<IpAddressType>>,
 
     /// Whether AWS rejects the deletion of the load balancer, including deletions by Kraken. Changed in place. Observed
@@ -86,6 +86,7 @@ pub(crate) struct LoadBalancerSpec {
         "deletionProtection",
         change = DeletionProtection,
         compare = Self::compare_protection,
+        import = Self::import_protection,
         deep,
         published()
     )]
@@ -98,6 +99,7 @@ pub(crate) struct LoadBalancerSpec {
         rule = rules::IDLE_TIMEOUT,
         change = IdleTimeout,
         compare = Self::compare_idle_timeout,
+        import = Self::import_idle_timeout,
         deep,
         published()
     )]

@@ -10,7 +10,7 @@ use super::{
     observed::{Balancer, DELETION_PROTECTION, IDLE_TIMEOUT},
 };
 use crate::{
-    once,
+    in_vpc, once,
     tagged::{self, Listed, Selection, or_nothing},
 };
 
@@ -38,6 +38,10 @@ impl AwsResource for Balancers {
     const IDEMPOTENT_BY_NAME: bool = true;
 
     tagged::calls!(Balancer);
+
+    async fn within(aws: &Aws, place: &str) -> Result<Vec<Balancer>, Failure> {
+        in_vpc::tagged_balancers(aws, place).await
+    }
 
     async fn complete(aws: &Aws, balancer: &mut Balancer, deep: bool) -> Result<(), Failure> {
         if !deep {

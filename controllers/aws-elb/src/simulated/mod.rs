@@ -3,6 +3,7 @@
 mod changes;
 mod creations;
 mod deletions;
+mod imports;
 
 use kraken_aws::{
     Aws, AwsResource, AwsSpec as _, Managed,

@@ -64,13 +64,13 @@ pub(crate) struct TargetGroupSpec {
 
     /// The type of the targets: `instance`, `ip`, `lambda` or `alb`. Immutable. Default: AWS's default (`instance`).
     /// Example: `{value: ip}`
-    #[field("targetType", fixed)]
+    #[field("targetType", fixed, unless = "instance")]
     pub(crate) target_type: Option<Opt<TargetType>>,
 
     /// The health check of the targets. Changed in place. Fields that are not set are not managed. If set, the health check is enabled; for
     /// targets of type `lambda` it is disabled by default. Default: AWS's default. Example:
     /// `{path: {value: /healthz}, intervalSeconds: {value: 10}}`
-    #[field("healthCheck", group, change = HealthCheck, compare = Self::compare_health)]
+    #[field("healthCheck", group, change = HealthCheck, compare = Self::compare_health, import = HealthCheck::imported)]
     pub(crate) health_check: Option<HealthCheck>,
 
     /// The targets, at most 1000: instance ids, IP addresses, or the ARN of one Lambda function or one application load
@@ -82,6 +82,7 @@ pub(crate) struct TargetGroupSpec {
         items(0, 1_000),
         check = |_| Ok::<(), String>(()), // by the type of the targets, in `between_fields`
         compare = Self::compare_targets,
+        import = Self::import_targets,
         published("TargetHealthDescriptions")
     )]
     pub(crate) targets: Option<ListOpt<String>>,
@@ -100,42 +101,42 @@ pub(crate) struct TargetGroupSpec {
 )]
 pub(crate) struct HealthCheck {
     /// The protocol: `HTTP`, `HTTPS` or `TCP`. Default: AWS's default. Example: `{value: HTTP}`
-    #[field("protocol", observed = health_check_protocol)]
+    #[field("protocol", observed = health_check_protocol, unless = "HTTP")]
     pub(crate) protocol: Option<Opt<HealthCheckProtocol>>,
 
     /// The port, 1 to 65535, or `traffic-port` for the port of the target. Default: AWS's default (`traffic-port`).
     /// Example: `{value: 8081}`
-    #[field("port", rule = rules::HEALTH_CHECK_PORT, observed = health_check_port)]
+    #[field("port", rule = rules::HEALTH_CHECK_PORT, observed = health_check_port, unless = "traffic-port")]
     pub(crate) port: Option<Opt<Text>>,
 
     /// The path of an HTTP health check, which begins with `/`. Default: AWS's default (`/`). Example:
     /// `{value: /healthz}`
-    #[field("path", rule = rules::HEALTH_CHECK_PATH, observed = health_check_path)]
+    #[field("path", rule = rules::HEALTH_CHECK_PATH, observed = health_check_path, unless = "/")]
     pub(crate) path: Option<Opt<String>>,
 
     /// The interval between two checks of a target in seconds, 5 to 300. Default: AWS's default (30). Example:
     /// `{value: 10}`
-    #[field("intervalSeconds", rule = rules::INTERVAL_SECONDS, observed = health_check_interval_seconds)]
+    #[field("intervalSeconds", rule = rules::INTERVAL_SECONDS, observed = health_check_interval_seconds, unless = 30)]
     pub(crate) interval_seconds: Option<Opt<i32>>,
 
     /// The timeout of a check in seconds, 2 to 120, at most `intervalSeconds`. Default: AWS's default. Example:
     /// `{value: 5}`
-    #[field("timeoutSeconds", rule = rules::TIMEOUT_SECONDS, observed = health_check_timeout_seconds)]
+    #[field("timeoutSeconds", rule = rules::TIMEOUT_SECONDS, observed = health_check_timeout_seconds, unless = 5)]
     pub(crate) timeout_seconds: Option<Opt<i32>>,
 
     /// The number of consecutive successful checks after which a target is healthy, 2 to 10. Default: AWS's default
     /// (5). Example: `{value: 2}`
-    #[field("healthyThreshold", rule = rules::THRESHOLD, observed = healthy_threshold_count)]
+    #[field("healthyThreshold", rule = rules::THRESHOLD, observed = healthy_threshold_count, unless = 5)]
     pub(crate) healthy_threshold: Option<Opt<i32>>,
 
     /// The number of consecutive failed checks after which a target is unhealthy, 2 to 10. Default: AWS's default (2).
     /// Example: `{value: 3}`
-    #[field("unhealthyThreshold", rule = rules::THRESHOLD, observed = unhealthy_threshold_count)]
+    #[field("unhealthyThreshold", rule = rules::THRESHOLD, observed = unhealthy_threshold_count, unless = 2)]
     pub(crate) unhealthy_threshold: Option<Opt<i32>>,
 
     /// The HTTP status codes of a successful check, as codes and ranges. Default: AWS's default (`200`). Example:
     /// `{value: 200-299}`
-    #[field("matcher", rule = rules::MATCHER, check = rules::matcher, observed = matcher(), published("Matcher"))]
+    #[field("matcher", rule = rules::MATCHER, check = rules::matcher, observed = matcher(), published("Matcher"), unless = "200")]
     pub(crate) matcher: Option<Opt<String>>,
 }
 

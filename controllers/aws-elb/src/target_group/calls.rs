@@ -16,7 +16,7 @@ use super::{
     users,
 };
 use crate::{
-    once,
+    in_vpc, once,
     tagged::{self, Listed, Selection, or_nothing},
 };
 
@@ -65,6 +65,10 @@ impl AwsResource for Groups {
     const IDEMPOTENT_BY_NAME: bool = true;
 
     tagged::calls!(Group);
+
+    async fn within(aws: &Aws, place: &str) -> Result<Vec<Group>, Failure> {
+        in_vpc::target_groups(aws, place).await
+    }
 
     async fn complete(aws: &Aws, group: &mut Group, _deep: bool) -> Result<(), Failure> {
         let call = aws.elb().describe_target_health().target_group_arn(&group.target_group_arn);

@@ -32,6 +32,6 @@ pub(crate) struct ElasticIPSpec {
 
     /// The network interface that the address is associated with. At most one of this and `instanceID`. Changed in
     /// place. Default: none; an existing association is not managed. Example: `{value: eni-0abc1234def567890}`
-    #[field("networkInterfaceID", rule = NETWORK_INTERFACE_ID, change = Associate)]
+    #[field("networkInterfaceID", rule = NETWORK_INTERFACE_ID, change = Associate, import = none)]
     pub(crate) network_interface_id: Option<Opt<String>>,
 }

@@ -6,13 +6,25 @@ use super::{
     api::{self, Change, Desired},
     observed::Address,
 };
-use crate::conflicts::with_owner;
+use crate::{conflicts::with_owner, in_vpc::used, nat_gateway};
 
 /// The kind ElasticIP.
 pub(crate) struct ElasticIps;
 
 impl AwsResource for ElasticIps {
     type Kind = api::ElasticIP;
+
+    /// The addresses of instances and NAT gateways in the VPC.
+    async fn within(aws: &Aws, place: &str) -> Result<Vec<Address>, Failure> {
+        let of_vpc = DescribeQuery::with("vpc-id", place);
+        let (used, gateways) = (used(aws, place).await?, nat_gateway::read(aws, of_vpc).await?);
+        let mut all = Self::read(aws, DescribeQuery { ids: None, filters: None }).await?;
+        all.retain(|address| {
+            address.instance_id.as_ref().is_some_and(|id| used.instances.contains(id))
+                || gateways.iter().any(|gateway| gateway.holds(&address.allocation_id, None))
+        });
+        Ok(all)
+    }
 
     /// This API has no pagination: it returns all objects.
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Address>, Failure> {

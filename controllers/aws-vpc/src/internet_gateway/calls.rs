@@ -13,6 +13,7 @@ pub(crate) struct InternetGateways;
 
 impl AwsResource for InternetGateways {
     type Kind = api::InternetGateway;
+    const IN_VPC: &'static str = "attachment.vpc-id";
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<InternetGateway>, Failure> {
         let DescribeQuery { ids, filters } = query;

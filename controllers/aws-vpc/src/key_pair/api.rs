@@ -47,6 +47,7 @@ pub(crate) struct KeyPairSpec {
         resolve = Self::key => Resolved<String>,
         fixed,
         compare = Self::compare_key,
+        import = Self::import_key,
         published("PublicKey", "KeyFingerprint")
     )]
     pub(crate) public_key: Option<Opt<String>>,

@@ -8,6 +8,7 @@ use super::{
     generated,
     observed::KeyPair,
 };
+use crate::in_vpc::{any_of, used};
 
 /// The kind KeyPair.
 pub(crate) struct KeyPairs;
@@ -18,12 +19,22 @@ impl AwsResource for KeyPairs {
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
     const MAKES_SECRETS: bool = true;
+    const NAMED_BY: &'static str = "keyName";
 
     fn own_secret(spec: &api::KeyPairSpec) -> Option<OwnSecret> {
         generated::secret(spec)
     }
 
     /// This API has no pagination: it returns all objects.
+    /// The key pairs of instances in the VPC.
+    async fn within(aws: &Aws, place: &str) -> Result<Vec<KeyPair>, Failure> {
+        let mut found = vec![];
+        for query in any_of("key-name", used(aws, place).await?.keys) {
+            found.extend(Self::read(aws, query).await?);
+        }
+        Ok(found)
+    }
+
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<KeyPair>, Failure> {
         let call = aws.ec2().describe_key_pairs().set_key_names(query.ids).set_filters(query.filters);
         let call = call.include_public_key(true);

@@ -1,6 +1,7 @@
 //! The key of a key pair: given or generated, and its comparison. Pure.
 
-use kraken_aws::{bounds::rule, prelude::*};
+use kraken_aws::{bounds::rule, import::literal, prelude::*};
+use serde_json::Value;
 
 use super::{
     api::{Change, Desired, KeyPairSpec, PUBLIC_KEY},
@@ -32,6 +33,11 @@ impl KeyPairSpec {
     }
 
     /// Not compared if AWS does not return it.
+    /// AWS has no public key of some old key pairs: without it, the key pair cannot be imported.
+    pub(super) fn import_key(key: &KeyPair) -> Option<Value> {
+        key.public_key.as_deref().map(|key| literal(bare(key)))
+    }
+
     pub(super) fn compare_key(desired: &Desired, key: &KeyPair) -> Option<Difference<Change>> {
         let wanted = desired.public_key.map(|key| bare(key));
         let have = bare(key.public_key.as_deref()?);

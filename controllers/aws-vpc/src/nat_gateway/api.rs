@@ -48,6 +48,6 @@ pub(crate) struct NATGatewaySpec {
 
     /// The connectivity type: `public` for the internet, or `private` for other VPCs and on-premises networks.
     /// Immutable. Default: `public`. Example: `{value: public}`
-    #[field("connectivityType", rule = CONNECTIVITY_TYPE, fixed)]
+    #[field("connectivityType", rule = CONNECTIVITY_TYPE, fixed, unless = "public")]
     pub(crate) connectivity_type: Option<Opt<String>>,
 }

@@ -10,3 +10,4 @@ mod readiness;
 mod tests;
 
 pub(crate) use calls::NatGateways;
+pub(crate) use read::read;

@@ -47,7 +47,7 @@ impl NatGateway {
     }
 
     /// Whether it has, or had, this address at this interface, if both are known.
-    pub(super) fn holds(&self, id: &str, interface: Option<&str>) -> bool {
+    pub(crate) fn holds(&self, id: &str, interface: Option<&str>) -> bool {
         self.nat_gateway_addresses.iter().any(|address| {
             let here = address.network_interface_id.as_deref();
             address.allocation_id.as_deref() == Some(id)

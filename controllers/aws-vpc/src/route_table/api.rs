@@ -31,7 +31,13 @@ pub(crate) struct RouteTableSpec {
     /// route that is not in this list is removed. Default: none; existing routes are not managed. Example: `[{destinationCIDRBlock:
     /// {value: 0.0.0.0/0}, gatewayID: {valueFrom: {ref: InternetGateway/main}}}]`
     #[schemars(length(max = 200))]
-    #[field("routes", resolve = Self::routes => Routes, compare = Self::compare_routes, published("Routes"))]
+    #[field(
+        "routes",
+        resolve = Self::routes => Routes,
+        compare = Self::compare_routes,
+        import = Self::import_routes,
+        published("Routes")
+    )]
     pub(crate) routes: Option<Vec<Route>>,
 
     /// The subnets that are associated with the table. A subnet can have one route table. Changed in place. Default: none;

@@ -4,6 +4,7 @@ use kraken_aws::prelude::*;
 
 use super::{
     api::{self, Change, Desired},
+    import,
     observed::{Association, RouteTable},
     route::{DesiredTarget, Destination, Wanted},
 };
@@ -47,6 +48,10 @@ impl AwsResource for RouteTables {
     type Kind = api::RouteTable;
     const ORDERED_FIELDS: &[&str] = &["routes", "subnetIDs"];
     const IS_IDEMPOTENT: bool = true;
+
+    fn not_importable(table: &RouteTable) -> Option<String> {
+        import::not_importable(table)
+    }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<RouteTable>, Failure> {
         let call =

@@ -3,6 +3,7 @@
 mod api;
 mod calls;
 mod desired;
+mod import;
 mod observed;
 mod route;
 #[cfg(test)]

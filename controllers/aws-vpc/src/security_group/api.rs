@@ -75,6 +75,7 @@ pub(crate) struct SecurityGroupSpec {
         "ingress",
         resolve = Self::ingress => Entries,
         compare = Self::compare_ingress,
+        import = Self::import_ingress,
         published("IpPermissions"),
         follows
     )]
@@ -87,6 +88,7 @@ pub(crate) struct SecurityGroupSpec {
         "egress",
         resolve = Self::egress => Entries,
         compare = Self::compare_egress,
+        import = Self::import_egress,
         published("IpPermissionsEgress"),
         follows
     )]

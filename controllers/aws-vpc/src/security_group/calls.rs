@@ -4,6 +4,7 @@ use kraken_aws::{prelude::*, release::filter};
 
 use super::{
     api::{self, Desired},
+    import,
     observed::SecurityGroup,
     rule::Change,
     rule_calls,
@@ -18,6 +19,10 @@ impl AwsResource for SecurityGroups {
     /// A name is unique in a VPC.
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
+
+    fn not_importable(group: &SecurityGroup) -> Option<String> {
+        import::not_importable(group)
+    }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<SecurityGroup>, Failure> {
         let call = aws.ec2().describe_security_groups().set_group_ids(query.ids).set_filters(query.filters);

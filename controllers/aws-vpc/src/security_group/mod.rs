@@ -4,6 +4,7 @@ pub(crate) mod api;
 mod calls;
 mod compare;
 mod desired;
+mod import;
 pub(crate) mod observed;
 mod rule;
 mod rule_calls;

@@ -36,6 +36,6 @@ pub(crate) struct SubnetSpec {
 
     /// Whether instances that are launched in the subnet get a public IPv4 address. Changed in place. Default: AWS's
     /// default (false); an existing setting is not managed. Example: `{value: true}`
-    #[field("mapPublicIPOnLaunch", change = MapPublicIpOnLaunch(bool))]
+    #[field("mapPublicIPOnLaunch", change = MapPublicIpOnLaunch(bool), unless = false)]
     pub(crate) map_public_ip_on_launch: Option<Opt<bool>>,
 }

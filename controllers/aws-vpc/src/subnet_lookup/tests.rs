@@ -12,8 +12,11 @@ fn subnet(id: &str, zone: &str) -> Subnet {
 }
 
 fn found(changes: Value) -> Vec<String> {
-    let subnets =
-        vec![subnet("subnet-3", "us-east-1a"), subnet("subnet-2", "us-east-1b"), subnet("subnet-1", "us-east-1a")];
+    let subnets = vec![
+        subnet("subnet-3", "us-east-1a"),
+        subnet("subnet-2", "us-east-1b"),
+        subnet("subnet-1", "us-east-1a"),
+    ];
     answered::<SubnetLookups>(with(json!({"vpcID": {"value": "vpc-1"}}), changes), subnets).unwrap()
 }
 

@@ -57,7 +57,14 @@ pub(crate) struct VolumeSpec {
 
     /// The size in GiB, 1 to 65536. Can be increased in place, but not decreased. Required without `snapshotID`.
     /// Default: the size of the snapshot. Example: `{value: 20}`
-    #[field("sizeGiB", rule = SIZE_GIB, change = Modify, compare = Self::compare_size, published("Size"))]
+    #[field(
+        "sizeGiB",
+        rule = SIZE_GIB,
+        change = Modify,
+        compare = Self::compare_size,
+        import = Self::import_size,
+        published("Size")
+    )]
     pub(crate) size_gib: Option<Opt<i32>>,
 
     /// The volume type: `gp2`, `gp3`, `io1`, `io2`, `st1`, `sc1` or `standard`. Changed in place. Default: AWS's
@@ -67,21 +74,28 @@ pub(crate) struct VolumeSpec {
 
     /// I/O operations per second, 100 to 256000, for `gp3`, `io1` and `io2`. Required for `io1` and `io2`. Changed in
     /// place. Default: AWS's default; an existing value is not managed. Example: `{value: 3000}`
-    #[field("iops", rule = IOPS, change = Modify)]
+    #[field("iops", rule = IOPS, change = Modify, import = Self::import_iops)]
     pub(crate) iops: Option<Opt<i32>>,
 
     /// Throughput in MiB/s, 125 to 2000, for `gp3` only. Changed in place. Default: AWS's default; an existing value is not
     /// managed. Example: `{value: 125}`
-    #[field("throughput", rule = THROUGHPUT, change = Modify)]
+    #[field("throughput", rule = THROUGHPUT, change = Modify, unless = 125)]
     pub(crate) throughput: Option<Opt<i32>>,
 
     /// Whether the volume is encrypted. Immutable. Default: the default of the account. Example: `{value: true}`
-    #[field("encrypted", fixed)]
+    #[field("encrypted", fixed, unless = false)]
     pub(crate) encrypted: Option<Opt<bool>>,
 
     /// The KMS key for encryption, by id, alias or ARN. Requires `encrypted: {value: true}`. Immutable. Default: the
     /// account's key for EBS. Example: `{value: alias/disks}`
-    #[field("kmsKeyID", rule = KMS_KEY, fixed, compare = Self::compare_key, published("KmsKeyId"))]
+    #[field(
+        "kmsKeyID",
+        rule = KMS_KEY,
+        fixed,
+        compare = Self::compare_key,
+        import = Self::import_key,
+        published("KmsKeyId")
+    )]
     pub(crate) kms_key_id: Option<Opt<String>>,
 
     /// The snapshot to create the volume from. Immutable. Default: none; the volume is empty. Example:
@@ -96,6 +110,7 @@ pub(crate) struct VolumeSpec {
         rule = INSTANCE_ID,
         change = Attach,
         compare = Self::compare_instance,
+        import = Self::import_instance,
         always_sent,
         published("Attachments.InstanceId")
     )]
@@ -107,6 +122,7 @@ pub(crate) struct VolumeSpec {
         rule = DEVICE,
         change = Attach,
         compare = Self::compare_device,
+        import = Self::import_device,
         always_sent,
         published("Attachments.Device")
     )]

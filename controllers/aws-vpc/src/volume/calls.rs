@@ -5,9 +5,13 @@ use kraken_spoke::Edit;
 
 use super::{
     api::{self, Change, Desired},
+    import,
     observed::Volume,
 };
-use crate::conflicts::{unless_made, with_owner};
+use crate::{
+    conflicts::{unless_made, with_owner},
+    in_vpc::{any_of, used},
+};
 
 /// The kind Volume.
 pub(crate) struct Volumes;
@@ -18,6 +22,19 @@ impl AwsResource for Volumes {
 
     fn edit_of(before: &api::VolumeSpec, after: &api::VolumeSpec, field: &str) -> Edit {
         after.edit_of_volume(before, field)
+    }
+
+    fn not_importable(volume: &Volume) -> Option<String> {
+        import::not_importable(volume)
+    }
+
+    /// The volumes that are attached to instances in the VPC.
+    async fn within(aws: &Aws, place: &str) -> Result<Vec<Volume>, Failure> {
+        let mut found = vec![];
+        for query in any_of("attachment.instance-id", used(aws, place).await?.instances) {
+            found.extend(Self::read(aws, query).await?);
+        }
+        Ok(found)
     }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Volume>, Failure> {

@@ -23,6 +23,10 @@ pub(crate) struct Attachment {
     pub(super) instance_id: String,
     pub(super) device: String,
     pub(super) state: String,
+    /// Whether the volume is deleted when the instance is terminated.
+    #[serde(skip)]
+    #[from(sdk.delete_on_termination == Some(true))]
+    pub(super) is_of_launch: bool,
 }
 
 impl Volume {

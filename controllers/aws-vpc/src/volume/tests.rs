@@ -14,7 +14,8 @@ use super::{
 impl Volume {
     fn attached_to(mut self, instance_id: &str, device: &str, state: &str) -> Self {
         let (instance_id, device) = (instance_id.to_owned(), device.to_owned());
-        self.attachments = vec![Attachment { instance_id, device, state: state.to_owned() }];
+        self.attachments =
+            vec![Attachment { instance_id, device, state: state.to_owned(), is_of_launch: false }];
         self
     }
 }

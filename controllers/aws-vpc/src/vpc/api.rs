@@ -47,16 +47,16 @@ pub(crate) struct VPCSpec {
 
     /// Whether AWS's DNS server resolves names in this VPC. Changed in place. Default: AWS's default (true); an
     /// existing setting is not managed. Example: `{value: true}`
-    #[field("enableDNSSupport", change = DnsSupport(bool), observed = dns_support, deep, published())]
+    #[field("enableDNSSupport", change = DnsSupport(bool), observed = dns_support, deep, published(), unless = true)]
     pub(crate) enable_dns_support: Option<Opt<bool>>,
 
     /// Whether instances with a public address get a public DNS name. Requires DNS support. Changed in place. Default:
     /// AWS's default (false); an existing setting is not managed. Example: `{value: true}`
-    #[field("enableDNSHostnames", change = DnsHostnames(bool), observed = dns_hostnames, deep, published())]
+    #[field("enableDNSHostnames", change = DnsHostnames(bool), observed = dns_hostnames, deep, published(), unless = false)]
     pub(crate) enable_dns_hostnames: Option<Opt<bool>>,
 
     /// The tenancy of instances: `default` for shared hardware, or `dedicated` at an additional cost. Immutable.
     /// Default: AWS's default (`default`). Example: `{value: default}`
-    #[field("instanceTenancy", rule = TENANCY, fixed)]
+    #[field("instanceTenancy", rule = TENANCY, fixed, unless = "default")]
     pub(crate) instance_tenancy: Option<Opt<String>>,
 }

@@ -6,7 +6,7 @@ use super::{
     api::{self, Change, Desired},
     observed::Vpc,
 };
-use crate::{conflicts::unless_made, dependents};
+use crate::{conflicts::unless_made, dependents, in_vpc};
 
 /// The kind VPC.
 pub(crate) struct Vpcs;
@@ -14,6 +14,10 @@ pub(crate) struct Vpcs;
 impl AwsResource for Vpcs {
     type Kind = api::VPC;
     const ORDERED_FIELDS: &[&str] = &["enableDNSSupport", "enableDNSHostnames"];
+
+    async fn unsupported(aws: &Aws, place: &str) -> Vec<String> {
+        in_vpc::without_kind(aws, place).await
+    }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Vpc>, Failure> {
         let call = aws.ec2().describe_vpcs().set_vpc_ids(query.ids).set_filters(query.filters);

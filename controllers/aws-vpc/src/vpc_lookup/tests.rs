@@ -33,6 +33,7 @@ fn a_vpc_lookup_needs_a_criterion() {
 
 #[test]
 fn tags_are_references_or_literals_without_reserved_keys() {
-    let spec = json!({"tags": {"aws:x": "y", "Env": {"valueFrom": {"configMap": {"name": "env", "key": "name"}}}}});
+    let spec =
+        json!({"tags": {"aws:x": "y", "Env": {"valueFrom": {"configMap": {"name": "env", "key": "name"}}}}});
     assert_eq!(wanted::<VpcLookups>(spec).unwrap_err().len(), 2);
 }

@@ -14,6 +14,11 @@ impl Texts {
         Self(fields.map(field).into())
     }
 
+    /// The names and texts of all fields.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(name, text)| (*name, text.as_str()))
+    }
+
     /// The text of a field; empty if the group has no such field.
     pub fn get(&self, name: &str) -> &str {
         self.0.iter().find(|(other, _)| *other == name).map_or("", |(_, text)| text)

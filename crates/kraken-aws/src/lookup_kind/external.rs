@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, fmt, marker::PhantomData};
 
 use kraken_spoke::{
-    Adopt, Candidate, Comparison, External, Failure, FailureClass, Finding, FromContext, Identity, Launch, Location,
-    ObserveRequest, Resolver,
+    Adopt, Candidate, Comparison, External, Failure, FailureClass, Finding, FromContext, Identity, Launch,
+    Location, ObserveRequest, Resolver,
     account::{AccountKind, Connection, OnChange, Refusal},
 };
 use serde_json::{Value, json};
@@ -100,9 +100,8 @@ impl<S: AwsLookup> External for Lookups<S> {
             S::choose(desired, found.clone()).map_err(|why| words::several::<S>(desired, &found, &why))
         };
         let ids = |objects: Vec<&ObservedOf<S>>| objects.iter().map(|one| one.id().to_owned()).collect();
-        let named = |hit: &Hit<ObservedOf<S>>| {
-            (hit.object.id().to_owned(), words::of_object::<S>(&hit.object))
-        };
+        let named =
+            |hit: &Hit<ObservedOf<S>>| (hit.object.id().to_owned(), words::of_object::<S>(&hit.object));
         let words = observed.iter().map(named).collect();
         Some(Finding { answer: answer.map(ids), pins: SpecOf::<S>::pins(desired), words })
     }
@@ -159,9 +158,8 @@ impl<S: AwsLookup> External for Lookups<S> {
             Some(S::search(desired).tagged(SpecOf::<S>::tags(desired)))
         });
         let found = search::<S>(&self.aws, &wanted.collect::<Vec<_>>()).await?;
-        let is_unknown = |(objects, id): &(&Vec<ObservedOf<S>>, &String)| {
-            !objects.iter().any(|object| object.id() == *id)
-        };
+        let is_unknown =
+            |(objects, id): &(&Vec<ObservedOf<S>>, &String)| !objects.iter().any(|object| object.id() == *id);
         let pairs = found.iter().zip(requests);
         let by_id = pairs.flat_map(|(objects, request)| request.ids.iter().map(move |id| (objects, id)));
         let mut by_id: Vec<String> = by_id.filter(is_unknown).map(|(_, id)| id.clone()).collect();

@@ -6,10 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::Failure;
 
-use super::{
-    AwsLookup, ObservedOf,
-    pattern::matches,
-};
+use super::{AwsLookup, ObservedOf, pattern::matches};
 use crate::{
     Aws, Tags,
     lookup::{Tagged, literal},
@@ -59,9 +56,8 @@ impl Search {
 
     /// What it has in common with others that share its calls, and its own value of the filter in which they differ.
     fn divided(&self, shared: &[&str]) -> (Common, String) {
-        let is_shared = |(filter, _): &(String, String)| {
-            filter.starts_with(TAG) || shared.contains(&filter.as_str())
-        };
+        let is_shared =
+            |(filter, _): &(String, String)| filter.starts_with(TAG) || shared.contains(&filter.as_str());
         let mut filters = self.filters.clone();
         let own = filters.iter().position(is_shared).map(|at| filters.remove(at));
         let (filter, value) = own.map_or((None, String::new()), |(filter, value)| (Some(filter), value));
@@ -153,7 +149,11 @@ mod tests {
     fn searches_that_differ_in_one_filter_share_a_call() {
         let ((one, first), (other, second)) = (divided("ubuntu-*", "self"), divided("debian-*", "self"));
         assert_eq!(one, other);
-        assert_ne!(one, divided("ubuntu-*", "amazon").0, "the images of all owners would be read for each name");
+        assert_ne!(
+            one,
+            divided("ubuntu-*", "amazon").0,
+            "the images of all owners would be read for each name"
+        );
         let calls = one.calls(&[first.as_str(), second.as_str()].into());
         let expected = [
             ("state".to_owned(), vec!["available".to_owned()]),

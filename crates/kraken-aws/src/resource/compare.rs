@@ -39,7 +39,7 @@ pub(super) fn count<S: AwsObjects>(desired: &DesiredOf<S>) -> usize {
 }
 
 /// The differences between the desired state and the observed objects. Only those that are kept are compared.
-pub(super) fn compare<S: AwsObjects>(
+pub(crate) fn compare<S: AwsObjects>(
     desired: &DesiredWithTags<DesiredOf<S>>,
     observed: &[ObservedOf<S>],
 ) -> Comparison<Change<ChangeOf<S>>> {
@@ -92,7 +92,12 @@ fn too_many<S: AwsObjects>(
         }
         None => {
             let one = |object| {
-                difference("", format!("1 {noun}"), format!("unexpected extra {noun} {}", id(object)), vec![id(object)])
+                difference(
+                    "",
+                    format!("1 {noun}"),
+                    format!("unexpected extra {noun} {}", id(object)),
+                    vec![id(object)],
+                )
             };
             surplus.iter().map(one).collect()
         }

@@ -7,6 +7,7 @@ use kraken_spoke::{
     Adopt, Candidate, Comparison, Edit, External, Failure, FromContext, Identity, Ignored, Launch, Location,
     ObserveRequest, OwnSecret, Resolver, SpokeKind,
     account::{AccountKind, Connection, OnChange, Refusal},
+    import::{Import, Scope},
 };
 use serde_json::{Value, json};
 
@@ -21,6 +22,7 @@ use crate::{
     Aws,
     account::ACCOUNTS,
     fields::pruned,
+    import,
     lookup::{self, Tagged},
     missing::{ignore_not_found, is_invalid_id},
     tag_memory, tags,
@@ -65,6 +67,7 @@ impl<S: AwsObjects> External for Managed<S> {
     const WHOLE_PATHS: &[&str] = SpecOf::<S>::WHOLE_PATHS;
     const FOLLOWS: &[&str] = SpecOf::<S>::FOLLOWS;
     const ACCOUNTS: Option<AccountKind> = Some(ACCOUNTS);
+    const IMPORTS: bool = true;
 
     async fn connect(
         &self,
@@ -282,6 +285,10 @@ impl<S: AwsObjects> External for Managed<S> {
             Ok(candidate.map(|object| vec![object]))
         });
         stream::iter(found).buffered(AT_ONCE).try_collect().await
+    }
+
+    async fn import(&self, scope: &Scope) -> Result<Option<Import>, Failure> {
+        import::import::<S>(&self.aws, scope).await.map(Some)
     }
 
     async fn claim(&self, identity: &Identity, epoch: i64, found: &Self::Observed) -> Result<(), Failure> {

@@ -19,10 +19,12 @@ use kraken_spoke::{Edit, Failure, FailureClass, Launch, OwnSecret, SpokeKind};
 use kube::core::object::HasSpec;
 use serde::Serialize;
 
+pub(crate) use compare::compare;
 pub use compare::{Change, DesiredWithTags};
 pub use external::Managed;
 pub use group::Group;
 pub use objects::AwsObjects;
+pub(crate) use reader::Reader;
 pub use spec::AwsSpec;
 pub use tag_changes::{TagChange, remove_all as remove_tags_of_all, set_all as set_tags_of_all};
 
@@ -145,6 +147,12 @@ pub struct DescribeQuery {
     pub filters: Option<Vec<Filter>>,
 }
 
+/// The query for the objects in a VPC; none if the id is not that of a VPC, or the kind has no such filter.
+fn in_vpc(filter_name: &str, place: &str) -> Option<DescribeQuery> {
+    let is_vpc = place.starts_with("vpc-") && !filter_name.is_empty();
+    is_vpc.then(|| DescribeQuery::with(filter_name, place))
+}
+
 /// The spec of a kind.
 pub type SpecOf<S> = <<S as AwsObjects>::Kind as HasSpec>::Spec;
 /// The desired state of a kind.
@@ -170,6 +178,14 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     const MAKES_SECRETS: bool = false;
     /// As [`kraken_spoke::External::ORDERED_FIELDS`].
     const ORDERED_FIELDS: &[&str] = &[];
+    /// The field of other kinds that contains the id of an object, for a kind whose ids are names, such as `keyName`; else empty.
+    const NAMED_BY: &'static str = "";
+    /// The EC2 filter that finds the objects in a VPC; empty if there are none in a VPC.
+    const IN_VPC: &'static str = "vpc-id";
+    /// Whether an import reads the attributes that need one call per object.
+    const IMPORTS_DEEP: bool = true;
+    /// The paths of texts in an imported spec that may come from a Secret of a former resource.
+    const HIDDEN: &[&str] = &[];
 
     /// Pure. As [`kraken_spoke::External::edit_of`].
     fn edit_of(before: &SpecOf<Self>, after: &SpecOf<Self>, field: &str) -> Edit {
@@ -179,6 +195,35 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     /// Pure. As [`kraken_spoke::External::own_secret`].
     fn own_secret(_: &SpecOf<Self>) -> Option<OwnSecret> {
         None
+    }
+
+    /// Pure. Why an object cannot be managed by a resource, such as the default security group.
+    fn not_importable(_: &ObservedOf<Self>) -> Option<String> {
+        None
+    }
+
+    /// Pure. What an imported spec does not contain, in words.
+    fn import_notes(_: &ObservedOf<Self>) -> Vec<String> {
+        vec![]
+    }
+
+    /// The objects in the VPC with this id.
+    fn within(
+        aws: &Aws,
+        place: &str,
+    ) -> impl Future<Output = Result<Vec<ObservedOf<Self>>, Failure>> + Send {
+        let query = in_vpc(Self::IN_VPC, place);
+        async move {
+            match query {
+                Some(query) => Self::read(aws, query).await,
+                None => Ok(vec![]),
+            }
+        }
+    }
+
+    /// What exists in the VPC with this id and belongs to no kind, in words. A call that fails says so in its place.
+    fn unsupported(_: &Aws, _place: &str) -> impl Future<Output = Vec<String>> + Send {
+        ready(vec![])
     }
 
     /// Reads all pages.

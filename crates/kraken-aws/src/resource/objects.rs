@@ -6,7 +6,8 @@ use kraken_spoke::{Difference, Edit, Failure, Identity, OwnSecret, SpokeKind};
 use kube::core::object::HasSpec;
 
 use super::{
-    AwsSpec, Change, ChangeOf, Creation, DescribeQuery, DesiredOf, Group, ObservedOf, SpecOf, tag_changes,
+    AwsSpec, Change, ChangeOf, Creation, DescribeQuery, DesiredOf, Group, ObservedOf, SpecOf, in_vpc,
+    tag_changes,
 };
 use crate::{Aws, claim, lookup::Tagged, tags::Tags};
 
@@ -31,6 +32,14 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
     const ORDERED_FIELDS: &[&str] = &[];
     /// As [`kraken_spoke::External::DISRUPTS`].
     const DISRUPTS: bool = false;
+    /// As [`super::AwsResource::NAMED_BY`].
+    const NAMED_BY: &'static str = "";
+    /// As [`super::AwsResource::IN_VPC`].
+    const IN_VPC: &'static str = "vpc-id";
+    /// As [`super::AwsResource::IMPORTS_DEEP`].
+    const IMPORTS_DEEP: bool = true;
+    /// As [`super::AwsResource::HIDDEN`].
+    const HIDDEN: &[&str] = &[];
 
     /// Pure. As [`super::AwsResource::edit_of`].
     fn edit_of(before: &SpecOf<Self>, after: &SpecOf<Self>, field: &str) -> Edit {
@@ -60,6 +69,32 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
     /// Pure. As [`kraken_spoke::External::disrupted`].
     fn disrupted(_: &[&ObservedOf<Self>]) -> (Vec<String>, bool) {
         (vec![], false)
+    }
+
+    /// Pure. As [`super::AwsResource::not_importable`].
+    fn not_importable(_: &ObservedOf<Self>) -> Option<String> {
+        None
+    }
+
+    /// Pure. As [`super::AwsResource::import_notes`].
+    fn import_notes(_: &ObservedOf<Self>) -> Vec<String> {
+        vec![]
+    }
+
+    /// As [`super::AwsResource::within`].
+    fn within(aws: &Aws, place: &str) -> impl Future<Output = Result<Vec<ObservedOf<Self>>, Failure>> + Send {
+        let query = in_vpc(Self::IN_VPC, place);
+        async move {
+            match query {
+                Some(query) => Self::read(aws, query).await,
+                None => Ok(vec![]),
+            }
+        }
+    }
+
+    /// As [`super::AwsResource::unsupported`].
+    fn unsupported(_: &Aws, _place: &str) -> impl Future<Output = Vec<String>> + Send {
+        ready(vec![])
     }
 
     /// As [`super::AwsResource::read`].

@@ -21,6 +21,10 @@ impl<S: AwsResource> AwsObjects for S {
     const SHOWS_DELETED: bool = S::SHOWS_DELETED;
     const MAKES_SECRETS: bool = S::MAKES_SECRETS;
     const ORDERED_FIELDS: &[&str] = S::ORDERED_FIELDS;
+    const NAMED_BY: &'static str = S::NAMED_BY;
+    const IN_VPC: &'static str = S::IN_VPC;
+    const IMPORTS_DEEP: bool = S::IMPORTS_DEEP;
+    const HIDDEN: &[&str] = S::HIDDEN;
 
     fn edit_of(before: &SpecOf<S>, after: &SpecOf<S>, field: &str) -> Edit {
         S::edit_of(before, after, field)
@@ -28,6 +32,22 @@ impl<S: AwsResource> AwsObjects for S {
 
     fn own_secret(spec: &SpecOf<S>) -> Option<OwnSecret> {
         S::own_secret(spec)
+    }
+
+    fn not_importable(object: &ObservedOf<S>) -> Option<String> {
+        S::not_importable(object)
+    }
+
+    fn import_notes(object: &ObservedOf<S>) -> Vec<String> {
+        S::import_notes(object)
+    }
+
+    async fn within(aws: &Aws, place: &str) -> Result<Vec<ObservedOf<S>>, Failure> {
+        S::within(aws, place).await
+    }
+
+    async fn unsupported(aws: &Aws, place: &str) -> Vec<String> {
+        S::unsupported(aws, place).await
     }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<ObservedOf<S>>, Failure> {

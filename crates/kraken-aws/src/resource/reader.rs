@@ -12,10 +12,10 @@ use crate::{
 };
 
 /// Reads objects by id and by tags.
-pub(super) struct Reader<'a, S>(&'a Aws, PhantomData<fn() -> S>);
+pub(crate) struct Reader<'a, S>(&'a Aws, PhantomData<fn() -> S>);
 
 impl<'a, S> Reader<'a, S> {
-    pub(super) fn new(aws: &'a Aws) -> Self {
+    pub(crate) fn new(aws: &'a Aws) -> Self {
         Self(aws, PhantomData)
     }
 }

@@ -6,7 +6,10 @@ use kraken_spoke::{Difference, Edit, Ignored, Resolved, Resolver};
 use serde_json::Value;
 
 use super::RemoteObject;
-use crate::tags::{self, TagOptions, Tags};
+use crate::{
+    import::Fields,
+    tags::{self, TagOptions, Tags},
+};
 
 /// What the spec of a kind means: its desired state, the comparison with an observed object, and the published state.
 /// [`crate::aws_kind`] implements it.
@@ -54,6 +57,11 @@ pub trait AwsSpec {
 
     /// The differences of one object, except tags.
     fn differences(desired: &Self::Desired, observed: &Self::Observed) -> Vec<Difference<Self::Change>>;
+
+    /// The fields of a spec that creates such an object, as literals and without what AWS chooses by itself.
+    fn imported(_observed: &Self::Observed) -> Fields {
+        Fields::default()
+    }
 
     /// As [`kraken_spoke::External::edit_of`], as the field says.
     fn edit_of(_before: &Self, _after: &Self, _field: &str) -> Edit {

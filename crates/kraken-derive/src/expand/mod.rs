@@ -7,6 +7,7 @@ mod desired;
 mod differences;
 mod edits;
 mod group;
+mod imports;
 mod lookup;
 mod observed;
 mod resource;
@@ -67,6 +68,7 @@ fn spec(kind: &Kind) -> Result<TokenStream> {
         changes::without_ignored(kind)?,
         changes::at_creation(kind),
         edits::function(kind),
+        imports::function(kind),
         state::deep(kind),
         count::expand(kind),
     ];

@@ -9,7 +9,7 @@ use syn::{
 use crate::keys::{self, set, value, values};
 
 const KNOWN: &str = "rule, check, items, resolve, group, parts, default, observed, published, fixed, change, add, remove, compare, \
-                     launch_only, kraken_only, count, deep, stopped, unpublished, always_sent, none_if_unset, follows";
+                     import, unless, launch_only, kraken_only, count, deep, stopped, unpublished, always_sent, none_if_unset, follows";
 
 /// A variant of the changes of a kind.
 pub(crate) struct Variant {
@@ -45,6 +45,8 @@ pub(crate) struct Keys {
     pub(crate) always_sent: Option<()>,
     pub(crate) none_if_unset: Option<()>,
     pub(crate) follows: Option<()>,
+    pub(crate) import: Option<Path>,
+    pub(crate) unless: Option<Expr>,
     pub(super) fixed: Option<()>,
     pub(super) change: Option<Variant>,
     pub(super) add: Option<Variant>,
@@ -113,6 +115,8 @@ impl Parse for Keys {
             always_sent: None,
             none_if_unset: None,
             follows: None,
+            import: None,
+            unless: None,
             fixed: None,
             change: None,
             add: None,
@@ -140,6 +144,8 @@ impl Parse for Keys {
             "unpublished" => set(&mut keys.unpublished, key, ()),
             "always_sent" => set(&mut keys.always_sent, key, ()),
             "none_if_unset" => set(&mut keys.none_if_unset, key, ()),
+            "import" => set(&mut keys.import, key, value(input)?),
+            "unless" => set(&mut keys.unless, key, value(input)?),
             "follows" => set(&mut keys.follows, key, ()),
             "fixed" => set(&mut keys.fixed, key, ()),
             "change" => set(&mut keys.change, key, value(input)?),

@@ -19,6 +19,7 @@ use crate::{
     args::LoopArgs,
     context::{Context, Shared},
     dynamic::{DynExternal, DynKind, calls_of, kind_of},
+    import::Imports,
     orphans::Sweeper,
     shared::{batch::Batchers, connections::Link, uses::Uses, vanished::Vanished},
 };
@@ -50,6 +51,7 @@ pub async fn run_all(
     let uses = account_kind.zip(common.accounts.clone());
     let uses = uses.map(|(kind, accounts)| Uses::new(manager.clone(), kind, accounts));
     let common = Common { uses: uses.clone(), ..common };
+    let imports = Imports::watch(&manager, &kinds);
     let mut owned = Owned::default();
     let (mut unlabelled, mut watched) = (Unlabelled::default(), Vec::new());
     for (kind, external) in kinds {
@@ -64,6 +66,7 @@ pub async fn run_all(
         controllers.spawn(task::inherit(release_unused(manager.clone(), uses)));
     }
     controllers.spawn(task::inherit(unlabelled.run(manager)));
+    controllers.spawn(task::inherit(imports.run()));
     for (shared, external) in watched {
         let controller = run_watched(shared, external, args.clone(), common.accounts.clone());
         controllers.spawn(task::inherit(controller));

@@ -19,9 +19,8 @@ use kube::core::ApiResource;
 use serde_json::Value;
 
 use crate::account::{AccountKind, Connection, OnChange, Refusal};
-use crate::{
-    Candidate, Comparison, Edit, Failure, Finding, Identity, Ignored, Launch, ObserveRequest, OwnSecret,
-};
+use crate::import::{Import, Scope};
+use crate::{Candidate, Comparison, Edit, Failure, Finding, Identity, Ignored, Launch, ObserveRequest, OwnSecret};
 
 pub(crate) use object::account_of;
 pub use object::{Object, Spec, Undecoded};
@@ -152,6 +151,9 @@ pub trait DynExternal: Send + Sync + 'static {
     async fn unprotect(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
     async fn list_owned(&self, cluster: &str) -> Result<Vec<(Identity, Observed)>, Failure>;
     async fn find(&self, wanted: &Adopt) -> Result<Vec<Candidate<Observed>>, Failure>;
+    async fn import(&self, _: &Scope) -> Result<Option<Import>, Failure> {
+        Ok(None)
+    }
     async fn claim(&self, identity: &Identity, epoch: i64, found: &Observed) -> Result<(), Failure>;
     async fn reclaim(
         &self,

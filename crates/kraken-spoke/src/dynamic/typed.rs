@@ -18,6 +18,7 @@ use crate::{
     account::{Connection, OnChange, Refusal},
     dynamic::Schema,
     external::SpecOf,
+    import::{Import, Scope},
     model::intent::is_plausible,
 };
 
@@ -283,6 +284,10 @@ impl<E: External> DynExternal for Calls<E> {
     async fn find(&self, wanted: &Adopt) -> Result<Vec<Candidate<Observed>>, Failure> {
         let found = self.0.find(wanted).await?;
         Ok(found.into_iter().map(|candidate| candidate.map(Observed::new)).collect())
+    }
+
+    async fn import(&self, scope: &Scope) -> Result<Option<Import>, Failure> {
+        self.0.import(scope).await
     }
 
     async fn claim(&self, identity: &Identity, epoch: i64, found: &Observed) -> Result<(), Failure> {

@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::{
     Failure, Ignored,
     account::{AccountKind, Connection, OnChange, Refusal},
+    import::{Import, Scope},
 };
 
 pub use calls::{Candidate, Identity, Launch, ObserveRequest, OwnSecret};
@@ -210,6 +211,8 @@ pub trait External: Send + Sync + 'static {
     /// The kind of the provider's accounts, if it has any. Each resource can name one in `spec.account`, which the schema of the
     /// kind then has, and [`External::connect`] connects it.
     const ACCOUNTS: Option<AccountKind> = None;
+    /// Whether [`External::import`] is implemented.
+    const IMPORTS: bool = false;
 
     /// The connection and the rules of a resource in this namespace that names this account, or none. `None` for the controller's
     /// own connection without rules. Called at the beginning of each reconcile: without accounts it makes no request.
@@ -320,6 +323,12 @@ pub trait External: Send + Sync + 'static {
         &self,
         wanted: &Adopt,
     ) -> impl Future<Output = Result<Vec<Candidate<Self::Observed>>, Failure>> + Send;
+
+    /// What exists of this kind, as specs that adopt it; `None` if the kind cannot be imported. It changes nothing, and reads no value
+    /// that a spec may take from a Secret only.
+    fn import(&self, _: &Scope) -> impl Future<Output = Result<Option<Import>, Failure>> + Send {
+        ready(Ok(None))
+    }
 
     /// Sets the tags of this identity and epoch on objects that `find` returned: from then on the resource owns them.
     fn claim(

@@ -8,6 +8,7 @@ mod completion;
 mod deps;
 mod drift;
 mod find;
+pub(crate) mod import;
 mod inventory;
 pub(crate) mod lint;
 mod mcp;
@@ -70,6 +71,7 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
         Command::Apply { selection, yes, timeout } => {
             plan::apply(&cluster, &selection, yes, Duration::from_secs(timeout)).await
         }
+        Command::Import(selection) => import::run(&cluster, &selection).await,
         Command::Reconcile(named) => change::run(&cluster, &named.targets, change::Change::Reconcile).await,
         Command::Pause(named) => change::run(&cluster, &named.targets, change::Change::Pause).await,
         Command::Resume(named) => change::run(&cluster, &named.targets, change::Change::Resume).await,

@@ -20,12 +20,18 @@ pub(super) const STATES: &str = "statedeclarations";
 /// The category of kinds that administrators write: what they allow cannot be widened by those who use it.
 const OF_ADMINS: &str = "kraken-admin";
 
+/// The category of questions to controllers, which users ask and delete, and nobody edits. What they answer is about objects that
+/// the asker may adopt, so that `view` does not include them.
+const QUESTIONS: &str = "kraken-import";
+
 const READ: [&str; 3] = ["get", "list", "watch"];
 /// The verb for approving plans, which the policy `approve` requires.
 const APPROVE: [&str; 1] = ["approve"];
 const WRITE: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
 /// The verbs of `kubectl scale` and of autoscalers.
 const SCALE: [&str; 3] = ["get", "update", "patch"];
+/// The verbs for questions.
+const ASK: [&str; 5] = ["get", "list", "watch", "create", "delete"];
 /// The verbs for an internal kind whose static objects users write; the policies `records` and `states` reject others.
 const WRITE_STATIC: [&str; 4] = ["create", "update", "patch", "delete"];
 
@@ -39,7 +45,7 @@ type Kinds = BTreeMap<String, Vec<String>>;
 pub(super) fn roles(crds: &[Document]) -> Result<String> {
     let (mut of_users, mut of_admins) = (Kinds::new(), Kinds::new());
     let (mut planned, mut all) = (Kinds::new(), Kinds::new());
-    let (mut scaled, mut of_states) = (Kinds::new(), Kinds::new());
+    let (mut scaled, mut of_states, mut questions) = (Kinds::new(), Kinds::new(), Kinds::new());
     for crd in crds {
         let spec = &crd.value["spec"];
         let text = |pointer: &str| {
@@ -59,6 +65,10 @@ pub(super) fn roles(crds: &[Document]) -> Result<String> {
         if spec["versions"][0]["subresources"]["scale"].is_object() {
             scaled.entry(group.clone()).or_default().push(format!("{plural}/scale"));
         }
+        if is_in(QUESTIONS) {
+            questions.entry(group).or_default().push(plural);
+            continue;
+        }
         if plural == STATES {
             of_states.entry(group.clone()).or_default().push(plural.clone());
         }
@@ -72,7 +82,8 @@ pub(super) fn roles(crds: &[Document]) -> Result<String> {
         all.entry(group).or_default().push(plural);
     }
     let view = role("kraken-view", &["admin", "edit", "view"], &[(&all, &READ)]);
-    let edits: [(&Kinds, &[&str]); 3] = [(&of_users, &WRITE), (&scaled, &SCALE), (&of_states, &WRITE_STATIC)];
+    let edits: [(&Kinds, &[&str]); 4] =
+        [(&of_users, &WRITE), (&scaled, &SCALE), (&of_states, &WRITE_STATIC), (&questions, &ASK)];
     let edit = role("kraken-edit", &["admin", "edit"], &edits);
     let approve = role("kraken-approve", &["admin"], &[(&planned, &APPROVE)]);
     // Not aggregated, so an administrator binds it: these kinds restrict the editors and administrators of namespaces.
@@ -157,6 +168,16 @@ mod tests {
             edit.value["metadata"]["labels"][format!("rbac.authorization.k8s.io/aggregate-to-{to}")] == "true"
         };
         assert!(label("edit") && label("admin") && !label("view"));
+    }
+
+    #[test]
+    fn editors_ask_what_exists_and_viewers_do_not_read_the_answers() {
+        let text = roles(&crds(&[("vpcs", "kraken"), ("importrequests", "kraken-import")])).unwrap();
+        let documents = manifests::parse("the roles", &text).unwrap();
+        let [view, edit, ..] = documents.as_slice() else { panic!("{text}") };
+        assert!(!view.value.to_string().contains("importrequests"));
+        assert_eq!(edit.value["rules"][2]["resources"], serde_json::json!(["importrequests"]));
+        assert_eq!(edit.value["rules"][2]["verbs"], serde_json::json!(ASK));
     }
 
     #[test]

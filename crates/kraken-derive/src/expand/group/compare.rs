@@ -8,6 +8,7 @@ use super::desired_ident;
 use crate::{
     expand::{
         differences::observed as observed_value,
+        imports,
         state::{below, published},
     },
     group::Group,
@@ -20,12 +21,20 @@ pub(super) fn expand(group: &Group, observed: &Path) -> TokenStream {
     let names: Vec<_> = fields.iter().map(|field| &field.keys.name).collect();
     let have = fields.iter().map(observed_value);
     let of_fields = fields.iter().filter(|field| !field.shape.is_public).flat_map(published);
+    let imports = imports::all(fields);
     let paths = args.published.iter().map(syn::LitStr::value).chain(of_fields);
     let paths = args.state.iter().flat_map(|state| paths.clone().map(|path| below(state, &path)));
     quote! {
         impl #ident {
             /// The paths of the state that contain its values.
             #vis const PUBLISHED: &[&str] = &[#(#paths),*];
+
+            /// The group in an imported spec; none without fields.
+            #vis fn imported(observed: &#observed) -> Option<::serde_json::Value> {
+                let mut fields = ::kraken_aws::import::Fields::default();
+                #(#imports)*
+                fields.group()
+            }
         }
 
         impl #desired {
