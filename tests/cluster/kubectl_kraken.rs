@@ -42,18 +42,18 @@ const STACK: &str = r"
 ";
 
 /// The binary, with the kubeconfig of one user.
-struct Plugin {
-    program: PathBuf,
-    kubeconfig: PathBuf,
-    namespace: String,
+pub(crate) struct Plugin {
+    pub(crate) program: PathBuf,
+    pub(crate) kubeconfig: PathBuf,
+    pub(crate) namespace: String,
 }
 
 /// What it printed.
 #[derive(Debug)]
-struct Printed {
-    code: Option<i32>,
-    out: String,
-    errors: String,
+pub(crate) struct Printed {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) errors: String,
 }
 
 impl Plugin {
@@ -63,12 +63,12 @@ impl Plugin {
         Ok(Self { program, kubeconfig: kubeconfig.to_owned(), namespace: test_env.ns.name.clone() })
     }
 
-    fn of_admin(test_env: &TestEnv) -> Result<Self> {
+    pub(crate) fn of_admin(test_env: &TestEnv) -> Result<Self> {
         Self::of(test_env, &test_env.env.control_plane.admin_kubeconfig())
     }
 
     /// Runs it in the namespace of the test, with this text as its standard input.
-    async fn answering(&self, input: &str, line: &str) -> Result<Printed> {
+    pub(crate) async fn answering(&self, input: &str, line: &str) -> Result<Printed> {
         let mut command = Command::new(&self.program);
         command
             .args(line.split_whitespace())
@@ -90,7 +90,7 @@ impl Plugin {
     }
 
     /// Runs it, and expects this exit code and these texts in its output.
-    async fn prints(&self, line: &str, code: i32, texts: &[&str]) -> Result<String> {
+    pub(crate) async fn prints(&self, line: &str, code: i32, texts: &[&str]) -> Result<String> {
         let printed = self.answering("", line).await?;
         ensure!(printed.code == Some(code), "{line}: {printed:?}");
         for text in texts {
@@ -100,7 +100,7 @@ impl Plugin {
     }
 
     /// Runs it, and expects one line of errors with these texts.
-    async fn fails(&self, line: &str, code: i32, texts: &[&str]) -> Result<()> {
+    pub(crate) async fn fails(&self, line: &str, code: i32, texts: &[&str]) -> Result<()> {
         let printed = self.answering("", line).await?;
         ensure!(printed.code == Some(code) && printed.errors.lines().count() == 1, "{line}: {printed:?}");
         for text in texts {

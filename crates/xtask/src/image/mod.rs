@@ -67,7 +67,12 @@ pub(crate) struct Executable {
 }
 
 /// Builds a program as the controllers are built: static and reproducible.
-pub(crate) async fn executable(root: &Path, name: &str, profile: Profile, source: &Source) -> Result<Executable> {
+pub(crate) async fn executable(
+    root: &Path,
+    name: &str,
+    profile: Profile,
+    source: &Source,
+) -> Result<Executable> {
     let what = format!("building {name} with static linking");
     let path = ui::step(&what, build::program(root, name, profile, source)).await?;
     let contents = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;

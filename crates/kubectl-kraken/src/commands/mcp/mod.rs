@@ -93,7 +93,11 @@ fn shortened(bytes: &[u8]) -> String {
         return text.into_owned();
     }
     let end = text.floor_char_boundary(MAX_OUTPUT);
-    format!("{}\n… {} more bytes: ask for less, for example for one namespace", &text[..end], text.len() - end)
+    format!(
+        "{}\n… {} more bytes: ask for less, for example for one namespace",
+        &text[..end],
+        text.len() - end
+    )
 }
 
 #[cfg(test)]

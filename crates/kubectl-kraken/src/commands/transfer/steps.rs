@@ -94,7 +94,10 @@ impl Steps<'_> {
         match patched {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-            Err(kube::Error::Api(status)) if status.code == 409 => {
+            // Another UID is a conflict, or an edit of an immutable field.
+            Err(kube::Error::Api(status))
+                if status.code == 409 || status.message.contains("metadata.uid") =>
+            {
                 bail!("{named} was created anew meanwhile: look at it first (kubectl describe)")
             }
             Err(error) => Err(explain(error, &format!("patch {named}"), &self.cluster.server)),

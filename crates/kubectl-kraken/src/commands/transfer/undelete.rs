@@ -58,16 +58,20 @@ pub(in crate::commands) async fn run(
     let named = format!("{}/{}", steps.kind, target.name);
     let live = steps.live(&target.name).await?.map(|live| kind.typed(live));
     let begun = journal.read().await?;
+    let is_created = live.as_ref().is_some_and(|live| Record::read(live).is_some());
     let (record, successor) = match (live, begun) {
-        // The successor exists.
-        (Some(live), begun) if Record::read(&live).is_some() => {
+        (Some(live), _) if is_created => {
             let Some(record) = Record::read(&live) else { bail!("the record of {named} cannot be read") };
             if record.from != target.name {
                 bail!("{named} takes over the object of {}: continue with kubectl kraken mv", record.from);
             }
-            (record, begun.map(|(_, successor)| successor))
+            (record, None)
         }
-        (Some(live), _) if live.metadata.deletion_timestamp.is_none() => {
+        (Some(live), begun) if live.metadata.deletion_timestamp.is_none() => {
+            // Only the end of an undelete may be missing.
+            if begun.is_some_and(|(record, _)| live.metadata.uid.as_deref() != Some(&record.uid)) {
+                journal.remove().await?;
+            }
             bail!("{named} in namespace {namespace} is not being deleted");
         }
         (Some(live), Some((record, successor))) if live.metadata.uid.as_deref() == Some(&record.uid) => {
@@ -96,9 +100,10 @@ pub(in crate::commands) async fn run(
             )
         }
     };
-    steps.release(&record).await?;
-    steps.gone(&record).await?;
+    // Without a successor to create, it exists.
     if let Some(successor) = successor {
+        steps.release(&record).await?;
+        steps.gone(&record).await?;
         steps.create(&successor).await?;
     }
     let is_complete = steps.complete(&target.name, &record).await?;
