@@ -21,7 +21,7 @@ use self::{
 use crate::args::Connection;
 
 /// A command that takes longer is stopped, so that the assistant gets an answer.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_mins(2);
 /// The maximum length of an answer, in bytes: assistants read all of it.
 const MAX_OUTPUT: usize = 400_000;
 
