@@ -14,6 +14,7 @@ use kraken_api::DOMAIN;
 use kraken_schema::Schema;
 use serde_json::Value;
 
+pub(super) use self::object::name as name_fault;
 use self::{
     crds::Crd,
     finding::{Finding, Level},

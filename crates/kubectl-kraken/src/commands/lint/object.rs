@@ -77,7 +77,7 @@ pub(super) fn export(object: &Value, namespace: &str) -> Vec<Problem> {
 }
 
 /// Why this cannot be the name of an object.
-pub(super) fn name(name: &str) -> Option<&'static str> {
+pub(in crate::commands) fn name(name: &str) -> Option<&'static str> {
     let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is_label = |label: &str| {
         !label.is_empty() && label.bytes().all(is_inner) && !label.starts_with('-') && !label.ends_with('-')

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     cluster::Cluster,
-    commands::answer,
+    commands::{answer, lint::name_fault},
     failure::explain,
     graph::Node,
     print::{Lines, count, out},
@@ -54,6 +54,9 @@ pub(in crate::commands) async fn run(cluster: &Cluster, moved: &Moved, consent: 
     let new = format!("{}/{}", rename.kind, rename.to);
     if rename.from == rename.to {
         bail!("{named} has this name already");
+    }
+    if let Some(why) = name_fault(&rename.to) {
+        bail!("{:?} {why}", rename.to);
     }
     let former = steps.live(&rename.from).await?.map(|live| kind.typed(live));
     let begun = steps.live(&rename.to).await?;
