@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use kraken_tests::{
-    TestEnv,
-    test_env::condition,
-};
+use kraken_tests::{TestEnv, test_env::condition};
 use serde_json::{Value, json};
 
 const AWS: &str = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
@@ -99,7 +96,9 @@ async fn a_vpc_its_subnets_and_a_group_are_found_and_used_by_reference() -> Resu
     let test_env = TestEnv::new().await?;
     let vpc = vpc(&test_env).await?;
     let mut subnets = vec![];
-    for (block, zone) in [("10.77.1.0/24", "us-east-1b"), ("10.77.2.0/24", "us-east-1a"), ("10.77.3.0/24", "us-east-1a")] {
+    for (block, zone) in
+        [("10.77.1.0/24", "us-east-1b"), ("10.77.2.0/24", "us-east-1a"), ("10.77.3.0/24", "us-east-1a")]
+    {
         let fields = [("VpcId", &*vpc), ("CidrBlock", block), ("AvailabilityZone", zone)];
         subnets.push(tagged(&test_env, "CreateSubnet", "/subnet/subnetId", &fields).await?);
     }
@@ -145,7 +144,10 @@ async fn a_lookup_says_what_it_searched_for_and_what_narrows_it() -> Result<()> 
     assert_eq!(why, format!("{searched} found none: edit the spec, or check the account and the region"));
     let (one, two) = (vpc(&test_env).await?, vpc(&test_env).await?);
     let why = test_env.not_ready("VPCLookup", "shared", "Ambiguous").await?;
-    assert!(why.starts_with(&format!("{searched} found 2, ")) && why.contains(&one) && why.contains(&two), "{why}");
+    assert!(
+        why.starts_with(&format!("{searched} found 2, ")) && why.contains(&one) && why.contains(&two),
+        "{why}"
+    );
     assert!(why.ends_with("narrow the search with spec.cidrBlock, spec.isDefault or spec.tags"), "{why}");
     test_env.env.moto.ec2("DeleteVpc", &[("VpcId", &two)]).await?;
     let lookup = test_env.ready("VPCLookup", "shared").await?;
@@ -167,12 +169,14 @@ async fn a_lookup_without_a_criterion_or_with_a_secret_is_rejected() -> Result<(
     let test_env = TestEnv::new().await?;
     let refused = test_env.refused(&resource("VPCLookup", "any", json!({}))).await?;
     assert!(refused.contains("says nothing about the VPC: set tags, cidrBlock or isDefault"), "{refused}");
-    let secret = json!({"owner": {"value": "self"}, "name": {"valueFrom": {"secret": {"name": "s", "key": "k"}}}});
+    let secret =
+        json!({"owner": {"value": "self"}, "name": {"valueFrom": {"secret": {"name": "s", "key": "k"}}}});
     let refused = test_env.refused(&resource("ImageLookup", "any", secret)).await?;
     assert!(refused.contains("secret"), "{refused}");
     let mut protected = json!({"owner": {"value": "self"}, "name": {"value": "a"}});
     protected["lifecycle"] = json!({"protect": true});
-    let object = json!({"apiVersion": AWS, "kind": "ImageLookup", "metadata": {"name": "any"}, "spec": protected});
+    let object =
+        json!({"apiVersion": AWS, "kind": "ImageLookup", "metadata": {"name": "any"}, "spec": protected});
     let refused = test_env.refused(&object.to_string()).await?;
     assert!(refused.contains("protect"), "{refused}");
     Ok(())

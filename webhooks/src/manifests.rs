@@ -126,7 +126,7 @@ fn conditions(operations: &[Operation]) -> Vec<MatchCondition> {
             "deletion-with-effects",
             "request.operation != 'DELETE' || (!has(oldObject.metadata.deletionTimestamp) && (\
              (has(oldObject.spec.lifecycle) && has(oldObject.spec.lifecycle.protect) && oldObject.spec.lifecycle.protect) \
-             || (has(oldObject.status) && has(oldObject.status.externalIds) \
+             || (has(oldObject.status) && (has(oldObject.status.externalIds) || has(oldObject.status.answer)) \
              && !request.userInfo.username.startsWith('system:serviceaccount:kube-system:'))))",
         ));
     }

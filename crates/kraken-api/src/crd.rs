@@ -43,7 +43,10 @@ pub fn summarised_kind<K: CustomResourceExt>(columns: &[&str]) -> CustomResource
     let id = column("External ID", ".status.externalIds[0]", 0);
     // What is adopted is kept when the resource is deleted.
     let adopted = column("Adopted", ".status.adopted[0]", 1);
-    with_columns(K::crd(), &std::iter::once(id).chain(summaries(columns)).chain([adopted]).collect::<Vec<_>>())
+    with_columns(
+        K::crd(),
+        &std::iter::once(id).chain(summaries(columns)).chain([adopted]).collect::<Vec<_>>(),
+    )
 }
 
 /// The same of a look-up, which shows the main id of what it found.

@@ -17,6 +17,11 @@ pub fn lifecycle(generator: &mut SchemaGenerator) -> Schema {
     schema
 }
 
+/// For `skip_serializing_if`: then the schema has no default, which would contain members that a look-up does not have.
+pub fn is_default(lifecycle: &Lifecycle) -> bool {
+    *lifecycle == Lifecycle::default()
+}
+
 /// What a look-up publishes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

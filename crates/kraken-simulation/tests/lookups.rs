@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use kraken_simulation::engine::{Caller, Checker, Event, Simulation, View, Violation};
 use kraken_simulation::schedule::{
-    Action, CallMatch, Controller, Fault, Moment, ObjectName, Operation, Propagation, Remote, Schedule, Settings, Side,
-    Step, Tamper,
+    Action, CallMatch, Controller, Fault, Moment, ObjectName, Operation, Propagation, Remote, Schedule,
+    Settings, Side, Step, Tamper,
 };
 use kraken_simulator::hook::{Answer, Call};
 use serde_json::{Value, json};
@@ -54,7 +54,8 @@ fn faults(seed: u32) -> Vec<Step> {
     let controller = Controller::Vpc;
     let moment = if seed.is_multiple_of(2) { Moment::Before } else { Moment::After };
     let crash = |call| Fault::Crash { controller, call, moment, down: Duration::from_secs(2) };
-    let lose = |action: &str, times| Fault::Lose { controller, call: call(Side::Cloud, action, 1), moment, times };
+    let lose =
+        |action: &str, times| Fault::Lose { controller, call: call(Side::Cloud, action, 1), moment, times };
     vec![
         at(20, crash(call(Side::Kube, "writes", seed % 4 + 1))),
         at(180 + u64::from(seed), lose("DescribeVpcs", 3)),
@@ -86,7 +87,8 @@ fn condition<'a>(lookup: &'a Value, kind: &str) -> &'a Value {
 
 impl Checker for Kept {
     fn event(&mut self, view: &View<'_>, _: &Event) -> Vec<Violation> {
-        let now = object(view, "StateDeclaration").and_then(|state| state["spec"]["id"].as_str().map(str::to_owned));
+        let now = object(view, "StateDeclaration")
+            .and_then(|state| state["spec"]["id"].as_str().map(str::to_owned));
         if now == self.published {
             return vec![];
         }
@@ -144,7 +146,8 @@ fn a_lookup_publishes_another_answer_only_because_of_the_approval() {
     let schedule = Schedule { seed: 1, settings: Settings::default(), opening: None, steps };
     let report = Simulation::run(&schedule, Box::new(Kept::default()));
     // It is not ready in the end: its answer is lost.
-    let lost = |violation: &Violation| violation.invariant == "kept" && violation.message.contains("AnswerLost");
+    let lost =
+        |violation: &Violation| violation.invariant == "kept" && violation.message.contains("AnswerLost");
     assert!(report.violations.iter().any(lost), "{}\n{:#?}", report.trace, report.violations);
     assert_eq!(report.violations.len(), 1, "{:#?}", report.violations);
 }

@@ -94,6 +94,14 @@ impl Resource {
         (self.approved_plan.as_ref() != Some(&plan.hash)).then_some(plan)
     }
 
+    /// The ids of its remote objects, or of what a look-up found.
+    pub(crate) fn ids(&self) -> &[String] {
+        match &self.status.answer {
+            Some(answer) => &answer.ids,
+            None => &self.status.external_ids,
+        }
+    }
+
     /// Whether it reports that the hub does not run, which does not affect Ready.
     pub(crate) fn lacks_hub(&self) -> bool {
         let resolved = conditions::get(&self.status.conditions, DEPENDENCIES_RESOLVED);

@@ -88,7 +88,7 @@ fn custom_resource(lookup: &Lookup) -> TokenStream {
             pub(crate) pin: bool,
 
             /// How this resource is reconciled.
-            #[serde(default)]
+            #[serde(default, skip_serializing_if = "::kraken_spoke::api::lookup::is_default")]
             #[schemars(schema_with = "::kraken_spoke::api::lookup::lifecycle")]
             pub(crate) lifecycle: ::kraken_spoke::Lifecycle,
         }

@@ -84,7 +84,8 @@ async fn look_up_keeps_its_answer_until_the_plan_of_a_newer_one_is_approved() {
     assert_eq!(report.events(), [("Normal", "Available")]);
 
     let approved = stored(report.disk).annotated(APPROVED_PLAN_ANNOTATION, &hash);
-    let report = self::scene(approved).await.reconcile([found(&both), call(STATE), call(STATUS), call(EVENT)]).await;
+    let report =
+        self::scene(approved).await.reconcile([found(&both), call(STATE), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.body(STATE)["spec"]["id"], "disk-2");
     assert_eq!(report.condition("UpdateAvailable"), ("", ""));
     assert_eq!(answer(&report), &json!({"ids": ["disk-2"]}));
@@ -135,7 +136,11 @@ async fn look_up_does_not_replace_an_answer_that_is_lost() {
     assert_eq!(report.condition("Ready"), ("False", "AnswerLost"));
     assert_eq!(report.condition("UpdateAvailable"), ("True", "NewerAnswer"));
     assert_eq!(answer(&report), &json!({"ids": ["disk-1"]}));
-    assert!(report.message().contains("disk-1 is not found any more, and stays published; the search now finds disk-2"));
+    assert!(
+        report
+            .message()
+            .contains("disk-1 is not found any more, and stays published; the search now finds disk-2")
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -117,9 +117,9 @@ pub(super) fn state(resource: &Resource) -> (&'static str, Color) {
     }
 }
 
-/// The main id, and the number of others.
+/// The main id of its remote objects, or of what a look-up found, and the number of others.
 fn ids(resource: &Resource) -> String {
-    match resource.status.external_ids.as_slice() {
+    match resource.ids() {
         [] => "-".to_owned(),
         [one] => short(one),
         [first, others @ ..] => format!("{} +{}", short(first), others.len()),
@@ -180,7 +180,7 @@ fn json(graph: &Graph, nodes: &[Node]) -> Value {
         json!({
             "namespace": resource.node.namespace, "group": resource.node.group, "kind": resource.node.kind,
             "name": resource.node.name, "ready": state(resource).0, "reason": resource.reason,
-            "message": resource.message, "ids": resource.status.external_ids, "note": graph.note(resource),
+            "message": resource.message, "ids": resource.ids(), "note": graph.note(resource),
             "drifted": resource.is_drifted, "deleting": resource.is_deleting,
             "pendingPlan": resource.pending_plan().map(|plan| &plan.hash),
         })

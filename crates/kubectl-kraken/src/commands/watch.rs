@@ -160,7 +160,7 @@ fn lines(graph: &Graph, nodes: &[Node]) -> BTreeMap<Node, String> {
             node.to_string(),
             status::state(resource).0.to_owned(),
             resource.reason.clone(),
-            resource.status.external_ids.first().cloned().unwrap_or_else(|| "-".to_owned()),
+            resource.ids().first().cloned().unwrap_or_else(|| "-".to_owned()),
             graph.note(resource),
         ];
         Some((node.clone(), cells.join("  ")))

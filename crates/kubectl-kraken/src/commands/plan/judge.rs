@@ -56,7 +56,10 @@ pub(super) fn edited(
     }
     // Other warnings are about what is wrong in the spec: they stay, after the effects.
     let action = Action::of(&effects);
-    let is_there = live.data["status"]["externalIds"].as_array().is_some_and(|ids| !ids.is_empty());
+    let status = &live.data["status"];
+    let mut ids =
+        [&status["externalIds"], &status["answer"]["ids"]].into_iter().filter_map(|ids| ids.as_array());
+    let is_there = ids.any(|ids| !ids.is_empty());
     match action {
         Some(action) => Entry::new(node, action, effects),
         None if is_there => {
