@@ -26,6 +26,7 @@ mod kubectl;
 mod kubectl_kraken;
 mod kubectl_plan;
 mod kubectl_transfer;
+mod kubectl_ui;
 mod leases;
 mod lookups;
 mod monitoring;

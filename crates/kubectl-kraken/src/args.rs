@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::commands::{lint, plan::Selection, transfer};
+use crate::commands::{lint, plan::Selection, transfer, ui};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
@@ -222,6 +222,12 @@ pub(crate) enum Command {
         says only \"to adopt\". What is not written is said on standard error. It requires the ClusterRole edit.\n\n\
         Exit code: 0, or 1 if a kind could not be read.")]
     Import(crate::commands::import::Selection),
+    /// Serve a page on this machine: a list, a map, what to fix first, plans and drift, live.
+    #[command(after_help = "Examples:\n  \
+        kubectl kraken ui -n shop          # prints the address to open\n  \
+        kubectl kraken ui -A --write       # with approvals and previews of deletions\n\n\
+        It is served on 127.0.0.1 only, with your kubeconfig, and only to who has the printed address.")]
+    Ui(ui::Options),
     /// Request a reconcile now.
     #[command(after_help = "Example:\n  kubectl kraken reconcile ec2instance/web vpc/main")]
     Reconcile(Named),

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow};
 use kraken_api::{APPROVED_PLAN_ANNOTATION, Plan};
 use kube::api::{Patch, PatchParams};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{answer, selected};
 use crate::{
     cluster::Cluster,
     failure::{explain, is_forbidden},
-    graph::Node,
+    graph::{Graph, Node},
     print::{Lines, clean, out},
     resource::Resource,
     target::Target,
@@ -117,6 +117,16 @@ fn described(node: &Node, plan: &Plan) -> String {
     text.finish()
 }
 
+/// The plans that await approval, for programs. Pure.
+pub(super) fn json(graph: &Graph) -> Value {
+    let plan = |resource: &Resource| {
+        let Node { namespace, group, kind, name } = &resource.node;
+        let plan = resource.pending_plan()?;
+        Some(json!({"namespace": namespace, "group": group, "kind": kind, "name": name, "plan": plan}))
+    };
+    graph.resources().filter_map(plan).collect()
+}
+
 /// The words of the API server.
 fn denied(error: &kube::Error) -> String {
     match error {
@@ -133,7 +143,7 @@ fn ask() -> Result<Answer> {
 /// Writes the approval; or says why not, if the plan is another one by now.
 ///
 /// The write fails if the resource changed since it was read, so that the plan that is approved is the one that was compared.
-async fn approve(cluster: &Cluster, node: &Node, hash: &str) -> Result<Option<String>> {
+pub(super) async fn approve(cluster: &Cluster, node: &Node, hash: &str) -> Result<Option<String>> {
     let kind = cluster.kind(&format!("{}.{}", node.kind, node.group))?;
     let api = cluster.api(kind, Some(&node.namespace));
     let target = Target { kind: format!("{}.{}", node.kind, node.group), name: node.name.clone() };

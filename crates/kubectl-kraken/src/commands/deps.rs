@@ -57,9 +57,9 @@ fn source(target: &Target, namespace: &str) -> Option<Node> {
 const MAX_NAMES: usize = 10;
 
 /// The graph from one object, in one direction.
-struct View<'a> {
-    graph: &'a Graph,
-    is_reverse: bool,
+pub(super) struct View<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) is_reverse: bool,
 }
 
 /// An edge of the picture: the user, what it uses, and how.
@@ -71,7 +71,7 @@ struct Edge {
 
 impl View<'_> {
     /// The next objects, each once with all fields.
-    fn next(&self, node: &Node) -> Vec<(Node, BTreeSet<Via>)> {
+    pub(super) fn next(&self, node: &Node) -> Vec<(Node, BTreeSet<Via>)> {
         let uses = if self.is_reverse { self.graph.users(node) } else { self.graph.uses(node) };
         let mut next: Vec<(Node, BTreeSet<Via>)> = vec![];
         for Use { of, via } in uses {
@@ -102,7 +102,7 @@ impl View<'_> {
     }
 
     /// What a deletion would do now.
-    fn deletion(&self, resource: &Resource) -> String {
+    pub(super) fn deletion(&self, resource: &Resource) -> String {
         let users = self.graph.delays_deletion(&resource.node);
         let names: Vec<_> = users.iter().take(MAX_NAMES).map(ToString::to_string).collect();
         let more = match users.len().saturating_sub(MAX_NAMES) {
@@ -190,7 +190,7 @@ impl View<'_> {
         text.finish()
     }
 
-    fn json(&self, root: &Node) -> Value {
+    pub(super) fn json(&self, root: &Node) -> Value {
         let (nodes, edges) = self.edges(root);
         let node = |node: &Node| {
             let resource = self.graph.get(node);
@@ -211,7 +211,7 @@ impl View<'_> {
     }
 }
 
-fn fields(vias: &BTreeSet<Via>) -> String {
+pub(super) fn fields(vias: &BTreeSet<Via>) -> String {
     vias.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 

@@ -48,7 +48,8 @@ fn table(drifted: &[&Resource]) -> Table {
     table
 }
 
-fn json(drifted: &[&Resource]) -> Value {
+/// The same for programs. Pure.
+pub(super) fn json(drifted: &[&Resource]) -> Value {
     let each = |resource: &&Resource| {
         let Node { namespace, group, kind, name } = &resource.node;
         json!({"namespace": namespace, "group": group, "kind": kind, "name": name, "drift": resource.status.drift})

@@ -16,6 +16,7 @@ mod paths;
 pub(crate) mod plan;
 mod status;
 pub(crate) mod transfer;
+pub(crate) mod ui;
 mod version;
 mod watch;
 mod why;
@@ -72,6 +73,7 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
             plan::apply(&cluster, &selection, yes, Duration::from_secs(timeout)).await
         }
         Command::Import(selection) => import::run(&cluster, &selection).await,
+        Command::Ui(options) => ui::run(cluster, &options).await,
         Command::Reconcile(named) => change::run(&cluster, &named.targets, change::Change::Reconcile).await,
         Command::Pause(named) => change::run(&cluster, &named.targets, change::Change::Pause).await,
         Command::Resume(named) => change::run(&cluster, &named.targets, change::Change::Resume).await,

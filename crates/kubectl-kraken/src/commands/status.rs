@@ -64,7 +64,8 @@ pub(super) fn text(graph: &Graph, nodes: &[Node], style: Style) -> String {
     text.finish()
 }
 
-fn headline(graph: &Graph, namespace: &str, nodes: &[Node]) -> String {
+/// The counts of one namespace, in one line.
+pub(super) fn headline(graph: &Graph, namespace: &str, nodes: &[Node]) -> String {
     let resources: Vec<&Resource> = nodes.iter().filter_map(|node| graph.get(node)).collect();
     let number = |is: &dyn Fn(&Resource) -> bool| resources.iter().filter(|one| is(one)).count();
     let mut parts =
@@ -175,27 +176,34 @@ fn ranked_line(one: &Ranked) -> String {
 }
 
 /// The same for programs. Pure.
-fn json(graph: &Graph, nodes: &[Node]) -> Value {
-    let resource = |resource: &Resource| {
-        json!({
-            "namespace": resource.node.namespace, "group": resource.node.group, "kind": resource.node.kind,
-            "name": resource.node.name, "ready": state(resource).0, "reason": resource.reason,
-            "message": resource.message, "ids": resource.ids(), "note": graph.note(resource),
-            "drifted": resource.is_drifted, "deleting": resource.is_deleting,
-            "pendingPlan": resource.pending_plan().map(|plan| &plan.hash),
-        })
-    };
-    let ranked = |one: &Ranked| {
+pub(super) fn json(graph: &Graph, nodes: &[Node]) -> Value {
+    json!({
+        "resources": nodes.iter().filter_map(|node| graph.get(node)).map(|one| resource_json(graph, one)).collect::<Vec<_>>(),
+        "fixFirst": fix_first_json(&graph.ranked(nodes)),
+    })
+}
+
+/// One resource, for programs.
+pub(super) fn resource_json(graph: &Graph, resource: &Resource) -> Value {
+    json!({
+        "namespace": resource.node.namespace, "group": resource.node.group, "kind": resource.node.kind,
+        "name": resource.node.name, "ready": state(resource).0, "reason": resource.reason,
+        "message": resource.message, "ids": resource.ids(), "note": graph.note(resource),
+        "drifted": resource.is_drifted, "deleting": resource.is_deleting,
+        "pendingPlan": resource.pending_plan().map(|plan| &plan.hash),
+    })
+}
+
+/// What to fix first, for programs.
+pub(super) fn fix_first_json(ranked: &[Ranked]) -> Value {
+    let one = |one: &Ranked| {
         let names: Vec<_> = one.holds_back.iter().map(ToString::to_string).collect();
         json!({
             "namespace": one.root.node.namespace, "object": one.root.node.to_string(), "message": one.root.message,
             "remedy": one.root.remedy, "holdsBack": names, "inProgress": one.root.next == Next::Controller,
         })
     };
-    json!({
-        "resources": nodes.iter().filter_map(|node| graph.get(node)).map(resource).collect::<Vec<_>>(),
-        "fixFirst": graph.ranked(nodes).iter().map(ranked).collect::<Vec<_>>(),
-    })
+    ranked.iter().map(one).collect()
 }
 
 #[cfg(test)]

@@ -4,27 +4,29 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     pin::pin,
     process::ExitCode,
+    sync::Arc,
     time::Duration,
 };
 
 use anyhow::{Result, bail};
-use futures::{StreamExt as _, stream};
+use futures::{Stream, StreamExt as _, stream};
 use kube::{
     api::DynamicObject,
     runtime::watcher::{Config, Event, watcher},
 };
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::status;
 use crate::{
     args::TextOrJson,
     cluster::Cluster,
+    discovery::Kind,
     graph::{Graph, Node},
     print::{Lines, Style, clean, out},
     resource::Resource,
 };
 
-/// Changes in this time are printed together.
+/// Changes within this time after the first one are shown together.
 const DEBOUNCE: Duration = Duration::from_millis(300);
 /// A failing watch is retried after this time.
 const RETRY: Duration = Duration::from_secs(2);
@@ -33,14 +35,16 @@ const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 
 /// What the watches know.
 #[derive(Default)]
-struct Objects {
-    known: BTreeMap<Node, DynamicObject>,
+pub(super) struct Objects {
+    pub(super) known: BTreeMap<Node, Arc<DynamicObject>>,
     /// The objects of each list that is in progress, by group and kind: what is not in a complete list was deleted.
     listed: BTreeMap<(String, String), BTreeSet<Node>>,
+    /// Why a watch failed, until a list is complete again.
+    pub(super) problem: Option<String>,
 }
 
 /// What a watch of one kind reports.
-enum Change {
+pub(super) enum Change {
     Applied(Box<DynamicObject>),
     Deleted(Box<DynamicObject>),
     /// A list of this group and kind begins.
@@ -57,13 +61,14 @@ pub(super) async fn run(cluster: &Cluster, words: &[String], output: TextOrJson)
     // Errors such as missing rights are reported once, before the watch.
     let listed = cluster.resources().await?;
     listed.warn();
-    let known = listed.objects.into_iter().filter_map(keyed).collect();
-    let mut objects = Objects { known, ..Objects::default() };
+    let forbidden = listed.forbidden;
+    let mut objects = Objects::of(listed.objects);
     let style = Style::of_stdout();
     let mut before = BTreeMap::new();
-    let mut changes = pin!(changes(cluster, &listed.forbidden));
+    let kinds = cluster.kinds.users().filter(|kind| !forbidden.contains(&kind.resource.plural));
+    let mut changes = pin!(changes(cluster, kinds.cloned()));
     loop {
-        let graph = Graph::of(&cluster.kinds, objects.known.values().cloned());
+        let graph = Graph::of(&cluster.kinds, objects.known.values().map(|object| (**object).clone()));
         let nodes = status::shown(cluster, &graph, words).await?;
         if style.is_terminal {
             out(&format!("{CLEAR}{}", status::text(&graph, &nodes, style)))?;
@@ -78,19 +83,15 @@ pub(super) async fn run(cluster: &Cluster, words: &[String], output: TextOrJson)
             out(&text.finish())?;
             before = now;
         }
-        let Some(first) = changes.next().await else { return Ok(ExitCode::SUCCESS) };
-        objects.apply(first);
-        while let Ok(Some(next)) = timeout(DEBOUNCE, changes.next()).await {
-            objects.apply(next);
+        if !objects.follow(&mut changes).await {
+            return Ok(ExitCode::SUCCESS);
         }
     }
 }
 
-/// All changes of all kinds that may be listed.
-fn changes(cluster: &Cluster, forbidden: &[String]) -> impl futures::Stream<Item = Change> {
-    let kinds = cluster.kinds.users().filter(|kind| !forbidden.contains(&kind.resource.plural));
+/// All changes of these kinds, which the user may list.
+pub(super) fn changes(cluster: &Cluster, kinds: impl Iterator<Item = Kind>) -> impl Stream<Item = Change> {
     let each = kinds.map(|kind| {
-        let kind = kind.clone();
         let api = cluster.api(&kind, cluster.scope.as_deref());
         let events = watcher(api, Config::default()).then(move |event| {
             let change = match event {
@@ -119,6 +120,24 @@ fn changes(cluster: &Cluster, forbidden: &[String]) -> impl futures::Stream<Item
 }
 
 impl Objects {
+    pub(super) fn of(objects: Vec<DynamicObject>) -> Self {
+        Self { known: objects.into_iter().filter_map(keyed).collect(), ..Self::default() }
+    }
+
+    /// Waits for a change, and takes those that follow at once with it; false if the watches ended.
+    pub(super) async fn follow(&mut self, changes: &mut (impl Stream<Item = Change> + Unpin)) -> bool {
+        let Some(first) = changes.next().await else { return false };
+        self.apply(first);
+        // Not the time since the last change: in a cluster that changes all the time nothing would be shown.
+        let end = Instant::now() + DEBOUNCE;
+        while Instant::now() < end
+            && let Ok(Some(next)) = timeout_at(end, changes.next()).await
+        {
+            self.apply(next);
+        }
+        true
+    }
+
     fn apply(&mut self, change: Change) {
         match change {
             Change::Applied(object) => {
@@ -137,18 +156,27 @@ impl Objects {
                 self.listed.insert((group, kind), BTreeSet::new());
             }
             Change::ListEnds(group, kind) => {
+                self.problem = None;
                 let key = (group, kind);
                 let Some(listed) = self.listed.remove(&key) else { return };
                 let is_of_kind = |node: &Node| node.group == key.0 && node.kind == key.1;
                 self.known.retain(|node, _| !is_of_kind(node) || listed.contains(node));
             }
-            Change::Failed(why) => eprintln!("the watch failed and is repeated: {}", clean(&why)),
+            Change::Failed(why) => {
+                // Once, and not for every watch every two seconds while the cluster is away.
+                if self.problem.is_none() {
+                    eprintln!("the watch failed and is repeated: {}", clean(&why));
+                }
+                self.problem = Some(why);
+            }
         }
     }
 }
 
-fn keyed(object: DynamicObject) -> Option<(Node, DynamicObject)> {
-    Resource::of(object.clone()).map(|resource| (resource.node, object))
+fn keyed(mut object: DynamicObject) -> Option<(Node, Arc<DynamicObject>)> {
+    // Half of the memory, and nothing reads it.
+    object.metadata.managed_fields = None;
+    Resource::of(object.clone()).map(|resource| (resource.node, Arc::new(object)))
 }
 
 /// A line for each resource, as `kubectl get --watch` prints them.

@@ -54,7 +54,7 @@ fn way(root: &Root) -> Vec<String> {
 }
 
 /// The same for programs. Pure.
-fn json(graph: &Graph, node: &Node) -> Value {
+pub(super) fn json(graph: &Graph, node: &Node) -> Value {
     let root = |root: Root| {
         let trail: Vec<_> = root
             .trail

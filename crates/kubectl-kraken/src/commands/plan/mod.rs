@@ -16,4 +16,4 @@ mod values;
 pub(super) use apply::run as apply;
 pub(super) use patch::LAST_APPLIED;
 pub(crate) use run::Selection;
-pub(super) use run::run;
+pub(super) use run::{deletion, run};

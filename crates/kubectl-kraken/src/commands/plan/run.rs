@@ -130,6 +130,14 @@ pub(super) async fn plan(cluster: &Cluster, selection: &Selection) -> Result<Pla
     Ok(Plan { entries, notes, applies, followers })
 }
 
+/// What the deletion of these resources of one namespace does, for programs. Dry runs only.
+pub(in crate::commands) async fn deletion(cluster: &Cluster, graph: &Graph, nodes: &[Node]) -> Result<Value> {
+    let namespace = nodes.first().map(|node| node.namespace.clone()).unwrap_or_default();
+    let mut plan = Planner { cluster, namespace, graph, entries: vec![], applies: vec![], others: 0 };
+    plan.delete(nodes).await?;
+    Ok(print::json(&plan.entries, &[]))
+}
+
 struct Planner<'a> {
     cluster: &'a Cluster,
     namespace: String,
