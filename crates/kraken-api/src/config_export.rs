@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kraken_options::Opt;
+use kraken_options::{Dependencies, Opt, Resolved, Resolver, Text, Values};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 /// The values to export, and the target.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -247,4 +248,48 @@ pub struct ConfigExportStatus {
     /// revision later keeps it until the content changes. Example: `4`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rolled_out_revision: Option<i64>,
+
+    /// A digest of the values of each resource that the target has, by kind and name. A controller that replaces a remote
+    /// object keeps the old one until the targets with its values have those of the new one. Example:
+    /// `{loadbalancer/shop: 5f0c2a9be1d34c77}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<String, String>,
+}
+
+impl ExportEntry {
+    /// What the entry refers to.
+    pub fn dependencies(&self) -> Dependencies {
+        let Opt::ValueFrom(source) = &self.value else { return Dependencies::default() };
+        let values = Values::default();
+        let mut resolver = Resolver::new(&values);
+        // Only the dependencies are used, not the value. All are texts, so that types never conflict.
+        let _: Option<Resolved<Text>> = resolver.take_from("value", source);
+        resolver.finish().dependencies
+    }
+}
+
+/// The values of one resource, by path.
+type ByPath = BTreeMap<String, Value>;
+
+/// The value of [`ConfigExportStatus::sources`] of an export with this UID for values by kind, name and path.
+pub fn sources(uid: &str, values: &BTreeMap<String, BTreeMap<String, ByPath>>) -> BTreeMap<String, String> {
+    let resources =
+        values.iter().flat_map(|(kind, names)| names.iter().map(move |(name, paths)| (kind, name, paths)));
+    resources.map(|(kind, name, paths)| (source(kind, name), source_digest(uid, paths))).collect()
+}
+
+/// The key of a resource in [`ConfigExportStatus::sources`].
+pub fn source(kind: &str, name: &str) -> String {
+    format!("{kind}/{name}")
+}
+
+/// The digest of the values of one resource, keyed with the UID of the export.
+pub fn source_digest(uid: &str, values: &ByPath) -> String {
+    let mut hash = Sha256::new();
+    hash.update(uid);
+    for (path, value) in values {
+        // Not ambiguous: neither a path nor JSON contains this byte.
+        hash.update(format!("\0{path}\0{value}"));
+    }
+    hex::encode(hash.finalize().get(..8).unwrap_or_default())
 }

@@ -59,6 +59,13 @@ pub struct Lifecycle {
     #[serde(default)]
     pub disruption: Disruption,
 
+    /// How many resources of the disruption group may be stopped for a change at the same time, this one included: all
+    /// resources of the kind in the namespace with the same label `kraken-iac.eoinfennessy.com/disruption-group` are a
+    /// group, and the smallest number of those that are stopped counts. Default: 1. Bounds: 1 to 1000. Example: `2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 1000))] // the schema of an optional number is nullable
+    pub max_unavailable: Option<u32>,
+
     /// The approval of changes: `Automatic` (default) makes them at once; `Manual` writes the objects to be created,
     /// changed, replaced or deleted to `status.plan`, and proceeds only if the annotation
     /// `kraken-iac.eoinfennessy.com/approved-plan` contains the plan's hash and nothing has changed since. Example:

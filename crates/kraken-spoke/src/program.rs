@@ -7,8 +7,9 @@ use k8s_openapi::{
     api::rbac::v1::PolicyRule,
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
-use kraken_api::{FOLLOWS_ANNOTATION, HUB_NAME, import_request::IMPORTABLE_CATEGORY};
+use kraken_api::{ConfigExport, FOLLOWS_ANNOTATION, HUB_NAME, import_request::IMPORTABLE_CATEGORY};
 use kraken_runtime::{Manager, Program, rbac::rule, webhook::Hook};
+use kube::Resource;
 
 use crate::{
     External,
@@ -124,6 +125,8 @@ impl<S: Spoke> Program for SpokeProgram<S> {
         // Before a replaced object is deleted, the dependents are read, whichever spoke of the group manages them.
         let groups: BTreeSet<&str> = kinds.crds.iter().map(|crd| &*crd.spec.group).collect();
         rules.extend(groups.into_iter().map(|group| rule(&[group], &["*"], &["get"])));
+        let exports = ConfigExport::plural(&());
+        rules.push(rule(&[&ConfigExport::group(&())], &[&exports], &["list"]));
         for crd in kinds.crds {
             let plural = &crd.spec.names.plural;
             let (status, finalizers) = (format!("{plural}/status"), format!("{plural}/finalizers"));

@@ -22,7 +22,7 @@ pub(crate) use settled::{Progress, Settled};
 
 use std::{sync::Arc, time::Duration};
 
-use kraken_api::{ConfigExport, WhileWaiting};
+use kraken_api::{ConfigExport, WhileWaiting, config_export};
 use kraken_options::Values;
 use kraken_runtime::{EventType, clock::Instant, coverage, queue::Requeue, watch::ObjectKey};
 use kube::{Resource, ResourceExt};
@@ -146,8 +146,11 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
     }
     let resolved =
         |values: &Values| resolve_content(&namespace, &export.spec, &parsed.secret_entries, values);
-    let (gathered, transience) = match gather::gather(cluster, &namespace, &dependent, &parsed).await {
-        Ok(Gathered { values, transience }) => (resolved(&values), transience),
+    let (gathered, transience, sources) = match gather::gather(cluster, &namespace, &dependent, &parsed).await
+    {
+        Ok(Gathered { values, transience }) => {
+            (resolved(&values), transience, config_export::sources(&uid, &values.resources))
+        }
         Err(error) => match resolved(&Values::default()).state {
             // The spec is invalid with any values.
             ContentState::Invalid(why) => return Outcome::Invalid(why).into(),
@@ -176,6 +179,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
             cluster.router.debounce.clear(&dependent);
             match targets.write(&writer, &content).await {
                 Ok((target, Done::InPlace(placed))) => {
+                    cluster.router.settled.exported(&uid, sources);
                     settle(cluster, export, place, &content, (target, placed)).await
                 }
                 Ok((target, Done::Foreign(owner))) => Finished {

@@ -30,6 +30,8 @@ pub(crate) struct Progress {
     pub(crate) revision: Option<i64>,
     /// With `rotate`: the revision that the workloads were last set to.
     pub(crate) rolled_out: Option<i64>,
+    /// The digests of the values of resources that the target has.
+    pub(crate) sources: Option<BTreeMap<String, String>>,
 }
 
 impl Progress {
@@ -39,6 +41,7 @@ impl Progress {
             digest: status.content_digest.clone(),
             revision: status.revision.filter(is_revision),
             rolled_out: status.rolled_out_revision.filter(is_revision),
+            sources: Some(status.sources.clone()),
         })
     }
 
@@ -48,6 +51,7 @@ impl Progress {
             digest: self.digest.or(older.digest),
             revision: self.revision.or(older.revision),
             rolled_out: self.rolled_out.or(older.rolled_out),
+            sources: self.sources.or(older.sources),
         }
     }
 }
@@ -101,6 +105,11 @@ impl Settled {
             progress.revision = Some(revision);
             progress.digest = digest;
         });
+    }
+
+    /// The target has these values of resources.
+    pub(super) fn exported(&self, uid: &str, sources: BTreeMap<String, String>) {
+        self.change(uid, |progress| progress.sources = Some(sources));
     }
 
     /// All workloads were set to this revision.

@@ -36,7 +36,7 @@ impl Checks {
         let found = if published == former {
             Some("which is published".to_owned())
         } else if now.saturating_sub(since) < self.replace_timeout {
-            let user = self.user_of(record, former, now);
+            let user = self.user_of(record, former, now).or_else(|| self.target_with(record, former, now));
             user.map(|user| format!("which was published to {user} and may be in use"))
         } else {
             None
@@ -61,6 +61,34 @@ impl Checks {
         let same = state.versions.iter().rev().take_while(|version| id(version).as_ref() == Some(&now));
         let since = same.last().map(|version| version.at).unwrap_or_default();
         Some((state.latest().value["spec"]["id"].as_str()?, since))
+    }
+
+    /// The target of a ConfigExport that has the former id by reference.
+    fn target_with(&self, record: &Record, former: &str, now: Duration) -> Option<String> {
+        let settled = now.checked_sub(SLACK)?;
+        let is_old = |record: &Record| {
+            record.gone.is_none() && record.disturbed.is_none() && record.latest().at <= settled
+        };
+        let refers = |entry: &Value| {
+            let named = entry["valueFrom"]["ref"].as_str().and_then(|named| named.split_once('/'));
+            named.is_some_and(|(kind, name)| key(kind) == key(&record.kind) && name == record.name)
+        };
+        let target = self.history.records.values().find(|target| {
+            let latest = &target.latest().value;
+            let exports = self.history.records.iter().filter(|(uid, export)| {
+                export.kind == "ConfigExport" && is_old(export) && is_owned(latest, uid)
+            });
+            let mut entries = exports.flat_map(|(_, export)| {
+                export.latest().value["spec"]["entries"].as_array().into_iter().flatten()
+            });
+            target.kind == "ConfigMap"
+                && target.namespace == record.namespace
+                && is_old(target)
+                && entries.any(|entry| {
+                    refers(entry) && entry["key"].as_str().is_some_and(|key| latest["data"][key] == former)
+                })
+        });
+        target.map(Record::title)
     }
 
     /// A dependent with remote objects to which the hub's last answer gives the former id.

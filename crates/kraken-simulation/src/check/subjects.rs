@@ -1,5 +1,6 @@
 //! Checks the objects that a call to the cloud changes: their owner, its policies, and claims of objects without one.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kraken_simulator::Kind;
@@ -113,27 +114,40 @@ impl Checks {
         candidates.iter().any(|version| adopts(&version.value, id, remote))
     }
 
-    /// After an instance was stopped: no other resource of the namespace has one that is stopped for a change. Faults, and users who
-    /// set marks, can prevent that a controller knows of one.
+    /// After an instance was stopped: no more resources of its disruption group have one that is stopped for a change than each of them
+    /// ever accepted. Faults, and users who set marks, can prevent that a controller knows of one.
     fn judge_disruption(&mut self, now: Duration, id: &str, uid: &str) {
         let group = |uid: &str| {
             let record = self.history.records.get(uid).filter(|record| record.gone.is_none())?;
             let label = &record.latest().value["metadata"]["labels"][DISRUPTION_GROUP_LABEL];
             Some((record.namespace.clone(), label.clone()))
         };
+        let accepted = |uid: &str| {
+            let versions = self.history.records.get(uid).map(|record| record.versions.iter());
+            let max = |value: &Value| value["spec"]["lifecycle"]["maxUnavailable"].as_u64().unwrap_or(1);
+            versions.into_iter().flatten().map(|version| max(&version.value)).max().unwrap_or(1)
+        };
         if now < self.faults_until + SLACK || self.tampered.contains_key(id) {
             return;
         }
         let of_group = group(uid);
-        let other = self.cloud.0.iter().find(|(other, remote)| {
+        let others = self.cloud.0.iter().filter(|(other, remote)| {
             let owner = remote.uid().filter(|owner| *owner != uid);
             remote.is_stopped
                 && remote.tags.get(DISRUPTION).is_some_and(|mark| mark.contains("stop"))
                 && !self.tampered.contains_key(*other)
                 && owner.is_some_and(|owner| of_group.is_some() && group(owner) == of_group)
         });
-        if let Some((other, _)) = other {
-            let message = format!("{id} is stopped for a change while {other} of another resource is");
+        let others: BTreeMap<&str, &String> =
+            others.filter_map(|(other, remote)| Some((remote.uid()?, other))).collect();
+        let max = others.keys().map(|owner| accepted(owner)).fold(accepted(uid), u64::min);
+        if others.len() as u64 >= max
+            && let Some(other) = others.values().next()
+        {
+            let message = format!(
+                "{id} is stopped for a change while {other} of another resource is: {} of at most {max}",
+                others.len() + 1
+            );
             self.violated(now, Class::TwoStopped, message);
         }
     }

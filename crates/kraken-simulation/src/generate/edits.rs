@@ -27,6 +27,7 @@ pub(crate) fn policy(rng: &mut Random, kind: &str) -> Edit {
         2 => ("deletion", json!(rng.one(["Retain", "Delete"]))),
         3 => ("protect", json!(rng.chance(40))),
         4 | 5 => ("replace", json!(rng.one(["Never", "DeleteFirst", "CreateFirst"]))),
+        6 if rng.chance(25) => ("maxUnavailable", json!(rng.one([1, 2, 3]))),
         6 => ("disruption", json!(rng.one(["Forbid", "Allow"]))),
         7 => ("approval", json!(rng.one(["Automatic", "Manual"]))),
         8 => ("paused", json!(rng.chance(40))),

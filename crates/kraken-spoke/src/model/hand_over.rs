@@ -1,7 +1,12 @@
 //! Which dependents of a resource use the objects of its replacement. Pure.
 
-use kraken_api::{DependencyRequest, StateDeclarationSpec, dependency_request::ResourceDependency};
-use kraken_options::Path;
+use std::collections::BTreeMap;
+
+use kraken_api::{
+    ConfigExportSpec, ConfigExportStatus, DependencyRequest, StateDeclarationSpec, conditions, config_export,
+    dependency_request::ResourceDependency, names::referenced_kind,
+};
+use kraken_options::{Path, ResourceRef};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -19,6 +24,21 @@ pub(crate) struct HandOver {
     pub since: Instant,
     /// Whether the former objects may be deleted.
     pub is_over: bool,
+}
+
+/// A ConfigExport of the namespace.
+#[derive(Debug)]
+pub(crate) struct Export {
+    /// The name.
+    pub name: String,
+    /// The UID.
+    pub uid: String,
+    /// The generation of the spec.
+    pub generation: Option<i64>,
+    /// The spec.
+    pub spec: ConfigExportSpec,
+    /// The status.
+    pub status: ConfigExportStatus,
 }
 
 /// What a resource publishes of its objects on both sides of a replacement.
@@ -43,6 +63,39 @@ impl Published {
                 && self.before.iter().any(|before| value(before, &reference.path) != now)
         };
         request.spec.kraken_resource_dependencies.iter().filter(is_changed).collect()
+    }
+
+    /// Whether the target of an export has the new values of `of`, or none of the former ones.
+    pub(crate) fn is_exported(&self, export: &Export, of: &Node) -> bool {
+        let ConfigExportStatus { conditions, observed_generation, target, sources, .. } = &export.status;
+        let mut named: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
+        let (mut is_changed, mut is_complete) = (false, true);
+        for reference in
+            export.spec.entries.iter().flat_map(|entry| entry.dependencies().resources.into_keys())
+        {
+            let ResourceRef { kind, name, path } = reference;
+            if may_refer_to(&(referenced_kind(&kind), name.clone()), of) {
+                let now = value(&self.now, &path);
+                is_changed |= self.before.iter().any(|before| value(before, &path) != now);
+                is_complete &= now.is_some();
+                named
+                    .entry(config_export::source(&kind, &name))
+                    .or_default()
+                    .extend(now.map(|now| (path, now)));
+            }
+        }
+        // An earlier hub records no values.
+        if !is_changed || target.is_none() || sources.is_empty() {
+            return true;
+        }
+        let is_ready =
+            conditions::get(conditions, conditions::READY).is_some_and(|ready| ready.status == "True");
+        is_complete
+            && is_ready
+            && *observed_generation == export.generation
+            && named.iter().all(|(source, values)| {
+                sources.get(source) == Some(&config_export::source_digest(&export.uid, values))
+            })
     }
 
     /// Whether the hub's response has the new values of these references.
@@ -121,6 +174,44 @@ mod tests {
         let published = Published { before, now: state("disk-3", "a") };
         let zone = request("disk", "disk.zone");
         assert_eq!(published.changed(&zone, &("disk.testing".to_owned(), "a".to_owned())).len(), 1);
+    }
+
+    #[test]
+    fn export_is_handed_over_when_its_target_has_the_new_values() {
+        let published = Published { before: vec![state("disk-1", "a")], now: state("disk-2", "a") };
+        let of = ("disk.testing".to_owned(), "a".to_owned());
+        let export = |from: Value, id: &str, status: Value| {
+            let values = serde_json::from_value(json!({"disk": {"a": {"": id}}})).unwrap();
+            let ready = json!([{"type": "Ready", "status": "True", "reason": "Exported", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+            let mut all = json!({"conditions": ready, "observedGeneration": 1, "target": "ConfigMap/c",
+                "sources": config_export::sources("e-1", &values)});
+            json_patch::merge(&mut all, &status);
+            let spec = json!({"configType": "ConfigMap", "configMetadata": {"name": "c"}, "entries": [{"key": "k", "valueFrom": from}]});
+            Export {
+                name: "c".to_owned(),
+                uid: "e-1".to_owned(),
+                generation: Some(1),
+                spec: serde_json::from_value(spec).unwrap(),
+                status: serde_json::from_value(all).unwrap(),
+            }
+        };
+        let is_exported = |from: &Value, id: &str, status: Value| {
+            published.is_exported(&export(from.clone(), id, status), &of)
+        };
+        let id = json!({"ref": "Disk/a"});
+        assert!(!is_exported(&id, "disk-1", json!({})));
+        assert!(is_exported(&id, "disk-2", json!({})));
+        assert!(!is_exported(&json!({"templateString": "http://{{ .Disk.a }}/"}), "disk-1", json!({})));
+        assert!(
+            !is_exported(&id, "disk-2", json!({"observedGeneration": 0})),
+            "an edit that is not exported yet"
+        );
+        assert!(!is_exported(&id, "disk-2", json!({"conditions": []})), "workloads that do not have it yet");
+        assert!(is_exported(&id, "disk-1", json!({"target": null})), "nothing was exported");
+        assert!(is_exported(&id, "disk-1", json!({"sources": null})), "an earlier hub");
+        let zone = json!({"krakenResource": {"kind": "disk", "name": "a", "path": "disk.zone"}});
+        assert!(is_exported(&zone, "disk-1", json!({})), "its value is the same");
+        assert!(is_exported(&json!({"ref": "Disk/b"}), "disk-1", json!({})), "another resource");
     }
 
     #[test]

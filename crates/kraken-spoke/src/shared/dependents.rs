@@ -3,21 +3,52 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kraken_api::{DependencyRequest, INTENT_ANNOTATION, ResourceStatus};
-use kraken_runtime::{hash::HashMap, watch::RawObject};
+use kraken_api::{
+    ConfigExport, ConfigExportSpec, ConfigExportStatus, DependencyRequest, INTENT_ANNOTATION, ResourceStatus,
+};
+use kraken_runtime::{
+    hash::HashMap,
+    patch::{ApiError, within},
+    watch::RawObject,
+};
 use kube::{
     Api, Client, ResourceExt,
+    api::{ListParams, ObjectMeta},
     core::{ApiResource, GroupVersionKind},
     discovery::pinned_kind,
 };
 use parking_lot::Mutex;
 
-use crate::model::in_place::{References, references_digest};
+use crate::model::{
+    hand_over::Export,
+    in_place::{References, references_digest},
+};
 
 /// The kinds of dependents, by their API version and name, as the API server returns them. Clones share the same state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DependentKinds {
     known: Arc<Mutex<HashMap<(String, String), ApiResource>>>,
+}
+
+/// The ConfigExports of a namespace; none if this controller has no permission to read them, or if they are not installed.
+pub(crate) async fn exports(client: &Client, namespace: &str) -> Result<Vec<Export>, ApiError> {
+    let resource = ApiResource::erase::<ConfigExport>(&());
+    let api: Api<RawObject> = Api::namespaced_with(client.clone(), namespace, &resource);
+    let list = match within("list the ConfigExports", api.list(&ListParams::default())).await {
+        Ok(list) => list,
+        Err(error) if error.is_not_found() || error.is_forbidden() => return Ok(vec![]),
+        Err(error) => return Err(error),
+    };
+    let decoded = list.items.into_iter().filter_map(|export| {
+        // One that does not decode exports nothing.
+        let spec: Option<ConfigExportSpec> = RawObject::decode(export.spec.as_deref()).ok()?;
+        let status: Option<ConfigExportStatus> = RawObject::decode(export.status.as_deref()).ok()?;
+        let ObjectMeta { name, uid, generation, deletion_timestamp, .. } = export.metadata;
+        let (name, uid) = (name?, uid?);
+        let status = status.unwrap_or_default();
+        deletion_timestamp.is_none().then_some(Export { name, uid, generation, spec: spec?, status })
+    });
+    Ok(decoded.collect())
 }
 
 /// The resource that a request is of. One whose owner reference was removed is not known: it is not waited for.

@@ -2,7 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use kraken_runtime::{hash::HashSet, shared_reads::SharedReads, watch::ObjectKey};
+use kraken_runtime::{
+    hash::{HashMap, HashSet},
+    shared_reads::SharedReads,
+    watch::ObjectKey,
+};
 use parking_lot::Mutex;
 
 use crate::{Failure, Identity, dynamic::Observed};
@@ -17,13 +21,15 @@ const SHARED: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Former {
     lists: SharedReads<Owned>,
-    /// The owners, as in the tags, of the orphans that the last sweep found.
+    /// The owners, as in the tags, of objects whose UID no resource has, according to the last sweep and the lists since.
     orphans: Mutex<HashSet<String>>,
+    /// The accounts whose objects were listed, with the number of [losses](super::memories::Memories::losses) before the list.
+    listed: Mutex<HashMap<ObjectKey, u64>>,
 }
 
 impl Default for Former {
     fn default() -> Self {
-        Self { lists: SharedReads::new(SHARED), orphans: Mutex::default() }
+        Self { lists: SharedReads::new(SHARED), orphans: Mutex::default(), listed: Mutex::default() }
     }
 }
 
@@ -37,12 +43,29 @@ impl Former {
         self.lists.get(account, |_| true, |_| true, list).await
     }
 
-    /// Whether the last sweep found objects of this owner whose UID does not exist.
+    /// Whether the objects of this account were listed since the last of so many losses: then every owner that does not exist is
+    /// [known](Self::is_orphan).
+    pub(crate) fn is_listed(&self, account: &ObjectKey, losses: u64) -> bool {
+        self.listed.lock().get(account) == Some(&losses)
+    }
+
+    /// Records a list that began after so many losses, and the owners in it that do not exist.
+    pub(crate) fn set_listed(
+        &self,
+        account: ObjectKey,
+        losses: u64,
+        orphans: impl IntoIterator<Item = String>,
+    ) {
+        self.orphans.lock().extend(orphans);
+        self.listed.lock().insert(account, losses);
+    }
+
+    /// Whether objects of this owner are known whose UID does not exist.
     pub(crate) fn is_orphan(&self, owner: &str) -> bool {
         self.orphans.lock().contains(owner)
     }
 
-    /// Records the owners of all orphans.
+    /// Records the owners of all orphans that a sweep found.
     pub(crate) fn set_orphans(&self, owners: HashSet<String>) {
         *self.orphans.lock() = owners;
     }

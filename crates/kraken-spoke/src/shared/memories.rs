@@ -1,5 +1,7 @@
 //! The in-memory records of the resources of one kind.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use jiff::Timestamp;
 use kraken_runtime::{
     clock,
@@ -30,6 +32,8 @@ pub(crate) struct Memories {
     /// The UIDs of the resources with remote objects that were gone without a completed deletion: a restored backup can bring them
     /// back.
     forgotten: Mutex<HashSet<String>>,
+    /// How many there were since the start.
+    losses: AtomicU64,
     /// When one of them was last brought back.
     restored_at: Mutex<Option<Timestamp>>,
 }
@@ -70,6 +74,11 @@ impl Memories {
     /// When a restored backup last brought a forgotten resource back: this process may have launched it before.
     pub(crate) fn restored_at(&self) -> Option<Timestamp> {
         *self.restored_at.lock()
+    }
+
+    /// How many resources with remote objects were gone without a completed deletion. Each may be applied again, with another UID.
+    pub(crate) fn losses(&self) -> u64 {
+        self.losses.load(Ordering::Relaxed)
     }
 
     /// Records that the resource may have objects that are on no record of it: its next reconcile searches by tag.
@@ -122,6 +131,7 @@ impl Memories {
         if memory.knows_no_ids() {
             return;
         }
+        self.losses.fetch_add(1, Ordering::Relaxed);
         let mut forgotten = self.forgotten.lock();
         if forgotten.len() >= MOST_FORGOTTEN {
             forgotten.clear();
@@ -222,8 +232,10 @@ mod tests {
         memories.put(key.clone(), "u".into(), Memory::default());
         memories.forget(&key);
         assert!(!memories.take(&key, "u").tag_search.is_first, "it had no remote objects");
+        assert_eq!(memories.losses(), 0);
         memories.put(key.clone(), "u".into(), launched());
         assert!(memories.forget(&key));
+        assert_eq!(memories.losses(), 1);
         assert!(!memories.take(&key, "v").tag_search.is_first, "another resource of the same name");
         assert_eq!(memories.restored_at(), None);
         assert!(memories.take(&key, "u").tag_search.is_first);

@@ -54,9 +54,10 @@ async fn replaced_object_is_deleted_after_an_approval() {
     let report = awaiting(replacing("CreateFirst"), [observe_by_tag(&[old(), new()]), call(STATE)]).await;
     let scene = Scene::of(approved(&report)).await;
     let both = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
-    let nobody = call("GET dependencyrequests").returns(json!({"metadata": {}, "items": []}));
+    let nobody = ["dependencyrequests", "configexports"]
+        .map(|plural| call(&format!("GET {plural}")).returns(json!({"metadata": {}, "items": []})));
     let deletion = [call("delete disk-1"), call(EVENT), call(STATUS)];
-    let report = scene.reconcile([both, call(STATE), nobody].into_iter().chain(deletion)).await;
+    let report = scene.reconcile([both, call(STATE)].into_iter().chain(nobody).chain(deletion)).await;
     assert_eq!(report.events(), [("Normal", "Replaced")]);
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kraken_api::config_export;
 use serde_json::{Value, json};
 
 use super::{
@@ -46,8 +47,9 @@ async fn replacement_creates_first_if_the_lifecycle_says_so() {
     let created = call("create epoch 2").returns(json!([new()]));
     scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), created, call(EVENT)]).await;
     let both = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
-    let report =
-        scene.reconcile([both, call(STATE), dependents(&[]), call("delete disk-1"), call(EVENT)]).await;
+    let report = scene
+        .reconcile([both, call(STATE), dependents(&[]), exports(&[]), call("delete disk-1"), call(EVENT)])
+        .await;
     assert_eq!(report.events(), [("Normal", "Replaced")]);
 }
 
@@ -62,8 +64,9 @@ async fn replacement_awaits_an_object_that_only_the_intent_names() {
     let report = scene.reconcile([delayed]).await;
     assert_eq!(report.metric, "Updating");
     let both = call("observe disk-1,disk-2").returns(json!([old(), new()]));
-    let report =
-        scene.reconcile([both, call(STATE), dependents(&[]), call("delete disk-1"), call(EVENT)]).await;
+    let report = scene
+        .reconcile([both, call(STATE), dependents(&[]), exports(&[]), call("delete disk-1"), call(EVENT)])
+        .await;
     assert_eq!(report.events(), [("Normal", "Replaced")]);
     let gone = call("observe disk-1,disk-2").returns(json!([new()]));
     let report = scene.reconcile([gone, call(STATUS), call(EVENT)]).await;
@@ -111,6 +114,11 @@ fn dependents(requests: &[Value]) -> Call {
     call("GET dependencyrequests").returns(json!({"metadata": {}, "items": requests}))
 }
 
+/// The list of the ConfigExports of the namespace.
+fn exports(exports: &[Value]) -> Call {
+    call("GET configexports").returns(json!({"metadata": {}, "items": exports}))
+}
+
 /// The request of a Mount that refers to the Disk, with this response of the hub.
 fn mount_with(answer: &str) -> Value {
     let owner = json!({"apiVersion": format!("{GROUP}/v1"), "kind": "Mount", "name": "m", "uid": "m-1", "controller": true});
@@ -147,10 +155,17 @@ async fn published() -> Scene {
 async fn replaced_object_is_kept_until_its_dependents_are_in_place_with_the_new_one() {
     let scene = published().await;
     let seen = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
-    let report = scene.reconcile([seen, call(STATE), dependents(&[mount_with("disk-1")])]).await;
+    let report =
+        scene.reconcile([seen, call(STATE), dependents(&[mount_with("disk-1")]), exports(&[])]).await;
     assert_eq!((report.metric.as_str(), report.events()), ("Replacing", vec![]));
     tokio::time::advance(Duration::from_secs(20)).await;
-    let waiting = [both(), dependents(&[mount_with("disk-2")]), mount_in_place_with("disk-1"), call(STATUS)];
+    let waiting = [
+        both(),
+        dependents(&[mount_with("disk-2")]),
+        mount_in_place_with("disk-1"),
+        exports(&[]),
+        call(STATUS),
+    ];
     let report = scene.reconcile(waiting).await;
     assert_eq!(report.condition("Ready"), ("False", "Replacing"));
     assert!(
@@ -159,7 +174,7 @@ async fn replaced_object_is_kept_until_its_dependents_are_in_place_with_the_new_
         report.message()
     );
     tokio::time::advance(Duration::from_secs(2)).await;
-    let moved = [both(), dependents(&[mount_with("disk-2")]), mount_in_place_with("disk-2")];
+    let moved = [both(), dependents(&[mount_with("disk-2")]), mount_in_place_with("disk-2"), exports(&[])];
     let report = scene.reconcile(moved.into_iter().chain([call("delete disk-1"), call(EVENT)])).await;
     assert_eq!(report.events(), [("Normal", "Replaced")]);
     // Once it is handed over, the dependents are not looked at again.
@@ -167,12 +182,48 @@ async fn replaced_object_is_kept_until_its_dependents_are_in_place_with_the_new_
 }
 
 #[tokio::test(start_paused = true)]
+async fn replaced_object_is_kept_while_a_target_of_an_export_has_its_values() {
+    let scene = published().await;
+    let seen = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
+    let exported = |id: &str| {
+        let values = serde_json::from_value(json!({"disk": {"a": {"": id}}})).unwrap();
+        let ready = json!([{"type": "Ready", "status": "True", "reason": "Exported", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+        let entry = json!({"key": "id", "valueFrom": {"ref": "Disk/a"}});
+        exports(&[json!({
+            "metadata": {"name": "app", "uid": "e-1", "generation": 1},
+            "spec": {"configType": "ConfigMap", "configMetadata": {"name": "app"}, "entries": [entry]},
+            "status": {"conditions": ready, "observedGeneration": 1, "target": "ConfigMap/app",
+                "sources": config_export::sources("e-1", &values)},
+        })])
+    };
+    scene.reconcile([seen, call(STATE), dependents(&[]), exported("disk-1")]).await;
+    tokio::time::advance(Duration::from_secs(20)).await;
+    let report = scene.reconcile([both(), dependents(&[]), exported("disk-1"), call(STATUS)]).await;
+    assert!(
+        report.message().contains("waiting until ConfigExport app is in place with disk-2"),
+        "{}",
+        report.message()
+    );
+    tokio::time::advance(Duration::from_secs(2)).await;
+    let moved = [both(), dependents(&[]), exported("disk-2"), call("delete disk-1"), call(EVENT)];
+    assert_eq!(scene.reconcile(moved).await.events(), [("Normal", "Replaced")]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn dependent_that_does_not_move_delays_a_replacement_for_a_limited_time() {
     let scene = published().await;
     let seen = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
-    scene.reconcile([seen, call(STATE), dependents(&[mount_with("disk-1")])]).await;
+    scene.reconcile([seen, call(STATE), dependents(&[mount_with("disk-1")]), exports(&[])]).await;
     tokio::time::advance(Duration::from_mins(10)).await;
-    let over = [both(), dependents(&[mount_with("disk-1")]), call(EVENT), call("delete disk-1"), call(EVENT)];
+    let over = [
+        both(),
+        dependents(&[mount_with("disk-1")]),
+        exports(&[]),
+        call(EVENT),
+        call("delete disk-1"),
+        call(EVENT),
+    ];
     let report = scene.reconcile(over.into_iter().chain([call(STATUS)])).await;
     assert!(
         report.events[0].2.contains("Mount m is not in place with the new objects after 600s"),
@@ -217,8 +268,16 @@ async fn published_object_of_a_replacement_that_is_edited_again_is_replaced_like
     let seen = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
     scene.reconcile([both(), seen, created, call(EVENT)]).await;
     let all = call("observe disk-1,disk-2,disk-3,by tag").returns(json!([old(), new(), third]));
-    let report =
-        scene.reconcile([all, call(STATE), dependents(&[]), call("delete disk-1,disk-2"), call(EVENT)]).await;
+    let report = scene
+        .reconcile([
+            all,
+            call(STATE),
+            dependents(&[]),
+            exports(&[]),
+            call("delete disk-1,disk-2"),
+            call(EVENT),
+        ])
+        .await;
     assert_eq!(report.body(STATE)["spec"]["id"], "disk-3");
 }
 

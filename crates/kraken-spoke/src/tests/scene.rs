@@ -49,6 +49,8 @@ pub(super) struct Setup {
     pub launch_limit: usize,
     /// In percent of the resources of the kind.
     pub vanished_share: usize,
+    /// Whether the objects of the cluster were listed since the start of the process.
+    pub is_listed: bool,
 }
 
 impl Setup {
@@ -67,6 +69,7 @@ impl Setup {
             visibility_window: Duration::ZERO,
             launch_limit: 10,
             vanished_share: 100,
+            is_listed: true,
         }
     }
 
@@ -94,6 +97,11 @@ impl Setup {
         let mut unlabelled = Unlabelled::default();
         unlabelled.add(&shared);
         let _ = shared.began.set(kraken_runtime::clock::now());
+        if self.is_listed {
+            for (namespace, name) in [("", ""), ("ns", "shop")] {
+                shared.former.set_listed(ObjectKey::new(namespace, name), 0, []);
+            }
+        }
         let cloud = Cloud { location: self.location, account: self.account, ..Cloud::of(script.clone()) };
         let external: Arc<dyn DynExternal> = Arc::new(cloud);
         let vanished = Arc::new(Vanished::new(self.vanished_share, 1));

@@ -1,6 +1,7 @@
 //! Resources that return under another UID.
 
 use kraken_api::Location;
+use kraken_runtime::watch::ObjectKey;
 use serde_json::{Value, json};
 
 use super::{
@@ -8,6 +9,7 @@ use super::{
     scene::{Scene, Setup},
     script::{Call, EVENT, INTENT, STATUS, call},
 };
+use crate::model::memory::{Memory, Owned};
 
 /// An object that a former resource of this name and UID left.
 fn left(id: &str, name: &str, uid: &str) -> Value {
@@ -67,4 +69,28 @@ async fn a_resource_of_an_orphan_takes_it_over() {
     let list = listed(&[left("disk-1", "a", "u-0")]);
     let report = scene.reconcile([list, call(INTENT), call("claim disk-1"), call(EVENT)]).await;
     assert_eq!(report.events(), [("Normal", "TakenOver")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_launch_of_a_process_looks_for_what_a_lost_resource_left() {
+    let scene = Setup { is_listed: false, ..Setup::of(disk()) }.start().await;
+    let list = listed(&[left("disk-1", "a", "u-0"), left("disk-2", "b", "u-9")]);
+    let report = scene.reconcile([list, call(INTENT), call("claim disk-1"), call(EVENT)]).await;
+    assert_eq!(report.events(), [("Normal", "TakenOver")]);
+    assert!(scene.context.former.is_orphan("Disk/ns/b"), "no resource has its UID");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_objects_are_listed_again_only_after_a_loss() {
+    let scene = Setup { is_listed: false, ..Setup::of(disk()) }.start().await;
+    let created = || call("create epoch 1").returns(json!([remote("disk-1")]));
+    scene.reconcile([listed(&[]), call(INTENT), created(), call(EVENT)]).await;
+    let account = ObjectKey::new("", "");
+    assert!(scene.context.former.is_listed(&account, scene.context.memories.losses()));
+    let owned = Owned { created: Some((1, vec!["disk-2".to_owned()])), ..Owned::default() };
+    let memory = Memory { owned, ..Memory::default() };
+    let key = ObjectKey::new("ns", "b");
+    scene.context.memories.put(key.clone(), "u-9".to_owned(), memory);
+    scene.context.memories.forget(&key);
+    assert!(!scene.context.former.is_listed(&account, scene.context.memories.losses()));
 }

@@ -277,9 +277,10 @@ async fn replaced_object_whose_id_was_removed_is_deleted() {
     let scene = Scene::of(both.status("externalIds", json!(["disk-2"]))).await;
     let observed = json!([remote("disk-1"), with(remote("disk-2"), "epoch", json!(2))]);
     let observed = call("observe disk-2,disk-1,by tag").returns(observed);
-    let nobody = call("GET dependencyrequests").returns(json!({"metadata": {}, "items": []}));
+    let nobody = ["dependencyrequests", "configexports"]
+        .map(|plural| call(&format!("GET {plural}")).returns(json!({"metadata": {}, "items": []})));
     let deletion = [call("delete disk-1"), call(EVENT), call(STATUS)];
-    scene.reconcile([observed, call(STATE), nobody].into_iter().chain(deletion)).await;
+    scene.reconcile([observed, call(STATE)].into_iter().chain(nobody).chain(deletion)).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,7 +8,7 @@ mod namespaced;
 mod policies;
 mod users;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,8 @@ fn generate() -> Result<Files> {
         let policies = split(&policies::policies(controller, &own)?);
         component(&mut files, controller, &split(&rbac), &policies, &webhooks);
     }
-    reviewed(&crds, &files[&Path::new(CONFIG).join(HUB).join("webhook.yaml")])?;
+    let of_hub = files.get_mut(&Path::new(CONFIG).join(HUB).join("webhook.yaml"));
+    fill_groups(of_hub.context("the hub has no webhooks")?, &crds)?;
     files.insert(Path::new(CRDS).join(KUSTOMIZATION), kustomization(&controllers));
     folder(&mut files, "users", "roles.yaml", users::roles(&crds)?);
     // Not a component: it is merged into a ConfigMap of Argo CD's.
@@ -185,16 +186,17 @@ fn component(files: &mut Files, controller: &str, rbac: &[String], policies: &[S
     files.insert(path.join(KUSTOMIZATION), kustomization(&parts));
 }
 
-/// Fails if the hub would not review the references of a kind: its group is missing in the hub's table.
-fn reviewed(crds: &[Document], of_hub: &str) -> Result<()> {
-    for crd in crds {
-        let group = crd.value["spec"]["group"].as_str().unwrap_or_default();
-        if !of_hub.contains(&format!("- {group}\n")) && !INTERNAL.iter().any(|own| group.starts_with(own)) {
-            bail!(
-                "{group} is not among the groups whose references the hub reviews: add it to PROVIDERS in controllers/hub/src/admission"
-            );
-        }
+/// The groups of all kinds of spokes: the hub reviews their references, and does not know the spokes.
+fn fill_groups(of_hub: &mut String, crds: &[Document]) -> Result<()> {
+    let groups = crds.iter().filter_map(|crd| crd.value["spec"]["group"].as_str());
+    let groups: BTreeSet<&str> =
+        groups.filter(|group| !INTERNAL.iter().any(|own| group.starts_with(own))).collect();
+    let list: String = groups.into_iter().map(|group| format!("\n    - {group}")).collect();
+    let filled = of_hub.replacen("apiGroups: []", &format!("apiGroups:{list}"), 1);
+    if filled == *of_hub {
+        bail!("the hub has no webhook without groups");
     }
+    *of_hub = filled;
     Ok(())
 }
 

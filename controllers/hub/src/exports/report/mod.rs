@@ -225,6 +225,7 @@ pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, progress: Progress,
         // Kept without `rotate`, because its numbers are not used again.
         revision: progress.revision,
         rolled_out_revision: progress.rolled_out.filter(|_| *rotate && !restart.is_empty()),
+        sources: progress.sources.unwrap_or_default(),
     };
     if before.is_some_and(|before| is_unchanged(before, &status)) {
         return Next::Nothing;
@@ -260,6 +261,7 @@ fn is_unchanged(before: &ConfigExportStatus, status: &ConfigExportStatus) -> boo
         && before.content_digest == status.content_digest
         && before.revision == status.revision
         && before.rolled_out_revision == status.rolled_out_revision
+        && before.sources == status.sources
 }
 
 #[cfg(test)]

@@ -133,7 +133,8 @@ fn a_rotated_target_is_reported_with_its_revision() {
     rotating.spec.rotate = true;
     rotating.spec.restart =
         serde_json::from_value(json!([{"kind": "Deployment", "name": "client"}])).unwrap();
-    let fourth = |rolled_out| Progress { revision: Some(4), rolled_out, digest: Some("d".to_owned()) };
+    let fourth =
+        |rolled_out| Progress { revision: Some(4), rolled_out, digest: Some("d".to_owned()), sources: None };
     let status = written(next(&rotating, &Outcome::Exported(1), fourth(Some(4)), at(1))).0;
     assert_eq!(ready_of(&status).2, "ConfigMap app-4 has its only entry.");
     assert_eq!(status.target.as_deref(), Some("ConfigMap/app-4"));

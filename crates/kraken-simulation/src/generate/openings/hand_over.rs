@@ -5,14 +5,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Opening, added, adoptable_spec, delete, edit, millis, seconds};
+use crate::generate::EXPORTS;
 use crate::generate::users::Users;
 use crate::random::Random;
-use crate::schedule::{Action, Controller, Fault};
+use crate::schedule::{Action, Controller, Fault, Operation};
 
 const IMAGES: [&str; 3] = ["ami-0b301ce3ce3475b4f", "ami-03cf127a", "ami-12c6146b"];
 
 /// An instance that an address refers to is replaced, often once more before the first replacement is complete. Perhaps the
-/// address does not follow, its controller is down, or it is deleted meanwhile.
+/// address does not follow, its controller is down, or it is deleted meanwhile. Perhaps its id is exported, and the hub is down.
 pub(super) fn used_instance(rng: &mut Random, users: &mut Users) -> Opening {
     let mut spec = adoptable_spec(rng, "EC2Instance");
     spec["maxCount"] = json!({"value": rng.one([1, 1, 2])});
@@ -21,8 +22,21 @@ pub(super) fn used_instance(rng: &mut Random, users: &mut Users) -> Opening {
     let (instance, apply) = added(users, "EC2Instance", "served", &spec);
     let refers: Value = json!({"instanceID": {"valueFrom": {"ref": "EC2Instance/served"}}});
     let (address, follow) = added(users, "ElasticIP", "serving", &refers);
-    let image = |id: &str| edit(&instance, "/spec/imageID", json!({"value": id}));
     let mut steps: Opening = vec![(millis(rng, 500), apply), (millis(rng, 500), follow)];
+    let is_exported = rng.chance(40);
+    if is_exported {
+        let export = json!({
+            "apiVersion": EXPORTS, "kind": "ConfigExport",
+            "metadata": {"name": "served-id", "namespace": users.stack.namespace},
+            "spec": {
+                "configType": "ConfigMap", "configMetadata": {"name": "served-id"},
+                "entries": [{"key": "id", "valueFrom": {"ref": "EC2Instance/served"}}],
+            },
+        });
+        users.stack.objects.push(export.clone());
+        steps.push((millis(rng, 500), Operation::Apply { object: export }.into()));
+    }
+    let image = |id: &str| edit(&instance, "/spec/imageID", json!({"value": id}));
     if rng.chance(30) {
         let hindrance: Action = match rng.below(3) {
             0 => edit(&address, "/spec/lifecycle/paused", json!(true)),
@@ -34,6 +48,10 @@ pub(super) fn used_instance(rng: &mut Random, users: &mut Users) -> Opening {
     let mut pause = seconds(rng, 1, 40);
     for id in IMAGES.into_iter().take(rng.one([1, 2, 2, 3])) {
         steps.push((pause, image(id)));
+        if is_exported && rng.chance(30) {
+            let down = seconds(rng, 1, 60);
+            steps.push((millis(rng, 3000), Fault::Kill { controller: Controller::Hub, down }.into()));
+        }
         pause = if rng.chance(50) { millis(rng, 3000) } else { seconds(rng, 1, 20) };
     }
     if rng.chance(30) {

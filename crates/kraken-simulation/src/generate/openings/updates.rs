@@ -110,6 +110,9 @@ pub(super) fn failed_disruption(rng: &mut Random, users: &mut Users) -> Opening 
     for name in ["first", "second", "third"].into_iter().take(rng.one([2, 3])) {
         let mut spec = adoptable_spec(rng, "EC2Instance");
         spec["lifecycle"] = json!({"disruption": "Allow"});
+        if rng.chance(40) {
+            spec["lifecycle"]["maxUnavailable"] = json!(rng.one([1, 2, 2]));
+        }
         let (object, apply) = added(users, "EC2Instance", name, &spec);
         steps.push((millis(rng, 500), apply));
         objects.push(object);

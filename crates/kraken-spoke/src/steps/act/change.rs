@@ -17,7 +17,7 @@ use crate::{
         outcome::{Outcome, refused},
         secrecy,
     },
-    shared::disruptions::{Busy, Group},
+    shared::disruptions::{Busy, Group, Member},
 };
 
 /// The changes in place that are due.
@@ -28,12 +28,14 @@ pub(super) struct Due {
     pub is_drift: bool,
 }
 
-/// The disruption group of the resource, and its name for messages.
-pub(super) fn disruption_group(reconcile: &Reconcile<'_>) -> (Group, String) {
+/// The disruption group of the resource, and what it has to say in it.
+pub(super) fn disruption_group(reconcile: &Reconcile<'_>) -> (Group, Member) {
     let (namespace, name) = place(&*reconcile.object);
     let label = reconcile.object.meta().labels.as_ref().and_then(|labels| labels.get(DISRUPTION_GROUP_LABEL));
+    let max = reconcile.lifecycle().max_unavailable.and_then(|max| usize::try_from(max).ok()).unwrap_or(1);
     let name = format!("{} {name}", reconcile.context.info().name);
-    ((namespace, label.cloned().unwrap_or_default()), name)
+    let member = Member { uid: reconcile.identity.uid.clone(), name, max };
+    ((namespace, label.cloned().unwrap_or_default()), member)
 }
 
 /// Whether another resource of the group has objects that this process did not observe.
@@ -52,12 +54,12 @@ fn is_any_unobserved(context: &Context, group: &Group, own: &str) -> bool {
     is_any
 }
 
-/// Waits until no other resource of the group is disrupted; returns the group.
+/// Waits until no more resources of the group are disrupted than may be; returns the group.
 fn permit(reconcile: &Reconcile<'_>, what: &str) -> Result<Group, Outcome> {
-    let (group, name) = disruption_group(reconcile);
-    let (context, uid) = (&reconcile.context, &reconcile.identity.uid);
-    let opens_in = context.first_window().filter(|_| is_any_unobserved(context, &group, uid));
-    let begun = context.disruptions.begin(&group, uid, &name, opens_in);
+    let (group, member) = disruption_group(reconcile);
+    let context = &reconcile.context;
+    let opens_in = context.first_window().filter(|_| is_any_unobserved(context, &group, &member.uid));
+    let begun = context.disruptions.begin(&group, member, opens_in);
     begun.map(|()| group).map_err(|Busy { why, left }| {
         Outcome::NotVisibleYet(Reason::Updating, format!("waiting before the change \"{what}\": {why}"), left)
     })

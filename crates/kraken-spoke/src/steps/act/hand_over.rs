@@ -80,7 +80,7 @@ pub(super) async fn take_over(
     Err(Outcome::InProgress(Reason::Replacing, what))
 }
 
-/// The dependents that are not in place with the published values, as kind and name.
+/// The dependents and the ConfigExports that are not in place with the published values, as kind and name.
 async fn waiting(
     reconcile: &Reconcile<'_>,
     published: &Published,
@@ -108,5 +108,8 @@ async fn waiting(
             waiting.push(format!("{} {}", owner.kind, owner.name));
         }
     }
+    let exports = dependents::exports(client, &namespace).await.map_err(Outcome::Kubernetes)?;
+    let others = exports.iter().filter(|export| !published.is_exported(export, &node));
+    waiting.extend(others.map(|export| format!("ConfigExport {}", export.name)));
     Ok(waiting)
 }

@@ -94,10 +94,10 @@ fn note_disruption(reconcile: &Reconcile<'_>, observation: &Observation<'_>, dec
     if context.first_window().is_some() {
         context.disruptions.observed(&identity.uid);
     }
-    let (group, name) = change::disruption_group(reconcile);
+    let (group, member) = change::disruption_group(reconcile);
     let is_up = matches!(decision, Decision::InPlace | Decision::Immutable(_) | Decision::Report(_));
     if !context.kind.disrupted(&observation.current).0.is_empty() {
-        context.disruptions.going_on(&group, &identity.uid, &name);
+        context.disruptions.going_on(&group, member);
     } else if is_up {
         context.disruptions.ended(&group, &identity.uid);
     }

@@ -2,8 +2,9 @@
 //! any more: a backup was restored (its objects have new UIDs and no status), or finalizers were removed and the resource was applied
 //! again. Otherwise everything would be created a second time. Client required, but rarely used.
 //!
-//! It costs no call for an ordinary new resource: a record that is not its own leads to a list, which all resources of the kind share, and so does
-//! an orphan of this name that the last sweep found.
+//! The objects of an account are listed once for all resources of the kind: before the first launch of a process, because a resource
+//! may have been lost before it started, and before the next launch after each loss that it saw. After that, an ordinary new resource
+//! costs no call: only a record that is not its own, and an orphan of its name, lead to a list.
 
 use kraken_api::{CREATION_CONFIRMED_ANNOTATION, reasons::Reason};
 use kraken_runtime::{
@@ -83,7 +84,8 @@ fn is_due(reconcile: &Reconcile<'_>) -> bool {
             && !is_recorded
             && memory.owned.created.is_none()
             && !reconcile.is_deleted()
-            && context.former.is_orphan(&identity.owner)
+            && (context.former.is_orphan(&identity.owner)
+                || !context.former.is_listed(&account(reconcile), context.memories.losses()))
     };
     !context.info().looks_up
         && !memory.owned.is_only_owner
@@ -102,14 +104,30 @@ fn foreign(reconcile: &Reconcile<'_>) -> Option<String> {
     }
 }
 
+/// The account of which the objects are listed; empty names for the controller's own connection.
+fn account(reconcile: &Reconcile<'_>) -> ObjectKey {
+    let Reconcile { context, identity, .. } = reconcile;
+    let Some(rules) = &context.rules else { return ObjectKey::new("", "") };
+    ObjectKey::new(identity.owner.split('/').nth(1).unwrap_or_default(), rules.name())
+}
+
 /// The objects of each former resource of this name: of this cluster and namespace, so that of all of them only this one exists.
 async fn former(reconcile: &mut Reconcile<'_>) -> Result<Vec<(Identity, Observed)>, Outcome> {
+    let key = account(reconcile);
     let Reconcile { context, identity, slot, .. } = reconcile;
-    let account = context.rules.as_ref().map(|rules| rules.name().to_owned());
-    let namespace = account.as_ref().map(|_| identity.owner.split('/').nth(1).unwrap_or_default());
-    let key = ObjectKey::new(namespace.unwrap_or_default(), account.as_deref().unwrap_or_default());
+    let losses = context.memories.losses();
     let list = async { context.external.list_owned(&identity.cluster).await.map(std::sync::Arc::new) };
     let all = slot.release_while(context.former.list(&key, list)).await.map_err(Outcome::Failed)?;
+    if !context.former.is_listed(&key, losses) {
+        // Resources that other processes manage are not in the store. No resource of this process has their names.
+        let is_orphan = |owner: &Identity| {
+            let mut parts = owner.owner.split('/').skip(1);
+            let name = ObjectKey::new(parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+            context.objects.get(&name).is_none_or(|object| object.meta().uid.as_ref() != Some(&owner.uid))
+        };
+        let orphans = all.iter().map(|(owner, _)| owner).filter(|owner| is_orphan(owner));
+        context.former.set_listed(key, losses, orphans.map(|owner| owner.owner.clone()));
+    }
     let is_former = |(owner, left): &&(Identity, Observed)| {
         owner.owner == identity.owner && owner.uid != identity.uid && !context.kind.ids(left).is_empty()
     };
