@@ -38,7 +38,7 @@ impl Site {
     /// An instance that another client launched.
     fn instance(&self, more: &[(&str, &str)]) -> String {
         let usual = [
-            ("ImageId", "ami-1"),
+            ("ImageId", "ami-12c6146b"),
             ("InstanceType", "t3.micro"),
             ("MinCount", "1"),
             ("MaxCount", "1"),

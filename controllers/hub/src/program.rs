@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn the_kinds_of_the_hub_have_crds() {
         let kinds: Vec<_> = Hub::crds().into_iter().map(|crd| crd.spec.names.kind).collect();
-        assert_eq!(kinds, ["DependencyRequest", "ConfigExport", "StateDeclaration"]);
+        assert_eq!(kinds, ["DependencyRequest", "ConfigExport", "StateDeclaration", "ImportRequest"]);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub(super) struct Rule {
 
 #[derive(Debug)]
 enum Holds {
+    /// The value cannot be changed.
+    Immutable,
     Function(Check),
     Condition(Condition),
 }
@@ -78,6 +80,7 @@ impl Rule {
         let squeezed: String = text.split_whitespace().collect();
         let holds = match RULES.iter().find(|(known, _)| *known == squeezed) {
             Some((_, holds)) => Holds::Function(*holds),
+            None if squeezed == "self==oldSelf" => Holds::Immutable,
             None => Holds::Condition(
                 Condition::parse(text).ok_or_else(|| format!("the CEL rule `{text}` is not known"))?,
             ),
@@ -94,8 +97,10 @@ impl Rule {
         Ok(Self { holds, message, reason, field_path })
     }
 
-    pub(super) fn holds(&self, value: &Value) -> bool {
+    /// Whether a value obeys the rule. `old`: the stored one, if there is one: a rule about it applies only then.
+    pub(super) fn holds(&self, value: &Value, old: Option<&Value>) -> bool {
         match &self.holds {
+            Holds::Immutable => old.is_none_or(|old| old == value),
             Holds::Function(holds) => holds(value),
             Holds::Condition(condition) => condition.holds(value),
         }

@@ -95,7 +95,7 @@ pub fn check_rules(
         return;
     }
     for rule in &schema.rules {
-        if !rule.holds(value) {
+        if !rule.holds(value, old) {
             causes.push(rule.cause(place.text(), value));
         }
     }

@@ -26,7 +26,7 @@ async fn what_a_spec_launches_is_imported_as_this_spec_without_user_data() {
         &[("VpcId", vpc.as_str()), ("GroupName", "web"), ("GroupDescription", "web")],
     );
     let spec = json!({
-        "imageID": {"value": "ami-1"},
+        "imageID": {"value": "ami-12c6146b"},
         "instanceType": {"value": "t3.micro"},
         "minCount": {"value": 1},
         "maxCount": {"value": 1},
