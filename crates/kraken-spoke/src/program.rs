@@ -113,7 +113,11 @@ impl<S: Spoke> Program for SpokeProgram<S> {
                 &["get", "list", "watch", "create", "patch", "delete"],
             ),
             // Questions of users what exists at the provider. Old ones are deleted.
-            rule(&["core.kraken-iac.eoinfennessy.com"], &["importrequests"], &["get", "list", "watch", "delete"]),
+            rule(
+                &["core.kraken-iac.eoinfennessy.com"],
+                &["importrequests"],
+                &["get", "list", "watch", "delete"],
+            ),
             rule(&["core.kraken-iac.eoinfennessy.com"], &["importrequests/status"], &["patch"]),
             // Referenced Secrets are read one by one; list is not granted.
             rule(&[""], &["secrets"], if kinds.make_secrets { &["get", "create"] } else { &["get"] }),

@@ -115,8 +115,13 @@ impl<S: AwsResource> Resource<S> {
     }
 
     async fn observed(&self) -> Vec<ObservedOf<S>> {
-        let request =
-            ObserveRequest { identity: self.identity.clone(), ids: vec![], search: true, deep: true, wanted: None };
+        let request = ObserveRequest {
+            identity: self.identity.clone(),
+            ids: vec![],
+            search: true,
+            deep: true,
+            wanted: None,
+        };
         self.external.observe(&[request]).await.unwrap().remove(0)
     }
 

@@ -208,10 +208,7 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     }
 
     /// The objects in the VPC with this id.
-    fn within(
-        aws: &Aws,
-        place: &str,
-    ) -> impl Future<Output = Result<Vec<ObservedOf<Self>>, Failure>> + Send {
+    fn within(aws: &Aws, place: &str) -> impl Future<Output = Result<Vec<ObservedOf<Self>>, Failure>> + Send {
         let query = in_vpc(Self::IN_VPC, place);
         async move {
             match query {

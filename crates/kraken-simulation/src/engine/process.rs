@@ -45,7 +45,12 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn new(id: ProcessId, place: Place, predecessor_ended_at: Timestamp, connection: Connection) -> Self {
+    pub(super) fn new(
+        id: ProcessId,
+        place: Place,
+        predecessor_ended_at: Timestamp,
+        connection: Connection,
+    ) -> Self {
         let (group, shutdown) = (Group::default(), CancellationToken::new());
         Self { id, place, group, shutdown, is_dead: Arc::default(), predecessor_ended_at, connection }
     }
@@ -102,7 +107,8 @@ impl Process {
         let metrics = Metrics::new(P::NAME);
         shared.state.lock().metrics.push((self.id, metrics.clone()));
         let (identity, shutdown) = (self.identity(), self.shutdown.clone());
-        embedded::run::<P>(args, own, identity, Some(self.predecessor_ended_at), metrics, connect, shutdown).await
+        embedded::run::<P>(args, own, identity, Some(self.predecessor_ended_at), metrics, connect, shutdown)
+            .await
     }
 }
 

@@ -20,7 +20,9 @@ use serde_json::Value;
 
 use crate::account::{AccountKind, Connection, OnChange, Refusal};
 use crate::import::{Import, Scope};
-use crate::{Candidate, Comparison, Edit, Failure, Finding, Identity, Ignored, Launch, ObserveRequest, OwnSecret};
+use crate::{
+    Candidate, Comparison, Edit, Failure, Finding, Identity, Ignored, Launch, ObserveRequest, OwnSecret,
+};
 
 pub(crate) use object::account_of;
 pub use object::{Object, Spec, Undecoded};

@@ -85,7 +85,8 @@ impl Setup {
         let client = server::client(&script, &stored, lists);
         let manager = Manager::detached("kraken-test", client, run_args(), "cluster".to_owned());
         let kind = Disks::new(self.has_tags, self.account.is_some()).with_tokens(self.has_tokens);
-        let kind: Arc<dyn DynKind> = Arc::new(kind.with_deleted(self.shows_deleted).looking_up(self.looks_up));
+        let kind: Arc<dyn DynKind> =
+            Arc::new(kind.with_deleted(self.shows_deleted).looking_up(self.looks_up));
         let args = LoopArgs {
             visibility_window: self.visibility_window,
             launch_limit: self.launch_limit,
