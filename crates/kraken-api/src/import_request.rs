@@ -1,5 +1,7 @@
 //! ImportRequest: the question of a user what exists at the provider, answered by the spoke of one kind.
 
+#![allow(clippy::duplicated_attributes)] // the columns of one type
+
 use std::collections::BTreeMap;
 
 use kube::CustomResource;

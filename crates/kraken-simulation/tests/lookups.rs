@@ -13,7 +13,7 @@ use kraken_simulator::hook::{Answer, Call};
 use serde_json::{Value, json};
 
 /// When a person approves the plan.
-const APPROVED_AT: Duration = Duration::from_secs(600);
+const APPROVED_AT: Duration = Duration::from_mins(10);
 
 fn name() -> ObjectName {
     ObjectName::new("default", "VPCLookup", "shared")

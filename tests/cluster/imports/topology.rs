@@ -95,7 +95,7 @@ impl Maker<'_> {
     /// Security groups whose rules name addresses, other groups and themselves.
     async fn groups(&mut self) -> Result<Vec<String>> {
         let mut groups: Vec<String> = vec![];
-        for number in 0..1 + self.below(3) {
+        for number in 0..=self.below(3) {
             let (vpc, name) = (self.vpc.clone(), format!("group-{number}"));
             let fields = [("VpcId", vpc.as_str()), ("GroupName", &name), ("GroupDescription", "a group")];
             let id = self.create("CreateSecurityGroup", "groupId", &fields).await?;

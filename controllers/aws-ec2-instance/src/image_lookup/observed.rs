@@ -2,6 +2,7 @@
 
 use kraken_aws::{aws_observed, ec2::types};
 
+#[allow(clippy::struct_field_names)] // AWS's names
 #[aws_observed(from = types::Image, id = image_id, non_empty)]
 pub(crate) struct Image {
     pub(super) image_id: String,

@@ -37,7 +37,7 @@ async fn what_a_spec_launches_is_imported_as_this_spec_without_user_data() {
         "tags": {"Name": "web"},
     });
     let with_data = testing::with(spec.clone(), json!({"userData": {"value": "password=hunter2"}}));
-    let found = imported::<Instances>(&aws, &with_data).await;
+    let found = Box::pin(imported::<Instances>(&aws, &with_data)).await;
     assert_eq!(found.spec, Ok(spec), "{:?}", found.notes);
     assert_eq!(found.name.as_deref(), Some("web"));
     assert!(

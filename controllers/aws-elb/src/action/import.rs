@@ -25,17 +25,16 @@ pub(crate) fn imported(actions: &[ActionState]) -> Option<Value> {
 fn forward(to: &Forwarding) -> Option<Value> {
     let mut fields = Fields::default();
     let mut groups = to.groups.iter();
-    match (groups.next(), groups.next()) {
-        (Some((arn, 1)), None) => fields.one("targetGroupARN", Some(arn)),
-        _ => {
-            let group = |(arn, weight): (&String, &i32)| {
-                let mut group = Fields::default();
-                group.one("targetGroupARN", Some(arn));
-                group.one_unless("weight", Some(weight), &1);
-                group.group()
-            };
-            fields.own("targetGroups", Some(json!(to.groups.iter().map(group).collect::<Vec<_>>())));
-        }
+    if let (Some((arn, 1)), None) = (groups.next(), groups.next()) {
+        fields.one("targetGroupARN", Some(arn));
+    } else {
+        let group = |(arn, weight): (&String, &i32)| {
+            let mut group = Fields::default();
+            group.one("targetGroupARN", Some(arn));
+            group.one_unless("weight", Some(weight), &1);
+            group.group()
+        };
+        fields.own("targetGroups", Some(json!(to.groups.iter().map(group).collect::<Vec<_>>())));
     }
     fields.one_unless("stickinessSeconds", to.stickiness.as_ref(), &0);
     fields.group()

@@ -1,6 +1,6 @@
 //! For the unit tests of spokes: creates an object from a spec in a simulated cloud, and imports it again.
 
-#![allow(clippy::unwrap_used)] // a panic fails the test
+#![allow(clippy::unwrap_used, clippy::panic)] // a panic fails the test
 
 use std::time::Duration;
 

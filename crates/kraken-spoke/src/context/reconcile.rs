@@ -117,7 +117,7 @@ impl<'a> Reconcile<'a> {
 
     /// What is recorded of the remote objects, `intent` being the last launch.
     pub(crate) fn recorded(&self, intent: Option<&Intent>, clock: Clock) -> RecordedState {
-        RecordedState::of(&*self.object, self.memory, intent, clock, self.context.began())
+        RecordedState::of(&self.object, self.memory, intent, clock, self.context.began())
     }
 
     /// The time until what a former process did is visible, if it can have known the resource and need not be visible yet.

@@ -31,11 +31,11 @@ use crate::{
 };
 
 /// The age at which a request is deleted.
-const EXPIRES: Duration = Duration::from_secs(600);
+const EXPIRES: Duration = Duration::from_mins(10);
 /// How often the ages are checked while there are requests.
-const CHECK: Duration = Duration::from_secs(60);
+const CHECK: Duration = Duration::from_mins(1);
 /// The time for one answer.
-const DEADLINE: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_mins(2);
 /// The number of requests that are answered at the same time.
 const AT_ONCE: usize = 4;
 

@@ -77,16 +77,14 @@ pub(crate) async fn look_up(reconcile: &mut Reconcile<'_>, target: &Target) -> R
         Verdict::Lost(newer) => {
             let start = format!("{} is not found any more, and stays published", listed(&lost));
             let (message, plan) = match newer {
-                Ok(newer) => match awaited(reconcile, &newer, &found.former) {
-                    Some(plan) => {
-                        let found = listed(&finding.named(&newer));
-                        (format!("{start}; the search now finds {found}"), Some(plan))
-                    }
-                    None => {
+                Ok(newer) => {
+                    let Some(plan) = awaited(reconcile, &newer, &found.former) else {
                         found.publish(reconcile, newer, vec![]).await?;
                         return Ok(Outcome::InPlace);
-                    }
-                },
+                    };
+                    let found = listed(&finding.named(&newer));
+                    (format!("{start}; the search now finds {found}"), Some(plan))
+                }
                 Err(Unanswered { message, .. }) => (format!("{start}; {message}"), None),
             };
             Outcome::Unanswered(Lookup { reason: Reason::AnswerLost, message, plan }.into())
@@ -110,7 +108,7 @@ fn former(status: Option<&ResourceStatus>) -> Vec<String> {
 
 /// The plan to publish a newer answer, unless it is approved. It has one step, so that its approval need not be recorded before.
 fn awaited(reconcile: &Reconcile<'_>, newer: &[String], former: &[String]) -> Option<Box<Plan>> {
-    match proposal(newer, former).approved(&*reconcile.object) {
+    match proposal(newer, former).approved(&reconcile.object) {
         Err(Outcome::AwaitingApproval(plan)) => Some(plan),
         _ => None,
     }

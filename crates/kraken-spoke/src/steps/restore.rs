@@ -91,7 +91,7 @@ pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
     memory.check_record(&identity.uid, object.status());
     let now = kraken_runtime::clock::now();
     let adopts = reconcile.lifecycle().adopt.is_some();
-    let Some(mut intent) = due(&*reconcile.object, reconcile.memory, &reconcile.identity.owner, adopts, now)
+    let Some(mut intent) = due(&reconcile.object, reconcile.memory, &reconcile.identity.owner, adopts, now)
     else {
         return Ok(());
     };

@@ -29,6 +29,7 @@ use crate::{
 };
 
 /// The settings of a scene.
+#[expect(clippy::struct_excessive_bools, reason = "independent settings")]
 pub(super) struct Setup {
     pub disk: Disk,
     pub requests: Vec<Value>,

@@ -166,6 +166,7 @@ mod tests {
         }
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "as the function that it stands for")]
     fn refer(index: usize) -> Option<String> {
         Some(
             ["VPC/main", "SecurityGroup/a", "SecurityGroup/b", "EC2Instance/web", "KeyPair/ops"][index]

@@ -1,5 +1,7 @@
 //! The resources as YAML, as a person would write it: options on one line, with the former id as a comment. Pure.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -42,7 +44,7 @@ fn document(item: &Item, account: Option<&str>) -> String {
     let empty = Map::new();
     let fields = item.spec.as_object().unwrap_or(&empty);
     if let Some(account) = account {
-        text += &format!("  account: {{name: {}}}\n", scalar(account));
+        line(&mut text, format_args!("  account: {{name: {}}}\n", scalar(account)));
     }
     let (last, others): (Vec<_>, Vec<_>) =
         fields.iter().partition(|(name, _)| ["tags", "lifecycle"].contains(&name.as_str()));
@@ -50,7 +52,7 @@ fn document(item: &Item, account: Option<&str>) -> String {
         field(&mut text, name, value, 1);
     }
     for note in &item.notes {
-        text += &format!("  # {}\n", comment(note));
+        line(&mut text, format_args!("  # {}\n", comment(note)));
     }
     for (name, value) in last.into_iter().rev() {
         field(&mut text, name, value, 1);
@@ -58,10 +60,14 @@ fn document(item: &Item, account: Option<&str>) -> String {
     text
 }
 
+fn line(text: &mut String, more: std::fmt::Arguments<'_>) {
+    let _ = text.write_fmt(more); // a String takes everything
+}
+
 /// A field at a depth: on one line if it is an option, else its fields or items below.
 fn field(text: &mut String, name: &str, value: &Value, depth: usize) {
     let indent = "  ".repeat(depth);
-    *text += &format!("{indent}{}:", scalar(name));
+    line(text, format_args!("{indent}{}:", scalar(name)));
     below(text, value, depth);
 }
 
@@ -75,13 +81,15 @@ fn below(text: &mut String, value: &Value, depth: usize) {
         }
         Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_object) => {
             text.push('\n');
-            items.iter().for_each(|item| list_item(text, item, depth));
+            for item in items {
+                list_item(text, item, depth);
+            }
         }
         _ => {
             let mut former = vec![];
-            *text += &format!(" {}", flow(value, &mut former));
+            line(text, format_args!(" {}", flow(value, &mut former)));
             if !former.is_empty() {
-                *text += &format!("  # was {}", comment(&former.join(", ")));
+                line(text, format_args!("  # was {}", comment(&former.join(", "))));
             }
             text.push('\n');
         }
