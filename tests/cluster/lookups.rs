@@ -6,6 +6,8 @@ use anyhow::{Context as _, Result};
 use kraken_tests::{TestEnv, test_env::condition};
 use serde_json::{Value, json};
 
+use crate::kubectl::with_webhooks;
+
 const AWS: &str = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
 const APPROVED: &str = "kraken-iac.eoinfennessy.com/approved-plan";
 
@@ -166,7 +168,7 @@ async fn a_lookup_says_what_it_searched_for_and_what_narrows_it() -> Result<()> 
 
 #[tokio::test]
 async fn a_lookup_without_a_criterion_or_with_a_secret_is_rejected() -> Result<()> {
-    let test_env = TestEnv::new().await?;
+    let test_env = with_webhooks().await?;
     let refused = test_env.refused(&resource("VPCLookup", "any", json!({}))).await?;
     assert!(refused.contains("says nothing about the VPC: set tags, cidrBlock or isDefault"), "{refused}");
     let secret =

@@ -73,7 +73,7 @@ async fn a_restart_changes_nothing() -> Result<()> {
     let mut s = setting().await?;
     let owner = s.ready("a", &small()).await?;
     let before = s.test_env.get("Gadget", "a").await?["metadata"]["resourceVersion"].clone();
-    let calls = s.cloud.journal().len();
+    let calls = s.cloud.journal().iter().filter(|call| *call != "list_owned").count();
     s = s.crash_and_restart().await?;
     s.called("describe", calls).await;
     tokio::time::sleep(Duration::from_secs(1)).await;

@@ -27,6 +27,7 @@ const REASONS: &[(&str, &str, &str, Admitted)] = &[
     ("*", "*", "empty object", Valid("all fields of the object are optional")),
     ("*", "*", "duplicate item", Valid("a duplicate has no effect")),
     ("DependencyRequest", "*", "*", INTERNAL),
+    ("ImportRequest", "*", "*", Later("the spoke answers what is wrong with the question")),
     ("StateDeclaration", "spec.data", "*", Valid("a state is any JSON")),
     ("StateDeclaration", "*", "*", INTERNAL),
     ("ConfigExport", "*.value", "*", Valid("a literal is any JSON")),

@@ -20,7 +20,7 @@ const SHARED: Duration = Duration::from_secs(10);
 /// The objects of former resources of one kind.
 #[derive(Debug)]
 pub(crate) struct Former {
-    lists: SharedReads<Owned>,
+    lists: SharedReads<(u64, Owned)>,
     /// The owners, as in the tags, of objects whose UID no resource has, according to the last sweep and the lists since.
     orphans: Mutex<HashSet<String>>,
     /// The accounts whose objects were listed, with the number of [losses](super::memories::Memories::losses) before the list.
@@ -34,13 +34,17 @@ impl Default for Former {
 }
 
 impl Former {
-    /// The objects that the connection of this account can list.
+    /// The objects that the connection of this account can list. A list is shared for a moment, but not one from before a loss: it
+    /// may lack what was launched since.
     pub(crate) async fn list(
         &self,
         account: &ObjectKey,
+        losses: u64,
         list: impl Future<Output = Result<Owned, Failure>>,
     ) -> Result<Owned, Failure> {
-        self.lists.get(account, |_| true, |_| true, list).await
+        let list = async { list.await.map(|owned| (losses, owned)) };
+        let shared = self.lists.get(account, |(before, _)| *before == losses, |_| true, list).await;
+        shared.map(|(_, owned)| owned)
     }
 
     /// Whether the objects of this account were listed since the last of so many losses: then every owner that does not exist is

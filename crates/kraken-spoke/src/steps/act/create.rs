@@ -22,7 +22,7 @@ use crate::{
         secrecy, unrecorded,
     },
     policy::launch_excess,
-    steps::act::launch,
+    steps::{act::launch, connect},
 };
 
 /// Creates the objects that `what` describes, unless an earlier launch may have created them. `is_drift` means that they
@@ -33,6 +33,7 @@ pub(super) async fn create(
     what: &str,
     is_drift: bool,
 ) -> Result<Outcome, Outcome> {
+    connect::before_launch(reconcile).await?;
     let epoch = epoch(reconcile, observation, what).await?;
     let launch = Launch { epoch, token: reconcile.identity.token(epoch) };
     guarantees::creates(reconcile, observation, &launch);

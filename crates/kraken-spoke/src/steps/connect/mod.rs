@@ -3,6 +3,8 @@
 
 mod take_over;
 
+pub(crate) use take_over::before_launch;
+
 use std::sync::Arc;
 
 use kraken_runtime::watch::ObjectKey;

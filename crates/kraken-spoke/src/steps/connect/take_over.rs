@@ -2,9 +2,9 @@
 //! any more: a backup was restored (its objects have new UIDs and no status), or finalizers were removed and the resource was applied
 //! again. Otherwise everything would be created a second time. Client required, but rarely used.
 //!
-//! The objects of an account are listed once for all resources of the kind: before the first launch of a process, because a resource
-//! may have been lost before it started, and before the next launch after each loss that it saw. After that, an ordinary new resource
-//! costs no call: only a record that is not its own, and an orphan of its name, lead to a list.
+//! In step 2, a record that is not its own, and a known orphan of its name, lead to a list of the objects of the account, which all
+//! resources of the kind share. An ordinary new resource costs no call, except the first one that is launched: then the objects are
+//! listed, because a resource may have been lost before this process started, and again after each loss that it saw.
 
 use kraken_api::{CREATION_CONFIRMED_ANNOTATION, reasons::Reason};
 use kraken_runtime::{
@@ -30,6 +30,21 @@ use crate::{
     policy::launch_limit::confirmed_at,
     steps::restore::rebuilt,
 };
+
+/// Before the first launch of a resource: learns which former resources left objects, unless that is known. If one of its name did,
+/// takes them over.
+pub(crate) async fn before_launch(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
+    let (context, owned) = (&reconcile.context, &reconcile.memory.owned);
+    if !is_new(reconcile)
+        || owned.is_only_owner
+        || context.former.is_listed(&account(reconcile), context.memories.losses())
+        || mutants::active(Mutant::NothingTakenOver)
+    {
+        return Ok(());
+    }
+    former(reconcile).await?;
+    take_over(reconcile).await
+}
 
 /// Takes over what a former resource of this name left. Ends the reconcile if it did, or if a person must decide.
 pub(super) async fn take_over(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
@@ -77,22 +92,21 @@ pub(super) async fn take_over(reconcile: &mut Reconcile<'_>) -> Result<(), Outco
 /// Whether a former resource may have left objects.
 fn is_due(reconcile: &Reconcile<'_>) -> bool {
     let Reconcile { context, object, memory, identity, .. } = reconcile;
-    let status = object.status();
-    let is_recorded = status.is_some_and(|status| !status.external_ids.is_empty() || status.epoch.is_some());
-    let is_orphaned = || {
-        !has_finalizer(&**object)
-            && !is_recorded
-            && memory.owned.created.is_none()
-            && !reconcile.is_deleted()
-            && (context.former.is_orphan(&identity.owner)
-                || !context.former.is_listed(&account(reconcile), context.memories.losses()))
-    };
+    let is_orphaned = || is_new(reconcile) && context.former.is_orphan(&identity.owner);
     !context.info().looks_up
         && !memory.owned.is_only_owner
         && object.lifecycle().adopt.is_none()
         && !object.lifecycle().paused
         && (foreign(reconcile).is_some() || is_orphaned())
         && !mutants::active(Mutant::NothingTakenOver)
+}
+
+/// Whether nothing was launched for the resource, as far as anything is on record.
+fn is_new(reconcile: &Reconcile<'_>) -> bool {
+    let Reconcile { object, memory, .. } = reconcile;
+    let status = object.status();
+    let is_recorded = status.is_some_and(|status| !status.external_ids.is_empty() || status.epoch.is_some());
+    !has_finalizer(&**object) && !is_recorded && memory.owned.created.is_none() && !reconcile.is_deleted()
 }
 
 /// The record with which the resource came, if it is not its own.
@@ -117,7 +131,7 @@ async fn former(reconcile: &mut Reconcile<'_>) -> Result<Vec<(Identity, Observed
     let Reconcile { context, identity, slot, .. } = reconcile;
     let losses = context.memories.losses();
     let list = async { context.external.list_owned(&identity.cluster).await.map(std::sync::Arc::new) };
-    let all = slot.release_while(context.former.list(&key, list)).await.map_err(Outcome::Failed)?;
+    let all = slot.release_while(context.former.list(&key, losses, list)).await.map_err(Outcome::Failed)?;
     if !context.former.is_listed(&key, losses) {
         // Resources that other processes manage are not in the store. No resource of this process has their names.
         let is_orphan = |owner: &Identity| {

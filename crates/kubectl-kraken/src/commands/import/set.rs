@@ -49,7 +49,6 @@ struct Found {
     group: String,
     api_version: String,
     object: ImportedObject,
-    follows: Vec<String>,
     /// The resource that manages it.
     managed_by: Option<String>,
 }
@@ -70,15 +69,11 @@ impl Set {
             .iter()
             .map(|one| one.object.spec.as_ref().map(|spec| targets(spec, &ids)).unwrap_or_default())
             .collect();
-        // An object may be set after its creation to one that refers to it.
+        // Of all references: an adoption waits for each value, also of fields that a creation sets later.
         let edges: Vec<Vec<usize>> = uses
             .iter()
             .enumerate()
-            .map(|(index, uses)| {
-                let orders =
-                    |(field, to): &&(String, usize)| *to != index && !found[index].follows.contains(field);
-                uses.iter().filter(orders).map(|(_, to)| *to).collect()
-            })
+            .map(|(index, uses)| uses.iter().map(|(_, to)| *to).filter(|to| *to != index).collect())
             .collect();
         let (order, back) = ordered(&edges);
         let names = named(&found, &order, &uses, taken);
@@ -142,7 +137,6 @@ impl Set {
                     group: group.clone(),
                     api_version: api_version.clone(),
                     object,
-                    follows: part.follows.clone(),
                     managed_by,
                 });
             }
@@ -352,13 +346,9 @@ pub(super) mod tests {
             object(id, Some(id), json!({"ingress": [{"securityGroupIDs": {"value": [other]}}]}))
         };
         let groups = vec![rule("sg-1", "sg-2"), rule("sg-2", "sg-1")];
-        let with = |follows: Vec<String>| {
-            let part = ImportAnswer { objects: groups.clone(), follows, ..ImportAnswer::default() };
-            set(vec![answer("SecurityGroup", part)])
-        };
-        assert_eq!(with(vec!["ingress".into()]).references, 2);
+        let part = ImportAnswer { objects: groups.clone(), ..ImportAnswer::default() };
         // Where it would be a cycle, an id remains.
-        let set = with(vec![]);
+        let set = set(vec![answer("SecurityGroup", part)]);
         assert_eq!(set.references, 1);
         let notes: Vec<&String> = set.items.iter().flat_map(|item| &item.notes).collect();
         assert!(notes.len() == 1 && notes[0].contains("refers back"), "{notes:?}");
