@@ -17,6 +17,7 @@ use Admitted::{Later, Valid};
 
 const ANY_TEXT: Admitted = Valid("any text is allowed");
 const INTERNAL: Admitted = Valid("only the controllers write it, and what they write is checked before");
+const SEARCH: Admitted = Later("a search for it finds nothing, and the condition says what was searched for");
 const TAG: Admitted = Later("each service of AWS allows other characters in tags, and EC2 allows all");
 
 /// The kind, the path, the change, and the reason; a leading `*` stands for any text. The first that fits applies.
@@ -28,6 +29,8 @@ const REASONS: &[(&str, &str, &str, Admitted)] = &[
     ("*", "*", "duplicate item", Valid("a duplicate has no effect")),
     ("DependencyRequest", "*", "*", INTERNAL),
     ("ImportRequest", "*", "*", Later("the spoke answers what is wrong with the question")),
+    ("*Lookup", "spec.tags.Team", "*", SEARCH),
+    ("ImageLookup", "spec.name.value", "*", SEARCH),
     ("StateDeclaration", "spec.data", "*", Valid("a state is any JSON")),
     ("StateDeclaration", "*", "*", INTERNAL),
     ("ConfigExport", "*.value", "*", Valid("a literal is any JSON")),
