@@ -33,7 +33,6 @@ pub(super) async fn create(
     what: &str,
     is_drift: bool,
 ) -> Result<Outcome, Outcome> {
-    connect::before_launch(reconcile).await?;
     let epoch = epoch(reconcile, observation, what).await?;
     let launch = Launch { epoch, token: reconcile.identity.token(epoch) };
     guarantees::creates(reconcile, observation, &launch);
@@ -79,6 +78,7 @@ async fn epoch(
     if !is_idempotent {
         await_unrecorded(reconcile, observation)?;
     }
+    connect::before_launch(reconcile).await?;
     let plan = plan(reconcile, observation, is_idempotent, &hash);
     if !matches!(plan, LaunchPlan::Wait(_)) {
         launch_excess::permits(&*reconcile.context.kind, observation)?;
