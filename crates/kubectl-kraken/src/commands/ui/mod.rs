@@ -3,7 +3,7 @@
 //! The server computes with the graph of the other commands and answers JSON of the same form; the page in `assets` only draws it.
 //! [`guard`] decides who is answered, [`live`] keeps the state by watches, [`server`] has the routes, and the other files are pure.
 
-mod assets;
+mod bundle;
 mod detail;
 mod exports;
 mod guard;

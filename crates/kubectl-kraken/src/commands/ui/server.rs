@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 
 use super::{
     Shared,
-    assets::ASSETS,
+    bundle::ASSETS,
     detail, exports, guard,
     live::{Sent, Snapshot, key},
     map,

@@ -12,7 +12,7 @@ use tower::{ServiceExt as _, service_fn};
 
 use super::{
     Shared,
-    assets::ASSETS,
+    bundle::ASSETS,
     guard::guard,
     live::{Snapshot, snapshot},
     server::router,
