@@ -1,5 +1,5 @@
 //! Imports of AWS objects: the inverse of observing. [`crate::aws_kind`] generates it from the line of each field, as
-//! [`AwsSpec::imported`](crate::AwsSpec::imported), and [`check`] removes what the comparison of the kind would find different, so that
+//! [`AwsSpec::imported`], and [`check`] removes what the comparison of the kind would find different, so that
 //! an adoption by the resulting spec changes nothing.
 
 mod check;

@@ -1,7 +1,7 @@
 //! `kubectl kraken import`: YAML that adopts what exists in the cloud.
 //!
 //! [`ask`] puts the question to the controllers, which have the credentials. The rest is pure: [`set`] names the objects, [`references`]
-//! turns ids into references, [`yaml`] writes, and [`report`] says what is not written.
+//! turns ids into references, [`yaml`] writes, and [`mod@report`] says what is not written.
 
 mod ask;
 mod names;

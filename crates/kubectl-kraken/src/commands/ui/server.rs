@@ -1,4 +1,4 @@
-//! The routes: the files of the page, JSON for it, and the stream of changes. Every request passes [`guard`](super::guard) first.
+//! The routes: the files of the page, JSON for it, and the stream of changes. Every request passes [`guard`] first.
 
 use std::{convert::Infallible, sync::Arc};
 
