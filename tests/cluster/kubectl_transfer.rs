@@ -93,7 +93,7 @@ async fn a_renamed_resource_keeps_its_object_although_the_command_is_killed() ->
     assert_eq!(renamed["status"]["adopted"], Value::Null, "it still counts as created by Kraken");
     test_env.ready("Subnet", "a").await?;
     let after = (id(&test_env, "VPC", "net").await?, id(&test_env, "Subnet", "a").await?);
-    assert_eq!(after, (vpc, subnet), "nothing was created anew");
+    assert_eq!(after, (vpc, subnet), "nothing was created again");
     assert_eq!(test_env.get("VPC", "main").await?, Value::Null, "the former resource is gone");
     let expected = STACK
         .replace("{name: main}", "{name: net}")

@@ -118,10 +118,6 @@ pub struct ImportAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub named_by: Option<String>,
 
-    /// The fields of this kind whose references may lead back to the object. Example: `[ingress]`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub follows: Vec<String>,
-
     /// The id of the last object, if there are more: for `after` of the next request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,

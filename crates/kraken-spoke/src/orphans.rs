@@ -31,7 +31,7 @@ use tracing::{info, warn};
 
 use crate::{
     Failure, Identity,
-    account::{Connection, KnownAccounts, Refusal},
+    account::{Connection, KnownAccounts},
     args::OrphanArgs,
     dynamic::{DynExternal, Observed, SharedKind},
     model::ids::listed,
@@ -119,7 +119,7 @@ impl Sweeper {
                     let is_due = self.args.remove_orphans
                         && is_old
                         && removed < self.args.orphan_limit
-                        && !self.is_applied_again(&identity.owner, &owners).await;
+                        && !self.is_applied_again(identity, &owners).await;
                     removed += usize::from(is_due);
                     self.report(&*external, identity, observed, is_due).await;
                 }
@@ -161,10 +161,7 @@ impl Sweeper {
     /// The connection of this account; `None` if it is the controller's own.
     async fn connect(&self, account: &ObjectKey) -> Result<Option<(Arc<str>, Arc<dyn DynExternal>)>, String> {
         let connection = self.own.connect(&account.namespace, Some(&*account.name)).await;
-        let connection = connection.map_err(|refusal| match refusal {
-            Refusal::NotFound(why) | Refusal::NotReady(why) => why,
-            Refusal::Unreadable(error) => error.to_string(),
-        })?;
+        let connection = connection.map_err(|refusal| refusal.to_string())?;
         let Some(Connection { connected, rules }) = connection else { return Ok(None) };
         let external = connected.as_ref().map_or(&self.own, |connected| &connected.external);
         // As in a reconcile: with the credentials of another account, nothing else is called.
@@ -232,12 +229,11 @@ impl Sweeper {
 
     /// Whether a resource with the name in the owner tag was created since the owners were listed, or that is not known: it takes the
     /// objects over.
-    async fn is_applied_again(&self, owner: &str, owners: &HashMap<String, ObjectKey>) -> bool {
-        let mut parts = owner.split('/').skip(1);
-        let (Some(namespace), Some(name)) = (parts.next(), parts.next()) else { return false };
+    async fn is_applied_again(&self, owner: &Identity, owners: &HashMap<String, ObjectKey>) -> bool {
+        let Some((_, key)) = owner.resource() else { return false };
         let resource = &self.kind.info().resource;
-        let api: Api<RawObject> = Api::namespaced_with(self.manager.client.clone(), namespace, resource);
-        match within("read the owner of an orphan", api.get_metadata_opt(name)).await {
+        let api: Api<RawObject> = Api::namespaced_with(self.manager.client.clone(), &key.namespace, resource);
+        match within("read the owner of an orphan", api.get_metadata_opt(&key.name)).await {
             Ok(found) => {
                 found.and_then(|found| found.metadata.uid).is_some_and(|uid| !owners.contains_key(&uid))
             }

@@ -182,7 +182,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         consent: transfer::Consent,
     },
-    /// Rename a resource, and everything that refers to it. Nothing is created anew in the cloud.
+    /// Rename a resource, and everything that refers to it. Nothing is created again in the cloud.
     #[command(after_help = "Examples:\n  \
         kubectl kraken mv vpc/main net\n  \
         kubectl kraken mv vpc/main net -f manifests/        # the references in the files too; comments stay\n\n\

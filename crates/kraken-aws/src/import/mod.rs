@@ -1,5 +1,5 @@
 //! Imports of AWS objects: the inverse of observing. [`crate::aws_kind`] generates it from the line of each field, as
-//! [`AwsSpec::imported`], and [`check`] removes what the comparison of the kind would find different, so that
+//! [`AwsSpec::imported`](crate::AwsSpec::imported), and [`check`] removes what the comparison of the kind would find different, so that
 //! an adoption by the resulting spec changes nothing.
 
 mod check;
@@ -20,9 +20,9 @@ use serde_json::Value;
 pub use fields::{Fields, literal};
 
 use crate::{
-    Aws, AwsObjects, AwsSpec,
+    Aws, AwsObjects,
     lookup::{self, Tagged},
-    resource::{DescribeQuery, ObservedOf, Phase, Reader, RemoteObject, SpecOf, is_generated_name},
+    resource::{DescribeQuery, ObservedOf, Phase, Reader, RemoteObject, is_generated_name},
     tags::{self, PREFIX},
 };
 
@@ -51,7 +51,7 @@ pub(crate) async fn import<S: AwsObjects>(aws: &Aws, scope: &Scope) -> Result<Im
         Scope::Account | Scope::Tags(_) => vec![],
     };
     let named_by = Some(S::NAMED_BY).filter(|field| !field.is_empty());
-    Ok(Import { found, unsupported, named_by, follows: SpecOf::<S>::FOLLOWS })
+    Ok(Import { found, unsupported, named_by })
 }
 
 /// One object. Attributes that need a call of their own are read only if it gets a spec.

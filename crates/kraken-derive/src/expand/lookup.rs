@@ -5,7 +5,7 @@ use quote::quote;
 use syn::{Attribute, Error, Fields, Ident, ItemStruct, Path, Result, Visibility};
 
 use super::{desired, desired::Place, resource, state};
-use crate::{args::Args, cel, field::Field};
+use crate::{args::Args, field::Field};
 
 /// The keys of the attribute, and the fields of the spec.
 struct Lookup {
@@ -31,7 +31,7 @@ fn parse(args: Args, item: ItemStruct) -> Result<Lookup> {
     };
     let (mut own, mut problems) = (vec![], None::<Error>);
     for field in fields.named {
-        // What an edit of a field does is the same for all of them: the look-up searches anew.
+        // What an edit of a field does is the same for all of them: the look-up searches again.
         let parsed = Field::of_group(field).and_then(public);
         match (parsed, &mut problems) {
             (Ok(field), _) => own.push(field),
@@ -53,25 +53,14 @@ fn public(field: Field) -> Result<Field> {
 
 fn custom_resource(lookup: &Lookup) -> TokenStream {
     let Lookup { args, attrs, vis, ident, fields } = lookup;
-    let (name, plural, doc) = (&args.kind, &args.plural, &args.doc);
-    let shortname = args.shortname.iter();
+    let attributes = resource::attributes(args);
     let fields = fields.iter().map(resource::field);
-    let cel = cel::attribute(&args.cel);
     let tags = " Tags of the object, at most 45: it has each of them with exactly this value. Each value is a literal or a\n \
                 reference, but not to a Secret. Default: any tags. Example: `{Name: shared, Env: {valueFrom: {configMap: {name: env, \
                 key: name}}}}`";
     let tags = tags.lines();
     quote! {
-        #[derive(
-            ::kube::CustomResource, Clone, Debug, PartialEq, ::serde::Serialize, ::serde::Deserialize,
-            ::schemars::JsonSchema,
-        )]
-        #[kube(
-            group = "aws.kraken-iac.eoinfennessy.com", version = "v1alpha1", kind = #name, plural = #plural,
-            #(shortname = #shortname,)* category = "kraken", namespaced, status = "::kraken_spoke::ResourceStatus",
-            doc = #doc
-        )]
-        #cel
+        #attributes
         #(#attrs)*
         #vis struct #ident {
             #(#fields,)*

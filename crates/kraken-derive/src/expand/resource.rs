@@ -4,13 +4,12 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 
 use super::Kind;
-use crate::{cel, field::Field};
+use crate::{args::Args, cel, field::Field};
 
-pub(super) fn expand(kind: &Kind) -> TokenStream {
-    let Kind { args, attrs, vis, ident, fields, tags, lifecycle } = kind;
+/// The attributes of a spec that make it a kind of AWS.
+pub(super) fn attributes(args: &Args) -> TokenStream {
     let (name, plural, doc) = (&args.kind, &args.plural, &args.doc);
     let shortname = args.shortname.iter();
-    let fields = fields.iter().map(field);
     let cel = cel::attribute(&args.cel);
     quote! {
         #[derive(
@@ -23,6 +22,15 @@ pub(super) fn expand(kind: &Kind) -> TokenStream {
             doc = #doc
         )]
         #cel
+    }
+}
+
+pub(super) fn expand(kind: &Kind) -> TokenStream {
+    let Kind { args, attrs, vis, ident, fields, tags, lifecycle } = kind;
+    let attributes = attributes(args);
+    let fields = fields.iter().map(field);
+    quote! {
+        #attributes
         #(#attrs)*
         #vis struct #ident {
             #(#fields,)*

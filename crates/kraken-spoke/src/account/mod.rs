@@ -6,7 +6,10 @@
 
 mod recent;
 
-use std::{fmt::Debug, sync::Arc};
+use std::{
+    fmt::{self, Debug, Display, Formatter},
+    sync::Arc,
+};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps,
@@ -110,6 +113,15 @@ pub enum Refusal {
     NotReady(String),
     /// The account could not be read.
     Unreadable(ApiError),
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound(why) | Self::NotReady(why) => f.write_str(why),
+            Self::Unreadable(error) => Display::fmt(error, f),
+        }
+    }
 }
 
 /// The existing accounts according to a watch: no method makes a request. Admission and the orphan sweep use it; a reconcile

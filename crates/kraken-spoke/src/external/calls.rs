@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use kraken_options::SecretName;
-use kraken_runtime::mutants::{self, Mutant};
+use kraken_runtime::{
+    mutants::{self, Mutant},
+    watch::ObjectKey,
+};
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
 
@@ -22,6 +25,13 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// The kind, namespace and name of the resource; `None` if the text is another, as in tags that somebody edited.
+    pub(crate) fn resource(&self) -> Option<(&str, ObjectKey)> {
+        let (kind, key) = self.owner.split_once('/')?;
+        let (namespace, name) = key.split_once('/')?;
+        Some((kind, ObjectKey::new(namespace, name)))
+    }
+
     /// The idempotency token of one launch: 64 hexadecimal digits, the same for the same cluster, resource and epoch.
     pub fn token(&self, epoch: i64) -> String {
         let epoch = if mutants::active(Mutant::TokenReused) { 1 } else { epoch };

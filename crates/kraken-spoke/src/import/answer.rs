@@ -28,15 +28,11 @@ pub(super) struct Asked<'a> {
 /// The answer: of objects that resources of other namespaces manage, or that the account does not allow to be adopted, only their
 /// number.
 pub(super) fn answer(import: Import, asked: Asked<'_>, rules: Option<&dyn Rules>) -> ImportAnswer {
-    let Import { mut found, unsupported, named_by, follows } = import;
+    let Import { mut found, unsupported, named_by } = import;
     found.sort_by(|a, b| a.id.cmp(&b.id));
     found.retain(|object| asked.after.is_none_or(|after| object.id.as_str() > after));
-    let mut answer = ImportAnswer {
-        unsupported,
-        named_by: named_by.map(str::to_owned),
-        follows: follows.iter().map(|field| (*field).to_owned()).collect(),
-        ..ImportAnswer::default()
-    };
+    let mut answer =
+        ImportAnswer { unsupported, named_by: named_by.map(str::to_owned), ..ImportAnswer::default() };
     let mut bytes = 0;
     let mut last: Option<String> = None;
     for object in found {
@@ -65,9 +61,8 @@ pub(super) fn answer(import: Import, asked: Asked<'_>, rules: Option<&dyn Rules>
 /// The name of the resource of this namespace that manages the object.
 fn resource_of(object: &Found, asked: Asked<'_>) -> Option<String> {
     let owner = object.owner.as_ref().filter(|owner| owner.cluster == asked.cluster)?;
-    let (_, rest) = owner.owner.split_once('/')?;
-    let (namespace, name) = rest.split_once('/')?;
-    (namespace == asked.namespace).then(|| name.to_owned())
+    let (_, key) = owner.resource()?;
+    (*key.namespace == *asked.namespace).then(|| key.name.to_string())
 }
 
 fn is_forbidden(id: &str, rules: Option<&dyn Rules>) -> bool {

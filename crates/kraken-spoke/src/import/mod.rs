@@ -34,8 +34,6 @@ pub struct Import {
     pub unsupported: Vec<String>,
     /// The field of other kinds that contains the id of an object, if that is a name: other fields may contain it by chance.
     pub named_by: Option<&'static str>,
-    /// As [`crate::External::FOLLOWS`].
-    pub follows: &'static [&'static str],
 }
 
 /// One object.

@@ -26,7 +26,7 @@ use super::{
     answer::{Asked, answer},
 };
 use crate::{
-    account::{Connected, Connection, Refusal, Rules},
+    account::{Connected, Connection, Rules},
     dynamic::{DynExternal, DynKind},
 };
 
@@ -139,8 +139,9 @@ impl Imports {
     ) -> Result<(), ApiError> {
         let (namespace, name) = (request.namespace().unwrap_or_default(), request.name_any());
         // A panic ends this answer only, and not the controllers of the process.
-        let told = AssertUnwindSafe(self.told(&namespace, &request.spec, &**external)).catch_unwind();
-        let answer = match tokio::time::timeout(DEADLINE, told).await {
+        let answered =
+            AssertUnwindSafe(self.answer_of(&namespace, &request.spec, &**external)).catch_unwind();
+        let answer = match tokio::time::timeout(DEADLINE, answered).await {
             Ok(Ok(Ok(answer))) => answer,
             Ok(Ok(Err(problem))) => problem_of(problem),
             Ok(Err(_)) => problem_of("internal error; see the controller log".to_owned()),
@@ -160,14 +161,14 @@ impl Imports {
     }
 
     /// The answer, or why there is none.
-    async fn told(
+    async fn answer_of(
         &self,
         namespace: &str,
         spec: &ImportRequestSpec,
         own: &dyn DynExternal,
     ) -> Result<ImportAnswer, String> {
         let account = spec.account.as_ref().map(|account| account.name.as_str());
-        let connection = own.connect(namespace, account).await.map_err(|refusal| reason(&refusal))?;
+        let connection = own.connect(namespace, account).await.map_err(|refusal| refusal.to_string())?;
         let (connected, rules) = match connection {
             Some(Connection { connected, rules }) => (connected, Some(rules)),
             None => (None, None),
@@ -195,13 +196,6 @@ impl Imports {
 
 fn problem_of(problem: String) -> ImportAnswer {
     ImportAnswer { problem: Some(problem), ..ImportAnswer::default() }
-}
-
-fn reason(refusal: &Refusal) -> String {
-    match refusal {
-        Refusal::NotFound(why) | Refusal::NotReady(why) => why.clone(),
-        Refusal::Unreadable(error) => error.to_string(),
-    }
 }
 
 fn is_old(request: &ImportRequest) -> bool {

@@ -1,6 +1,7 @@
 //! `lifecycle.adopt`: which object is adopted. It is certain that exactly one matches, and that no other resource owns it.
 
 use kraken_api::Adopt;
+use kraken_runtime::watch::ObjectKey;
 
 use crate::{
     Candidate, Identity,
@@ -63,9 +64,8 @@ pub(crate) fn only(
 pub(crate) fn owned_by(id: &str, owner: &Identity, cluster: &str) -> Outcome {
     let start =
         format!("spec.lifecycle.adopt: {id} is owned by {} of cluster {}:", owner.owner, owner.cluster);
-    let parts: Vec<&str> = owner.owner.split('/').collect();
-    Outcome::AdoptionRefused(match parts.as_slice() {
-        [kind, namespace, name] if owner.cluster == cluster => {
+    Outcome::AdoptionRefused(match owner.resource() {
+        Some((kind, ObjectKey { namespace, name })) if owner.cluster == cluster => {
             let resource = format!("{} {name} -n {namespace}", kind.to_lowercase());
             format!(
                 "{start} delete that resource with lifecycle.deletion Retain first (kubectl patch {resource} --type merge -p \

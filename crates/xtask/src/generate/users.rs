@@ -21,7 +21,7 @@ pub(super) const STATES: &str = "statedeclarations";
 const OF_ADMINS: &str = "kraken-admin";
 
 /// The category of questions to controllers, which users ask and delete, and nobody edits. What they answer is about objects that
-/// the asker may adopt, so that `view` does not include them.
+/// their author may adopt, so that `view` does not include them.
 const QUESTIONS: &str = "kraken-import";
 
 const READ: [&str; 3] = ["get", "list", "watch"];

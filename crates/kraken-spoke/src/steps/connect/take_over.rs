@@ -120,9 +120,8 @@ fn foreign(reconcile: &Reconcile<'_>) -> Option<String> {
 
 /// The account of which the objects are listed; empty names for the controller's own connection.
 fn account(reconcile: &Reconcile<'_>) -> ObjectKey {
-    let Reconcile { context, identity, .. } = reconcile;
-    let Some(rules) = &context.rules else { return ObjectKey::new("", "") };
-    ObjectKey::new(identity.owner.split('/').nth(1).unwrap_or_default(), rules.name())
+    let Some(rules) = &reconcile.context.rules else { return ObjectKey::new("", "") };
+    ObjectKey::new(&reconcile.key().namespace, rules.name())
 }
 
 /// The objects of each former resource of this name: of this cluster and namespace, so that of all of them only this one exists.
@@ -135,9 +134,8 @@ async fn former(reconcile: &mut Reconcile<'_>) -> Result<Vec<(Identity, Observed
     if !context.former.is_listed(&key, losses) {
         // Resources that other processes manage are not in the store. No resource of this process has their names.
         let is_orphan = |owner: &Identity| {
-            let mut parts = owner.owner.split('/').skip(1);
-            let name = ObjectKey::new(parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-            context.objects.get(&name).is_none_or(|object| object.meta().uid.as_ref() != Some(&owner.uid))
+            let known = owner.resource().and_then(|(_, key)| context.objects.get(&key));
+            known.is_none_or(|object| object.meta().uid.as_ref() != Some(&owner.uid))
         };
         let orphans = all.iter().map(|(owner, _)| owner).filter(|owner| is_orphan(owner));
         context.former.set_listed(key, losses, orphans.map(|owner| owner.owner.clone()));

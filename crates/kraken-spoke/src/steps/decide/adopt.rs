@@ -63,15 +63,13 @@ async fn approved(
 /// namespace left behind is not for this one, and whether its resources exist neither.
 async fn is_former(reconcile: &Reconcile<'_>, owner: &Identity) -> Result<bool, Outcome> {
     let Reconcile { context, identity, .. } = reconcile;
-    let mut parts = owner.owner.split('/');
-    let (kind, namespace, name) = (parts.next(), parts.next(), parts.next());
-    let (Some(namespace), Some(name)) = (namespace, name) else { return Ok(false) };
+    let Some((kind, key)) = owner.resource() else { return Ok(false) };
     let own = place(&*reconcile.object).0;
-    if owner.cluster != identity.cluster || kind != Some(context.info().name) || namespace != own {
+    if owner.cluster != identity.cluster || kind != context.info().name || *key.namespace != *own {
         return Ok(false);
     }
-    let api = context.api(namespace);
-    match within("read the owner of an object", api.get_metadata_opt(name)).await {
+    let api = context.api(&key.namespace);
+    match within("read the owner of an object", api.get_metadata_opt(&key.name)).await {
         Ok(found) => Ok(found.is_none_or(|found| found.metadata.uid.as_ref() != Some(&owner.uid))),
         // The controller may have no access to that namespace.
         Err(error) if error.is_forbidden() => Ok(false),

@@ -6,7 +6,7 @@ use super::tools::{Call, TOOLS};
 
 /// The versions of the protocol in which these messages are the same, the latest first.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-/// What an assistant is told first.
+/// The instructions that an assistant gets first.
 const INSTRUCTIONS: &str = "Kraken manages cloud infrastructure by Kubernetes resources. These tools read; none of them changes anything. \
                             Begin with status, and use why for a resource that is not ready. Before an apply, use lint and then plan.";
 

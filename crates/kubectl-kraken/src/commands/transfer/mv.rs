@@ -1,6 +1,6 @@
-//! `kubectl kraken mv`: a resource gets another name, and everything that refers to it follows. Nothing is created anew in the cloud.
+//! `kubectl kraken mv`: a resource gets another name, and everything that refers to it follows. Nothing is created again in the cloud.
 
-use std::{process::ExitCode, time::Duration};
+use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -34,16 +34,9 @@ struct User {
 
 pub(in crate::commands) async fn run(cluster: &Cluster, moved: &Moved, consent: Consent) -> Result<ExitCode> {
     let target = target::one(std::slice::from_ref(&moved.target))?;
-    let Some(namespace) = cluster.scope.clone() else {
-        bail!("mv requires one namespace: use -n instead of -A")
-    };
     let kind = cluster.kind(&target.kind)?;
-    let steps = Steps {
-        cluster,
-        api: cluster.api(kind, Some(&namespace)),
-        kind: kind.resource.kind.clone(),
-        limit: Duration::from_secs(consent.timeout),
-    };
+    let steps = Steps::of(cluster, kind, "mv", consent.timeout)?;
+    let namespace = &cluster.namespace;
     let rename = Rename {
         kind: kind.resource.kind.clone(),
         group: kind.resource.group.clone(),
@@ -74,7 +67,7 @@ pub(in crate::commands) async fn run(cluster: &Cluster, moved: &Moved, consent: 
             check(former)?;
             let successor = successor(former, &rename.to, &record)?;
             steps.try_out(&successor).await?;
-            let files = rewrite::files(&moved.filename, &rename, &namespace)?;
+            let files = rewrite::files(&moved.filename, &rename, namespace)?;
             out(&plan(&rename, &record, &users(cluster, &rename).await?, &files, &moved.filename))?;
             if !consent.yes && !is_wanted()? {
                 out("Nothing was changed.\n")?;
@@ -84,7 +77,7 @@ pub(in crate::commands) async fn run(cluster: &Cluster, moved: &Moved, consent: 
             record
         }
     };
-    for file in rewrite::files(&moved.filename, &rename, &namespace)? {
+    for file in rewrite::files(&moved.filename, &rename, namespace)? {
         rewrite::write(&file)?;
         out(&format!("{} rewritten\n", file.file.display()))?;
     }

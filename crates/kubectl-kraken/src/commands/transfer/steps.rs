@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep};
 use super::successor::{Record, completed};
 use crate::{
     cluster::Cluster,
+    discovery::Kind,
     failure::explain,
     graph::Node,
     print::{clean, out},
@@ -38,7 +39,20 @@ pub(super) struct Steps<'a> {
     pub(super) limit: Duration,
 }
 
-impl Steps<'_> {
+impl<'a> Steps<'a> {
+    /// Those of this kind, in the one namespace that `command` requires.
+    pub(super) fn of(cluster: &'a Cluster, kind: &Kind, command: &str, timeout: u64) -> Result<Self> {
+        let Some(namespace) = &cluster.scope else {
+            bail!("{command} requires one namespace: use -n instead of -A")
+        };
+        Ok(Self {
+            cluster,
+            api: cluster.api(kind, Some(namespace)),
+            kind: kind.resource.kind.clone(),
+            limit: Duration::from_secs(timeout),
+        })
+    }
+
     pub(super) async fn live(&self, name: &str) -> Result<Option<DynamicObject>> {
         let live = self.api.get_opt(name).await;
         let doing = format!("get {}/{name} in namespace {}", self.kind, self.cluster.namespace);
@@ -98,7 +112,7 @@ impl Steps<'_> {
             Err(kube::Error::Api(status))
                 if status.code == 409 || status.message.contains("metadata.uid") =>
             {
-                bail!("{named} was created anew meanwhile: look at it first (kubectl describe)")
+                bail!("{named} was created again meanwhile: look at it first (kubectl describe)")
             }
             Err(error) => Err(explain(error, &format!("patch {named}"), &self.cluster.server)),
         }

@@ -1,6 +1,6 @@
 //! `kubectl kraken undelete`: keeps the object of a resource that is being deleted, and creates the resource again.
 
-use std::{process::ExitCode, time::Duration};
+use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -36,20 +36,13 @@ pub(in crate::commands) async fn run(
     consent: Consent,
 ) -> Result<ExitCode> {
     let target = target::one(words)?;
-    let Some(namespace) = cluster.scope.clone() else {
-        bail!("undelete requires one namespace: use -n instead of -A")
-    };
     let kind = cluster.kind(&target.kind)?;
-    let steps = Steps {
-        cluster,
-        api: cluster.api(kind, Some(&namespace)),
-        kind: kind.resource.kind.clone(),
-        limit: Duration::from_secs(consent.timeout),
-    };
+    let steps = Steps::of(cluster, kind, "undelete", consent.timeout)?;
+    let namespace = &cluster.namespace;
     let owned = owned_name(&owner_kind(&kind.resource.kind, &kind.resource.group), &target.name);
     let journal = Journal {
         cluster,
-        api: Api::namespaced(cluster.client.clone(), &namespace),
+        api: Api::namespaced(cluster.client.clone(), namespace),
         name: format!(
             "undelete.{}",
             owned.chars().take(240).collect::<String>().trim_end_matches(['.', '-'])
