@@ -126,6 +126,13 @@ async fn a_target_that_somebody_made_immutable_follows_its_values() -> Result<()
         "labels": {"team": "other"}, "annotations": {"example.com/owner": "ops"},
     }});
     test_env.patch("ConfigMap", "colors", immutable).await?;
+    let made = test_env.get("ConfigMap", "colors").await?;
+    // Only its content is immutable.
+    let labels = json!({"spec": {"configMetadata": {"labels": {"tier": "front"}}}});
+    test_env.patch("ConfigExport", "colors", labels).await?;
+    let labelled =
+        test_env.until("ConfigMap", "colors", |map| map["metadata"]["labels"]["tier"] == "front").await?;
+    assert_eq!(labelled["metadata"]["uid"], made["metadata"]["uid"], "it is not replaced");
     test_env.patch("ConfigMap", "src", json!({"data": {"color": "blue"}})).await?;
     let replaced = test_env.until("ConfigMap", "colors", |map| map["data"]["color"] == "blue").await?;
     let meta = &replaced["metadata"];

@@ -110,7 +110,6 @@ async fn a_vpc_its_subnets_and_a_group_are_found_and_used_by_reference() -> Resu
     let all = [
         resource("SubnetLookup", "shared", json!({"vpcID": of_vpc, "onePerZone": {"value": true}})),
         resource("SecurityGroupLookup", "shared", json!({"vpcID": of_vpc, "groupName": {"value": "shared"}})),
-        resource("Subnet", "own", json!({"vpcID": of_vpc, "cidrBlock": {"value": "10.77.9.0/24"}})),
         json!({"apiVersion": "configexport.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "ConfigExport",
             "metadata": {"name": "network"}, "spec": {"configType": "ConfigMap", "configMetadata": {"name": "network"},
             "entries": [
@@ -127,6 +126,9 @@ async fn a_vpc_its_subnets_and_a_group_are_found_and_used_by_reference() -> Resu
     let smallest = subnets[1].clone().min(subnets[2].clone());
     assert_eq!(data["subnets"], json!(json!([smallest, subnets[0]]).to_string()));
     assert_eq!((&data["group"], &data["block"]), (&json!(group), &json!("10.77.0.0/16")));
+    // Only now: the look-up would find it, too.
+    let own = resource("Subnet", "own", json!({"vpcID": of_vpc, "cidrBlock": {"value": "10.77.9.0/24"}}));
+    test_env.apply(&own).await?;
     test_env.ready("Subnet", "own").await?;
 
     // It is Kraken's, and a subnet of the VPC like the others: nothing changes by itself.

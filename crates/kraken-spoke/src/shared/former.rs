@@ -8,6 +8,7 @@ use kraken_runtime::{
     watch::ObjectKey,
 };
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use crate::{Failure, Identity, dynamic::Observed};
 
@@ -25,11 +26,19 @@ pub(crate) struct Former {
     orphans: Mutex<HashSet<String>>,
     /// The accounts whose objects were listed, with the number of [losses](super::memories::Memories::losses) before the list.
     listed: Mutex<HashMap<ObjectKey, u64>>,
+    /// The UIDs of resources whose deletion this process completed, with the time: what they deleted or released may still be listed
+    /// with their tags.
+    ended: Mutex<HashMap<String, Instant>>,
 }
 
 impl Default for Former {
     fn default() -> Self {
-        Self { lists: SharedReads::new(SHARED), orphans: Mutex::default(), listed: Mutex::default() }
+        Self {
+            lists: SharedReads::new(SHARED),
+            orphans: Mutex::default(),
+            listed: Mutex::default(),
+            ended: Mutex::default(),
+        }
     }
 }
 
@@ -67,6 +76,18 @@ impl Former {
     /// Whether objects of this owner are known whose UID does not exist.
     pub(crate) fn is_orphan(&self, owner: &str) -> bool {
         self.orphans.lock().contains(owner)
+    }
+
+    /// Records that the deletion of this resource is complete: it left nothing. Forgotten after the visibility `window`.
+    pub(crate) fn set_ended(&self, uid: &str, window: Duration) {
+        let mut ended = self.ended.lock();
+        ended.retain(|_, at| at.elapsed() < window);
+        ended.insert(uid.to_owned(), Instant::now());
+    }
+
+    /// Whether the deletion of this resource was completed a moment ago.
+    pub(crate) fn has_ended(&self, uid: &str) -> bool {
+        self.ended.lock().contains_key(uid)
     }
 
     /// Records the owners of all orphans that a sweep found.

@@ -270,7 +270,7 @@ async fn release(
 }
 
 async fn finish(reconcile: &Reconcile<'_>, reason: Reason, note: &str) -> Result<Outcome, Outcome> {
-    let Reconcile { context, object, .. } = reconcile;
+    let Reconcile { context, object, identity, .. } = reconcile;
     states::drop_orphaned(reconcile).await.map_err(Outcome::Kubernetes)?;
     let api = context.api(&place(&**object).0);
     // What was released or deleted was decided by this generation of the spec.
@@ -280,6 +280,7 @@ async fn finish(reconcile: &Reconcile<'_>, reason: Reason, note: &str) -> Result
         Err(error) if error.is_not_found() => false,
         Err(error) => return Err(Outcome::Kubernetes(error)),
     };
+    context.former.set_ended(&identity.uid, context.visibility_window);
     // Only now: while the finalizer remains, so may remote objects, because an edit can decide that what was kept is deleted.
     // After a crash or a failure, the reconcile of the missing resource releases the request.
     let released = release_dependencies(reconcile).await;

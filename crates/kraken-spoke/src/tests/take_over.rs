@@ -94,3 +94,12 @@ async fn the_objects_are_listed_again_only_after_a_loss() {
     scene.context.memories.forget(&key);
     assert!(!scene.context.former.is_listed(&account, scene.context.memories.losses()));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_resource_whose_deletion_ended_released_is_not_taken_over_while_its_old_tags_are_listed() {
+    let scene = Setup { is_listed: false, ..Setup::of(disk()) }.start().await;
+    scene.context.former.set_ended("u-0", scene.context.visibility_window);
+    let list = listed(&[left("disk-1", "a", "u-0")]);
+    let created = call("create epoch 1").returns(json!([remote("disk-2")]));
+    assert_eq!(scene.reconcile([list, call(INTENT), created, call(EVENT)]).await.metric, "Changed");
+}

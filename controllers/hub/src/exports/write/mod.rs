@@ -67,8 +67,8 @@ struct Found {
     observed: Observed,
     /// Its metadata.
     meta: ObjectMeta,
-    /// The operations that set its labels, annotations and owner.
-    metadata: Vec<Value>,
+    /// The operations that set what differs of its content, labels, annotations and owner.
+    changes: Vec<Value>,
     digest_key: Option<String>,
 }
 
@@ -134,7 +134,7 @@ impl Writer<'_> {
     async fn observe<T: Target>(&self, named: &ObjectRef, content: &Content) -> Result<Found, ApiError> {
         let found = within("read", self.api::<T>(named).get_opt(&named.key.name)).await?;
         let Some(object) = found else { return Ok(Found::of(Observed::Absent)) };
-        let metadata = self.metadata_changes(object.meta());
+        let mut changes = self.metadata_changes(object.meta());
         let is_of_type = object.is_of(self.secret_type());
         let has_content = is_of_type && object.matches(content);
         // The type of a Secret is immutable. The metadata never is.
@@ -143,9 +143,12 @@ impl Writer<'_> {
             (true, true) => Some(false),
             (true, false) => object.immutable(),
         };
-        let matches = has_content && metadata.is_empty();
-        let observed = self.classify(named, object.meta(), matches, immutable).await?;
-        Ok(Found { observed, metadata, digest_key: digest_key(&object), meta: object.meta().clone() })
+        if !has_content {
+            // The content that an immutable target already has cannot be written, not even unchanged.
+            changes.splice(0..0, T::changes(content));
+        }
+        let observed = self.classify(named, object.meta(), changes.is_empty(), immutable).await?;
+        Ok(Found { observed, changes, digest_key: digest_key(&object), meta: object.meta().clone() })
     }
 
     /// A deletion only needs the metadata.
@@ -168,15 +171,13 @@ impl Writer<'_> {
         named: &ObjectRef,
         content: Option<&Content>,
         action: Action,
-        Found { meta, metadata, digest_key, .. }: Found,
+        Found { meta, changes, digest_key, .. }: Found,
     ) -> Result<Done, WriteError> {
         coverage::note("export action", action.verb());
         tracing::debug!(target = %named, action = action.verb(), "decided");
         match (action, content) {
             (Action::Create, Some(content)) => self.create::<T>(named, content, &meta).await,
-            (Action::Update(version), Some(content)) => {
-                self.update::<T>(named, &version, [T::changes(content), metadata].concat()).await
-            }
+            (Action::Update(version), Some(_)) => self.update::<T>(named, &version, changes).await,
             (Action::Replace(version), Some(content)) => {
                 self.replace::<T>(named, content, version, &meta).await
             }
@@ -293,7 +294,7 @@ impl Writer<'_> {
 
 impl Found {
     fn of(observed: Observed) -> Self {
-        Self { observed, meta: ObjectMeta::default(), metadata: vec![], digest_key: None }
+        Self { observed, meta: ObjectMeta::default(), changes: vec![], digest_key: None }
     }
 }
 

@@ -48,9 +48,9 @@ impl Writer<'_> {
         loop {
             let named = revisions::named(plain, revision);
             let found = self.observe_revision::<T>(&named, content).await;
-            let Found { observed, meta, metadata, digest_key } =
+            let Found { observed, meta, changes, digest_key } =
                 found.map_err(|source| WriteError::Read { named: named.to_string(), source })?;
-            let step = step(observed, metadata.is_empty(), newest.may_create(revision));
+            let step = step(observed, changes.is_empty(), newest.may_create(revision));
             tracing::debug!(target = %named, ?step, "decided");
             let done = match step {
                 Step::Next => {
@@ -59,7 +59,7 @@ impl Writer<'_> {
                     continue;
                 }
                 Step::Keep(version) => Ok(Done::InPlace(Placed { version, digest_key })),
-                Step::Label(version) => self.update::<T>(&named, &version, metadata).await,
+                Step::Label(version) => self.update::<T>(&named, &version, changes).await,
                 Step::Create => {
                     // The same key for all revisions, so that their contents can be compared.
                     let digest_key = former_key.clone().or_else(|| self.digest_key.clone());
@@ -85,7 +85,7 @@ impl Writer<'_> {
         let matches = object.is_of(self.secret_type()) && object.matches(content);
         Ok(Found {
             observed: self.classify(named, object.meta(), matches, object.immutable()).await?,
-            metadata: self.metadata_changes(object.meta()),
+            changes: self.metadata_changes(object.meta()),
             digest_key: digest_key(&object),
             meta: object.meta().clone(),
         })

@@ -141,7 +141,10 @@ async fn former(reconcile: &mut Reconcile<'_>) -> Result<Vec<(Identity, Observed
         context.former.set_listed(key, losses, orphans.map(|owner| owner.owner.clone()));
     }
     let is_former = |(owner, left): &&(Identity, Observed)| {
-        owner.owner == identity.owner && owner.uid != identity.uid && !context.kind.ids(left).is_empty()
+        owner.owner == identity.owner
+            && owner.uid != identity.uid
+            && !context.former.has_ended(&owner.uid)
+            && !context.kind.ids(left).is_empty()
     };
     Ok(all.iter().filter(is_former).cloned().collect())
 }
