@@ -123,8 +123,11 @@ impl Browser {
         }
     }
 
+    /// Opens an address, and waits until its scripts have run: the elements of the page exist before they react.
     pub(super) async fn open(&mut self, address: &str) -> Result<()> {
-        self.call("Page.navigate", json!({"url": address})).await.map(drop)
+        self.call("Page.navigate", json!({"url": address})).await?;
+        let place = json!(address.split('#').next());
+        self.until(&format!("location.href.startsWith({place}) && document.readyState === 'complete'")).await
     }
 
     /// The value of an expression in the page, after its promise.

@@ -131,6 +131,8 @@ async fn a_browser_shows_the_list_the_map_and_plans_live() -> Result<()> {
     // Another run has another token, and may write.
     let writing = Served::start(&test_env, &["--write"]).await?;
     browser.open(&writing.address).await?;
+    // The tabs move when the first data arrives.
+    browser.shows("#headline", "12 resources, 11 ready").await?;
     approve(&mut browser, &test_env).await?;
     preview(&mut browser, &test_env).await?;
 
