@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::needless_pass_by_value))] // literals of JSON are passed by value
 
 mod action;
+mod elb;
 mod in_vpc;
 mod listener;
 mod listener_rule;

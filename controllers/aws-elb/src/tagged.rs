@@ -8,12 +8,13 @@ use futures::future::try_join_all;
 use kraken_aws::{
     Aws, Tags,
     ec2::types::Filter,
-    elb::{operation::describe_tags::DescribeTagsOutput as Page, types::Tag},
     missing::{for_existing, is_invalid_id},
     observed::WithTags,
     resource::DescribeQuery,
 };
 use kraken_spoke::Failure;
+
+use crate::elb::{ElbClients as _, operation::describe_tags::DescribeTagsOutput as Page, types::Tag};
 
 /// The maximum number of ARNs in one call.
 const ARNS_PER_CALL: usize = 20;

@@ -26,6 +26,7 @@ use crate::{
     injected,
     location::LocationCache,
     owner::{Owner, verified},
+    service::Service,
 };
 
 /// The timeout of a connection.
@@ -70,7 +71,7 @@ impl Aws {
     pub async fn connect(args: &AwsArgs, metrics: Metrics) -> Self {
         if let Some(http_client) = &args.http_client {
             let shared = injected::config(args.region(), http_client.clone(), timeouts(), retries());
-            return Self::with(shared, args.endpoint(), metrics, RateLimitScope::own());
+            return Self::with(shared, args.endpoint(), metrics, RateLimitScope::Client);
         }
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .timeout_config(timeouts())
@@ -81,7 +82,7 @@ impl Aws {
         let shared = loader.load().await;
         // In a separate task, because the last provider of the chain queries a network that may be unavailable.
         kraken_spoke::runtime::task::spawn(warn_of_missing_settings(shared.clone()));
-        Self::with(shared, args.endpoint(), metrics, RateLimitScope::shared())
+        Self::with(shared, args.endpoint(), metrics, RateLimitScope::Process)
     }
 
     /// The client for a loaded configuration.
@@ -89,13 +90,13 @@ impl Aws {
         shared: SdkConfig,
         endpoint: Option<&str>,
         metrics: Metrics,
-        paces: RateLimitScope,
+        scope: RateLimitScope,
     ) -> Self {
-        let is_simulated = paces.ec2.is_some();
+        let is_simulated = matches!(scope, RateLimitScope::Client);
         // Those of a simulation never change.
         let (shared, owner) =
             if is_simulated { (shared, Owner::default()) } else { verified(shared, endpoint) };
-        let location_cache = location_cache(&shared, endpoint, paces.sts.clone(), owner.clone());
+        let location_cache = location_cache(&shared, endpoint, scope.limit("sts"), owner.clone());
         let region = shared.region().map(ToString::to_string);
         tracing::info!(
             region = region.as_deref().unwrap_or("none"),
@@ -104,7 +105,7 @@ impl Aws {
         );
         let endpoint = endpoint.map(str::to_owned);
         let settings = Settings { config: shared, endpoint, key: None, is_simulated, owner };
-        let clients = Arc::new(OnceLock::from(Clients::new(&settings, paces)));
+        let clients = Arc::new(OnceLock::from(Clients::new(&settings, scope)));
         Self { clients, settings: Arc::new(settings), location_cache, metrics, accounts: None }
     }
 
@@ -116,8 +117,8 @@ impl Aws {
             let account = self.location_cache.first().filter(|account| !account.is_empty()).unwrap_or(key);
             let place = format!("{account}/{}", self.region().unwrap_or_default());
             let is_simulated = self.settings.is_simulated;
-            let paces = if is_simulated { RateLimitScope::own() } else { RateLimitScope::named(&place) };
-            Clients::new(&self.settings, paces)
+            let scope = if is_simulated { RateLimitScope::Client } else { RateLimitScope::Place(place) };
+            Clients::new(&self.settings, scope)
         })
     }
 
@@ -136,14 +137,14 @@ impl Aws {
         &self.clients().ec2_once
     }
 
-    /// The Elastic Load Balancing client, used in the same way.
-    pub fn elb(&self) -> &aws_sdk_elasticloadbalancingv2::Client {
-        &self.clients().elb
+    /// The client of another API, used in the same way. Clones share its connections.
+    pub fn client<S: Service>(&self) -> S::Client {
+        self.clients().of::<S>(false, &self.settings)
     }
 
     /// The same for create calls, as [`Aws::ec2_once`].
-    pub fn elb_once(&self) -> &aws_sdk_elasticloadbalancingv2::Client {
-        &self.clients().elb_once
+    pub fn client_once<S: Service>(&self) -> S::Client {
+        self.clients().of::<S>(true, &self.settings)
     }
 
     pub(crate) fn location_cache(&self) -> &LocationCache {

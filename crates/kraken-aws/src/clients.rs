@@ -4,9 +4,13 @@ use std::{fmt, sync::Arc};
 
 use aws_config::SdkConfig;
 use aws_sdk_ec2::{Client, config::retry::RetryPartition};
-use aws_smithy_types::retry::RetryConfig;
 
-use crate::{injected, location::LocationCache, owner::Owner, unsigned::Unsigned};
+use crate::{
+    aws_service, injected,
+    location::LocationCache,
+    owner::Owner,
+    service::{Service, ServiceClients},
+};
 
 /// The SDK rate-limits throttled calls: after a throttling error, calls are sent at the rate that AWS accepted, which then increases again.
 /// Two hundred resources with separate backoffs would take minutes for calls that the limit allows in seconds. Create calls have a separate
@@ -14,40 +18,43 @@ use crate::{injected, location::LocationCache, owner::Owner, unsigned::Unsigned}
 const CREATIONS: &str = "creations";
 
 /// The scope of the SDK's rate limit and retry budget.
-pub(crate) struct RateLimitScope {
-    pub(crate) ec2: Option<RetryPartition>,
-    pub(crate) elb: Option<RetryPartition>,
-    pub(crate) sts: Option<RetryPartition>,
-    pub(crate) creations: RetryPartition,
+#[derive(Debug)]
+pub(crate) enum RateLimitScope {
+    /// All clients of the process, the SDK's default.
+    Process,
+    /// All clients of one account and region, as AWS's limits are.
+    Place(String),
+    /// This client only: another client is another simulated process.
+    Client,
 }
 
 impl RateLimitScope {
-    /// Shared by all clients of the process, the SDK's default.
-    pub(crate) fn shared() -> Self {
-        Self { ec2: None, elb: None, sts: None, creations: RetryPartition::new(CREATIONS) }
+    /// The rate limit of this name.
+    pub(crate) fn limit(&self, name: &'static str) -> Option<RetryPartition> {
+        match self {
+            Self::Process => None,
+            Self::Place(place) => Some(RetryPartition::new(format!("{name}/{place}"))),
+            Self::Client => Some(injected::pace(name)),
+        }
     }
 
-    /// Shared by all clients of one account and region, as AWS's limits are.
-    pub(crate) fn named(place: &str) -> Self {
-        let one = |name| Some(RetryPartition::new(format!("{name}/{place}")));
-        let creations = RetryPartition::new(format!("{CREATIONS}/{place}"));
-        Self { ec2: one("ec2"), elb: one("elb"), sts: one("sts"), creations }
-    }
-
-    /// For this client only: another client is another simulated process.
-    pub(crate) fn own() -> Self {
-        let one = |name| Some(injected::pace(name));
-        Self { ec2: one("ec2"), elb: one("elb"), sts: one("sts"), creations: injected::pace(CREATIONS) }
+    /// That of create calls, which those of all APIs share.
+    fn creations(&self) -> RetryPartition {
+        self.limit(CREATIONS).unwrap_or_else(|| RetryPartition::new(CREATIONS))
     }
 }
 
-/// A client for each API, and each again for create calls.
+aws_service!(pub(crate) Ec2, aws_sdk_ec2, "ec2");
+
+/// A client for each API that is used, and each again for create calls.
 #[derive(Debug)]
 pub(crate) struct Clients {
+    scope: RateLimitScope,
+    creations: RetryPartition,
+    // Of almost all calls: without a look into the table.
     pub(crate) ec2: Client,
     pub(crate) ec2_once: Client,
-    pub(crate) elb: aws_sdk_elasticloadbalancingv2::Client,
-    pub(crate) elb_once: aws_sdk_elasticloadbalancingv2::Client,
+    others: ServiceClients,
 }
 
 /// The settings of clients.
@@ -69,27 +76,17 @@ impl fmt::Debug for Settings {
 }
 
 impl Clients {
-    pub(crate) fn new(settings: &Settings, paces: RateLimitScope) -> Self {
-        // Here and not on the loader, because the STS that may issue the credentials must not use this endpoint.
-        let mut ec2 = aws_sdk_ec2::config::Builder::from(&settings.config);
-        let mut elb = aws_sdk_elasticloadbalancingv2::config::Builder::from(&settings.config);
-        ec2.set_retry_partition(paces.ec2);
-        elb.set_retry_partition(paces.elb);
-        if let Some(endpoint) = &settings.endpoint {
-            (ec2, elb) = (ec2.endpoint_url(endpoint), elb.endpoint_url(endpoint));
-        }
-        if settings.is_simulated {
-            (ec2, elb) = (ec2.push_auth_scheme(Unsigned), elb.push_auth_scheme(Unsigned));
-        }
-        let once = RetryConfig::adaptive().with_max_attempts(1);
-        let ec2_once = ec2.clone().retry_config(once.clone()).retry_partition(paces.creations.clone());
-        let elb_once = elb.clone().retry_config(once).retry_partition(paces.creations);
-        Self {
-            ec2_once: Client::from_conf(ec2_once.build()),
-            ec2: Client::from_conf(ec2.build()),
-            elb_once: aws_sdk_elasticloadbalancingv2::Client::from_conf(elb_once.build()),
-            elb: aws_sdk_elasticloadbalancingv2::Client::from_conf(elb.build()),
-        }
+    pub(crate) fn new(settings: &Settings, scope: RateLimitScope) -> Self {
+        let (creations, others) = (scope.creations(), ServiceClients::default());
+        let ec2 = others.get::<Ec2>(false, settings, || scope.limit(Ec2::NAME));
+        let ec2_once = others.get::<Ec2>(true, settings, || Some(creations.clone()));
+        Self { scope, creations, ec2, ec2_once, others }
+    }
+
+    /// The client of an API; `creates`: for create calls.
+    pub(crate) fn of<S: Service>(&self, creates: bool, settings: &Settings) -> S::Client {
+        let limit = || if creates { Some(self.creations.clone()) } else { self.scope.limit(S::NAME) };
+        self.others.get::<S>(creates, settings, limit)
     }
 }
 

@@ -29,6 +29,7 @@ pub mod release;
 pub mod resolved;
 pub mod resource;
 pub mod rules;
+pub mod service;
 pub mod tag_memory;
 pub mod tags;
 #[doc(hidden)]
@@ -39,7 +40,6 @@ mod words;
 
 pub use args::AwsArgs;
 pub use aws_sdk_ec2 as ec2;
-pub use aws_sdk_elasticloadbalancingv2 as elb;
 pub use aws_smithy_types::base64;
 pub use client::Aws;
 pub use group::AwsGroup;

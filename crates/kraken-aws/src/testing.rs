@@ -41,7 +41,7 @@ pub async fn aws(endpoint: &str) -> Aws {
         .credentials_provider(keys)
         .load()
         .await;
-    Aws::with(shared, Some(endpoint), Metrics::new("testing"), RateLimitScope::shared())
+    Aws::with(shared, Some(endpoint), Metrics::new("testing"), RateLimitScope::Process)
 }
 
 /// The desired state of a valid spec.

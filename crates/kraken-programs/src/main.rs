@@ -3,7 +3,7 @@
 //! It has no dependencies and compiles in seconds. `xtask` has 230, and took minutes in which nothing else was built.
 
 use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -17,6 +17,8 @@ const BUILD_CONTROL_PLANE: &str = "--build-control-plane";
 struct Plan {
     control_plane: bool,
     binaries: Binaries,
+    /// The profile of the builds if it is not `dev`; also the name of its folder.
+    profile: Option<&'static str>,
 }
 
 /// Which binaries are built before `xtask` runs.
@@ -44,7 +46,8 @@ impl Plan {
             "demo" | "up" | "test" | "bench" | "crash" => (true, Binaries::All),
             _ => (false, Binaries::Own),
         };
-        Self { control_plane, binaries }
+        let profile = (command == "bench" && !helps).then_some("measured");
+        Self { control_plane, binaries, profile }
     }
 }
 
@@ -88,8 +91,19 @@ fn start(arguments: &[OsString]) -> std::io::Result<ExitCode> {
     }
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    build.arg("build").args(plan.binaries.arguments());
-    if plan.binaries == Binaries::Own && is_built(&program) {
+    let xtask = match plan.profile {
+        Some(profile) => {
+            build.args(["build", "--profile", profile]);
+            program.with_file_name("..").join(profile).join("xtask")
+        }
+        None => {
+            build.arg("build");
+            program.with_file_name("xtask")
+        }
+    };
+    build.args(plan.binaries.arguments());
+    if plan.binaries == Binaries::Own && xtask.is_file() {
+        // Only changes are compiled, which takes seconds.
         build.arg("--quiet");
     }
     if builds_control_plane {
@@ -102,12 +116,7 @@ fn start(arguments: &[OsString]) -> std::io::Result<ExitCode> {
         return Ok(code.map_or(ExitCode::FAILURE, ExitCode::from));
     }
     // It becomes the process, as it does under `cargo run`: with the process id and the start of the command.
-    Err(Command::new(program.with_file_name("xtask")).args(arguments).exec())
-}
-
-/// Whether only changes are compiled, which takes seconds.
-fn is_built(program: &std::path::Path) -> bool {
-    program.with_file_name(OsStr::new("xtask")).is_file()
+    Err(Command::new(xtask).args(arguments).exec())
 }
 
 fn build_control_plane() -> ExitCode {
@@ -139,8 +148,10 @@ mod tests {
             ("", false, Binaries::Own),
         ] {
             let words: Vec<&str> = command.split_whitespace().collect();
-            assert_eq!(Plan::of(&words), Plan { control_plane, binaries }, "{command}");
+            assert_eq!(Plan::of(&words), Plan { control_plane, binaries, profile: None }, "{command}");
         }
+        let bench = Plan { control_plane: true, binaries: Binaries::All, profile: Some("measured") };
+        assert_eq!(Plan::of(&["bench", "create"]), bench);
     }
 
     #[test]

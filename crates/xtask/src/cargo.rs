@@ -83,17 +83,25 @@ fn program() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
+/// The arguments of a build in the profile of this program, which is started by the name of its folder: `bench` is `measured`.
+fn build<S: Into<String>>(args: impl IntoIterator<Item = S>) -> Vec<String> {
+    let folder = paths::bin_dir().ok().and_then(|folder| folder.file_name()?.to_str().map(str::to_owned));
+    let profile = folder.filter(|name| name != "debug").map(|name| ["--profile".to_owned(), name]);
+    let profile = profile.into_iter().flatten();
+    ["build".to_owned()].into_iter().chain(profile).chain(args.into_iter().map(Into::into)).collect()
+}
+
 /// Builds every binary, and shows cargo's progress.
 ///
 /// Always the whole workspace: with a part of it selected, cargo may choose other features for shared
 /// dependencies, and compile the AWS SDK (minutes, gigabytes) once more.
 pub(crate) async fn build_binaries() -> Result<()> {
-    built(run(["build", "--workspace", "--bins"]).await?)
+    built(run(build(["--workspace", "--bins"])).await?)
 }
 
 /// The same, while other work prints its own progress: a line for each crate instead of a progress bar.
 pub(crate) async fn build_binaries_beside() -> Result<()> {
-    let all = ["build", "--workspace", "--bins"];
+    let all = build(["--workspace", "--bins"]);
     progress::while_running("building the controllers", run_with(all, &[NO_BAR])).await.and_then(built)
 }
 
@@ -102,9 +110,8 @@ pub(crate) async fn build_binaries_beside() -> Result<()> {
 /// Binaries and not packages are selected: the features are then those of the whole workspace.
 pub(crate) async fn build_controllers_beside(controllers: &[&str]) -> Result<()> {
     let binaries = controllers.iter().flat_map(|name| ["--bin".to_owned(), format!("kraken-{name}")]);
-    let args: Vec<String> = std::iter::once("build".to_owned()).chain(binaries).collect();
     let what = format!("building {}", controllers.join(" and "));
-    progress::while_running(&what, run_with(args, &[NO_BAR])).await.and_then(built)
+    progress::while_running(&what, run_with(build(binaries), &[NO_BAR])).await.and_then(built)
 }
 
 /// Builds every binary at the lowest priority, so that programs that run meanwhile are not delayed. Prints warnings and
@@ -113,7 +120,7 @@ pub(crate) async fn build_binaries_in_background() -> Result<()> {
     let status = Command::new("nice")
         .args(["-n", "19"])
         .arg(program())
-        .args(["build", "--quiet", "--workspace", "--bins"])
+        .args(build(["--quiet", "--workspace", "--bins"]))
         .current_dir(paths::workspace_root()?)
         .stdin(Stdio::null())
         .kill_on_drop(true)

@@ -1,11 +1,10 @@
 //! Converts actions to the SDK's types.
 
-use kraken_aws::elb::types::{
+use super::{Action, Forwarding};
+use crate::elb::types::{
     Action as Sdk, ActionTypeEnum, FixedResponseActionConfig, ForwardActionConfig, RedirectActionConfig,
     TargetGroupStickinessConfig, TargetGroupTuple,
 };
-
-use super::{Action, Forwarding};
 
 impl From<&Action> for Sdk {
     fn from(action: &Action) -> Self {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kraken_aws::{aws_observed, elb::types, items::in_order};
+use kraken_aws::{aws_observed, items::in_order};
 
 use super::{Action, Forwarding};
+use crate::elb::types;
 
 #[aws_observed(from = types::Action)]
 pub(crate) struct ActionState {

@@ -1,12 +1,6 @@
 //! The calls of listeners. A DescribeListeners call lists the listeners of one load balancer only.
 
-use kraken_aws::{
-    Aws, AwsResource,
-    elb::types::{Action, Certificate},
-    fields::shown,
-    resolved::exposed,
-    resource::Creation,
-};
+use kraken_aws::{Aws, AwsResource, fields::shown, resolved::exposed, resource::Creation};
 use kraken_spoke::{Failure, FailureClass};
 
 use super::{
@@ -14,6 +8,10 @@ use super::{
     observed::ObservedListener,
 };
 use crate::{
+    elb::{
+        ElbClients as _,
+        types::{Action, Certificate},
+    },
     in_vpc,
     load_balancer::Balancer,
     once,

@@ -1,8 +1,11 @@
 //! The observed listener, which is the published state.
 
-use kraken_aws::{Tags, aws_observed, elb::types, items::in_order};
+use kraken_aws::{Tags, aws_observed, items::in_order};
 
-use crate::action::{Action, ActionState};
+use crate::{
+    action::{Action, ActionState},
+    elb::types,
+};
 
 #[aws_observed(from = types::Listener, id = listener_arn)]
 pub(crate) struct ObservedListener {

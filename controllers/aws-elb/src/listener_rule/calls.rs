@@ -1,11 +1,6 @@
 //! The calls of rules. A DescribeRules call lists the rules of one listener only.
 
-use kraken_aws::{
-    Aws, AwsResource,
-    elb::types::{Action, RulePriorityPair},
-    fields::shown,
-    resource::Creation,
-};
+use kraken_aws::{Aws, AwsResource, fields::shown, resource::Creation};
 use kraken_spoke::{Failure, FailureClass};
 
 use super::{
@@ -14,6 +9,10 @@ use super::{
     sdk::to_sdk,
 };
 use crate::{
+    elb::{
+        ElbClients as _,
+        types::{Action, RulePriorityPair},
+    },
     in_vpc,
     listener::ObservedListener,
     once,

@@ -1,9 +1,12 @@
 //! The observed rule, which is the published state.
 
-use kraken_aws::{Tags, aws_observed, elb::types, items::in_order};
+use kraken_aws::{Tags, aws_observed, items::in_order};
 
 use super::conditions::{Condition, Conditions, Type};
-use crate::action::{Action, ActionState};
+use crate::{
+    action::{Action, ActionState},
+    elb::types,
+};
 
 #[aws_observed(from = types::Rule, id = rule_arn)]
 #[allow(clippy::struct_field_names)] // AWS's names

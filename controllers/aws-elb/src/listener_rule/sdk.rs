@@ -1,13 +1,12 @@
 //! Converts conditions to the SDK's types.
 
-use kraken_aws::elb::types::{
+use super::conditions::{Condition, Conditions, Type};
+use crate::elb::types::{
     HostHeaderConditionConfig as Hosts, HttpHeaderConditionConfig as Header,
     HttpRequestMethodConditionConfig as Methods, PathPatternConditionConfig as Paths,
     QueryStringConditionConfig as Queries, QueryStringKeyValuePair, RuleCondition,
     SourceIpConditionConfig as Sources,
 };
-
-use super::conditions::{Condition, Conditions, Type};
 
 /// Converts to the SDK's type.
 pub(super) fn to_sdk(conditions: &Conditions) -> Vec<RuleCondition> {

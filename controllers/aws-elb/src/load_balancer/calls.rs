@@ -1,8 +1,6 @@
 //! The calls of load balancers.
 
-use kraken_aws::{
-    Aws, AwsResource, elb::types::LoadBalancerAttribute, resolved::exposed, resource::Creation,
-};
+use kraken_aws::{Aws, AwsResource, resolved::exposed, resource::Creation};
 use kraken_spoke::{Failure, FailureClass, Opt};
 
 use super::{
@@ -10,6 +8,7 @@ use super::{
     observed::{Balancer, DELETION_PROTECTION, IDLE_TIMEOUT},
 };
 use crate::{
+    elb::{ElbClients as _, types::LoadBalancerAttribute},
     in_vpc, once,
     tagged::{self, Listed, Selection, or_nothing},
 };

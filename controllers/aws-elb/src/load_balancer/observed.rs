@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use kraken_aws::{Tags, aws_observed, elb::types, items::in_order, resource::Phase};
+use kraken_aws::{Tags, aws_observed, items::in_order, resource::Phase};
+
+use crate::elb::types;
 
 /// The attribute of `deletionProtection`.
 pub(crate) const DELETION_PROTECTION: &str = "deletion_protection.enabled";

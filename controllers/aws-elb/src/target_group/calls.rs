@@ -1,12 +1,7 @@
 //! The calls of target groups.
 
 use kraken_aws::{
-    Aws, AwsResource,
-    elb::types::{Matcher, TargetDescription},
-    items::in_order,
-    missing::ignore_codes,
-    resolved::exposed,
-    resource::Creation,
+    Aws, AwsResource, items::in_order, missing::ignore_codes, resolved::exposed, resource::Creation,
 };
 use kraken_spoke::{Failure, FailureClass};
 
@@ -16,6 +11,10 @@ use super::{
     users,
 };
 use crate::{
+    elb::{
+        ElbClients as _,
+        types::{Matcher, TargetDescription},
+    },
     in_vpc, once,
     tagged::{self, Listed, Selection, or_nothing},
 };

@@ -1,6 +1,8 @@
 //! The observed target group with its targets, which is the published state.
 
-use kraken_aws::{Tags, aws_observed, elb::types};
+use kraken_aws::{Tags, aws_observed};
+
+use crate::elb::types;
 
 #[aws_observed(from = types::TargetGroup, id = target_group_arn)]
 pub(crate) struct Group {

@@ -76,7 +76,7 @@ fn own(cloud: &Cloud) -> Aws {
     let retries = RetryConfig::adaptive().with_max_attempts(2);
     let client = SharedHttpClient::new(cloud.clone());
     let config = injected::config(Some(WEST), client, TimeoutConfig::builder().build(), retries);
-    Aws::with(config, None, Metrics::new("testing"), RateLimitScope::shared())
+    Aws::with(config, None, Metrics::new("testing"), RateLimitScope::Process)
 }
 
 fn access_key(id: &str) -> AccessKey {
@@ -236,7 +236,7 @@ async fn credentials_that_change_to_another_account_are_noticed_before_the_next_
     let config = injected::config(Some(WEST), client, TimeoutConfig::builder().build(), retries);
     let provider = aws_credential_types::provider::SharedCredentialsProvider::new(mounted.clone());
     let config = config.into_builder().credentials_provider(provider).build();
-    let aws = Aws::with(config, None, Metrics::new("testing"), RateLimitScope::shared());
+    let aws = Aws::with(config, None, Metrics::new("testing"), RateLimitScope::Process);
     assert_eq!(aws.location().await.unwrap().account, "777777777777");
     describe(&aws).await.unwrap();
 

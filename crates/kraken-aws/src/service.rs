@@ -1,0 +1,111 @@
+//! The APIs of AWS that spokes call: each has an SDK crate of its own, which takes up to minutes to compile. This crate has that of
+//! EC2; a spoke brings the others with one line, so that no spoke compiles the API of another one.
+
+use std::{
+    any::{Any, TypeId},
+    fmt,
+};
+
+use aws_config::SdkConfig;
+use aws_sdk_ec2::config::retry::RetryPartition;
+use aws_smithy_types::retry::RetryConfig;
+use kraken_spoke::runtime::hash::HashMap;
+use parking_lot::Mutex;
+
+use crate::{clients::Settings, unsigned::Unsigned};
+
+/// An API of AWS. [`aws_service!`](crate::aws_service) implements it for an SDK crate.
+pub trait Service: 'static {
+    /// The client of the SDK. Clones share its connections.
+    type Client: Clone + fmt::Debug + Send + Sync + 'static;
+    /// The name of its rate limit.
+    const NAME: &'static str;
+    /// Creates the client.
+    fn client(settings: ServiceSettings<'_>) -> Self::Client;
+}
+
+/// The settings of one client.
+#[derive(Debug)]
+pub struct ServiceSettings<'a> {
+    /// Credentials, region, timeouts and retries.
+    pub config: &'a SdkConfig,
+    /// The address of the API; none for that of AWS.
+    pub endpoint: Option<&'a str>,
+    /// The scope of its rate limit and retry budget; none for the one that all clients of the process share.
+    pub retry_partition: Option<RetryPartition>,
+    /// Retries other than those of `config`.
+    pub retries: Option<RetryConfig>,
+    /// The auth scheme of simulated calls.
+    pub auth_scheme: Option<SimulatedAuth>,
+}
+
+/// The auth scheme of simulated calls.
+pub type SimulatedAuth = Unsigned;
+
+/// Declares an API of AWS for [`Aws::client`](crate::Aws::client): the name of a new type, the SDK crate, and the name of the rate limit.
+///
+/// ```ignore
+/// aws_service!(pub(crate) ElbApi, aws_sdk_elasticloadbalancingv2, "elb");
+/// ```
+#[macro_export]
+macro_rules! aws_service {
+    ($visibility:vis $service:ident, $sdk:ident, $name:literal) => {
+        #[doc = concat!("The API `", $name, "` of AWS.")]
+        #[derive(Clone, Copy, Debug)]
+        $visibility struct $service;
+
+        impl $crate::service::Service for $service {
+            type Client = $sdk::Client;
+            const NAME: &'static str = $name;
+
+            fn client(settings: $crate::service::ServiceSettings<'_>) -> $sdk::Client {
+                // The endpoint is not in the configuration, because the STS that may issue its credentials must not use it.
+                let mut builder = $sdk::config::Builder::from(settings.config);
+                builder.set_endpoint_url(settings.endpoint.map(str::to_owned));
+                builder.set_retry_partition(settings.retry_partition);
+                if let Some(retries) = settings.retries {
+                    builder.set_retry_config(Some(retries));
+                }
+                if let Some(auth_scheme) = settings.auth_scheme {
+                    builder = builder.push_auth_scheme(auth_scheme);
+                }
+                $sdk::Client::from_conf(builder.build())
+            }
+        }
+    };
+}
+
+/// The clients of one connection that were used, each for ordinary and for create calls.
+#[derive(Default)]
+pub(crate) struct ServiceClients(Mutex<HashMap<(TypeId, bool), Box<dyn Any + Send + Sync>>>);
+
+impl fmt::Debug for ServiceClients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ServiceClients").field(&self.0.lock().len()).finish()
+    }
+}
+
+impl ServiceClients {
+    /// The client of this API, created on first use; `creates`: with one attempt, and the rate limit of create calls.
+    pub(crate) fn get<S: Service>(
+        &self,
+        creates: bool,
+        settings: &Settings,
+        retry_partition: impl FnOnce() -> Option<RetryPartition>,
+    ) -> S::Client {
+        let mut clients = self.0.lock();
+        let client = clients.entry((TypeId::of::<S>(), creates)).or_insert_with(|| {
+            Box::new(S::client(ServiceSettings {
+                config: &settings.config,
+                endpoint: settings.endpoint.as_deref(),
+                retry_partition: retry_partition(),
+                retries: creates.then(|| RetryConfig::adaptive().with_max_attempts(1)),
+                auth_scheme: settings.is_simulated.then_some(Unsigned),
+            }))
+        });
+        match client.downcast_ref::<S::Client>() {
+            Some(client) => client.clone(),
+            None => unreachable!("the key is the type of the service"),
+        }
+    }
+}
