@@ -75,7 +75,7 @@ pub(crate) async fn read<T: Listed>(aws: &Aws, query: DescribeQuery) -> Result<V
     };
     let mut objects = with_tags(aws, objects).await?;
     if let Some(filters) = &query.filters {
-        objects.retain(|object| passes(object.tags(), filters));
+        objects.retain(|object| passes(filters, |name| tag(object.tags(), name)));
     }
     Ok(objects)
 }
@@ -122,12 +122,19 @@ async fn tagged(aws: &Aws, arns: &[String]) -> Result<BTreeMap<String, Tags>, Fa
     Ok(found)
 }
 
-/// Whether tags pass every filter, as in EC2's filters.
-fn passes(tags: &Tags, filters: &[Filter]) -> bool {
+/// The prefix of the filter of a tag.
+pub(crate) const TAG: &str = "tag:";
+
+/// The value that the filter of a tag compares.
+pub(crate) fn tag<'t>(tags: &'t Tags, filter: &str) -> Option<&'t str> {
+    tags.get(filter.strip_prefix(TAG)?).map(String::as_str)
+}
+
+/// Whether an object passes every filter, as in EC2; `value`: its value for the filter with this name.
+pub(crate) fn passes<'o>(filters: &[Filter], value: impl Fn(&str) -> Option<&'o str>) -> bool {
     filters.iter().all(|filter| {
-        let key = filter.name().and_then(|name| name.strip_prefix("tag:"));
-        let value = key.and_then(|key| tags.get(key));
-        value.is_some_and(|value| filter.values().iter().any(|wanted| literal(wanted) == *value))
+        let value = filter.name().and_then(&value);
+        value.is_some_and(|value| filter.values().iter().any(|wanted| literal(wanted) == value))
     })
 }
 
@@ -208,9 +215,10 @@ mod tests {
     #[test]
     fn tags_pass_when_every_key_has_one_of_its_values() {
         let tags: Tags = [("Team", "web"), ("Stage", "a*b")].map(|(k, v)| (k.into(), v.into())).into();
-        assert!(passes(&tags, &[filter("Team", &["shop", "web"]), filter("Stage", &["a\\*b"])]));
-        assert!(!passes(&tags, &[filter("Team", &["web"]), filter("Stage", &["b"])]));
-        assert!(!passes(&tags, &[filter("Owner", &[""])]));
+        let passes = |filters: &[Filter]| passes(filters, |name| tag(&tags, name));
+        assert!(passes(&[filter("Team", &["shop", "web"]), filter("Stage", &["a\\*b"])]));
+        assert!(!passes(&[filter("Team", &["web"]), filter("Stage", &["b"])]));
+        assert!(!passes(&[filter("Owner", &[""])]));
     }
 
     #[test]

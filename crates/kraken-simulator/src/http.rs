@@ -45,12 +45,18 @@ pub async fn post_form(url: &str, headers: &[(&str, &str)], fields: &[(&str, &st
     send(url, request.body(Full::from(body.join("&")))).await
 }
 
-/// POST of JSON.
+/// POST of JSON, of the type `application/json` unless a header says another one.
 ///
 /// # Errors
 /// If there is no response within 30 seconds. A status of 4xx or 5xx is a response.
-pub async fn post_json(url: &str, body: &serde_json::Value) -> Result<Response> {
-    let request = Request::post(url).header("content-type", "application/json");
+pub async fn post_json(url: &str, headers: &[(&str, &str)], body: &serde_json::Value) -> Result<Response> {
+    let mut request = Request::post(url);
+    if !headers.iter().any(|(name, _)| *name == "content-type") {
+        request = request.header("content-type", "application/json");
+    }
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
     send(url, request.body(Full::from(body.to_string()))).await
 }
 

@@ -4,6 +4,8 @@
 pub(crate) mod moto;
 mod specs;
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Result, bail};
 use kraken_testing::SuiteOptions;
 use kraken_tests::TestEnv;
@@ -247,5 +249,48 @@ async fn until<F: Future<Output = Result<bool>>>(holds: impl Fn() -> F) -> Resul
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_listener_uses_the_certificate_of_a_domain() -> Result<()> {
+    let test_env = test_env().await?;
+    let network = network(&test_env).await?;
+    let domain = format!("{}.example.com", test_env.ns.name);
+    let request = async |tag: &str| {
+        let tags = json!([{"Key": "Test", "Value": tag}]);
+        let body = json!({"DomainName": domain, "ValidationMethod": "DNS", "Tags": tags});
+        let made = test_env.env.moto.acm("RequestCertificate", &body).await?;
+        made["CertificateArn"].as_str().map(str::to_owned).with_context(|| format!("no certificate: {made}"))
+    };
+    let (own, other) = (request("own").await?, request("other").await?);
+    assert_ne!(own, other);
+    let mut https = listener(443);
+    https["protocol"] = json!({"value": "HTTPS"});
+    https["certificateARN"] = json!({"valueFrom": {"ref": "CertificateLookup/web"}});
+    let lookup =
+        |domain: &str| json!({"domainName": {"value": domain}, "tags": {"Test": "own"}, "pin": false});
+    let documents = [
+        resource("Listener", "web", &https),
+        resource("TargetGroup", "web", &target_group(&network, &[])),
+        resource("LoadBalancer", "web", &load_balancer(&network)),
+        resource("CertificateLookup", "web", &lookup(&domain)),
+        resource("CertificateLookup", "none", &lookup("none.example.com")),
+    ];
+    test_env.apply(&documents.join("\n---\n")).await?;
+    let found = test_env.ready("CertificateLookup", "web").await?;
+    assert_eq!(found["status"]["answer"]["ids"], json!([own]));
+    let arn = id(&test_env.ready("Listener", "web").await?)?.to_owned();
+    let seen = call(&test_env, ELB, "DescribeListeners", &[("ListenerArns.member.1", &arn)]).await?;
+    assert_eq!(text(&seen, "CertificateArn")?, own);
+    let why = test_env.not_ready("CertificateLookup", "none", "NotFound").await?;
+    assert!(why.contains("domainName none.example.com, tags.Test own found none"), "{why}");
+
+    // Without a pin, one that is valid longer is used at once. Its times have whole seconds.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    let newer = request("own").await?;
+    request_reconcile(&test_env, "CertificateLookup", "web", "2026-01-01T00:00:00Z").await?;
+    let seen_newer = |listener: &Value| listener.to_string().contains(&newer);
+    test_env.until("StateDeclaration", "listener.aws.web", seen_newer).await?;
     Ok(())
 }

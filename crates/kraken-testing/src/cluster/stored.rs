@@ -71,7 +71,7 @@ impl ControlPlane {
             "limit": PAGE.to_string(),
             "min_mod_revision": since.to_string(),
         });
-        let response = http::post_json(&format!("{}/v3/kv/range", self.etcd_url), &request).await?;
+        let response = http::post_json(&format!("{}/v3/kv/range", self.etcd_url), &[], &request).await?;
         if response.status != 200 {
             bail!("etcd returned {}: {}", response.status, response.body);
         }

@@ -4,15 +4,15 @@ use anyhow::{Context as _, Result, bail};
 use kraken_simulator::{Instance, REGION, http, xml};
 
 /// The header from which moto determines the service and the region; it checks no signature.
-pub(super) fn credential() -> String {
+pub(super) fn credential(service: &str) -> String {
     format!(
-        "AWS4-HMAC-SHA256 Credential=testing/20200101/{REGION}/ec2/aws4_request, SignedHeaders=host, Signature=0"
+        "AWS4-HMAC-SHA256 Credential=testing/20200101/{REGION}/{service}/aws4_request, SignedHeaders=host, Signature=0"
     )
 }
 
 /// All instances, page by page.
 pub(super) async fn list(endpoint: &str) -> Result<Vec<Instance>> {
-    let credential = credential();
+    let credential = credential("ec2");
     let headers = [("authorization", credential.as_str())];
     let mut instances = Vec::new();
     let mut token = String::new();

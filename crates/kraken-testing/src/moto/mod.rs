@@ -93,6 +93,24 @@ impl Moto {
         ec2(&self.endpoint, action, fields).await
     }
 
+    /// Calls AWS Certificate Manager.
+    ///
+    /// # Errors
+    /// When moto does not respond, or rejects the call.
+    pub async fn acm(&self, action: &str, body: &Value) -> Result<Value> {
+        let (credential, target) = (instances::credential("acm"), format!("CertificateManager.{action}"));
+        let headers = [
+            ("content-type", "application/x-amz-json-1.1"),
+            ("authorization", credential.as_str()),
+            ("x-amz-target", target.as_str()),
+        ];
+        let answer = http::post_json(&self.endpoint, &headers, body).await?;
+        if answer.status != 200 {
+            bail!("{action} failed with {}: {}", answer.status, answer.body);
+        }
+        Ok(serde_json::from_str(&answer.body).unwrap_or_default())
+    }
+
     /// Resets moto.
     ///
     /// # Errors
@@ -110,7 +128,7 @@ impl Moto {
 pub async fn ec2(endpoint: &str, action: &str, fields: &[(&str, &str)]) -> Result<Value> {
     let mut form = vec![("Action", action), ("Version", "2016-11-15")];
     form.extend(fields);
-    let credential = instances::credential();
+    let credential = instances::credential("ec2");
     let answer = http::post_form(endpoint, &[("authorization", credential.as_str())], &form).await?;
     if answer.status != 200 {
         bail!("{action} failed with {}: {}", answer.status, answer.body);
@@ -152,6 +170,8 @@ async fn serve(program: &Path, address: Ipv4Addr, folder: &Path) -> Result<(Proc
         let endpoint = format!("http://{address}:{port}");
         let spec =
             Spec::new("moto", program, folder).arg(format!("-H{address}")).arg("-p").arg(port.to_string());
+        // A certificate is issued at once.
+        let spec = spec.envs([("MOTO_ACM_VALIDATION_WAIT".to_owned(), "0".to_owned())]);
         let mut process = Process::spawn(&spec)?;
         let deadline = Instant::now() + READY_WITHIN;
         while process.is_running() {

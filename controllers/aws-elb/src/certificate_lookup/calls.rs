@@ -1,0 +1,102 @@
+//! The calls of certificate look-ups. AWS Certificate Manager cannot filter by domain or tag: all look-ups of an account share one list of
+//! its issued certificates, 1,000 in a call. Tags are read only if they are searched for, one call for each certificate of the domain.
+
+use aws_sdk_acm::types::{CertificateStatus, Filters, KeyAlgorithm, Tag};
+use futures::future::try_join_all;
+use kraken_aws::{
+    Aws, AwsLookup, Tags, aws_service, ec2::types::Filter, lookup::Tagged as _, lookup_kind::Search,
+    observed::WithTags as _, resource::DescribeQuery,
+};
+use kraken_spoke::Failure;
+
+use super::{
+    api::{self, Desired},
+    observed::Certificate,
+};
+use crate::tagged::{TAG, passes, tag};
+
+aws_service!(AcmApi, aws_sdk_acm, "acm");
+
+/// The maximum page size.
+const PAGE: i32 = 1000;
+const DOMAIN_NAME: &str = "domain-name";
+
+/// The kind CertificateLookup.
+pub(crate) struct CertificateLookups;
+
+impl AwsLookup for CertificateLookups {
+    type Kind = api::CertificateLookup;
+    const SHARED: &[&str] = &[DOMAIN_NAME];
+
+    fn search(desired: &Desired) -> Search {
+        let Desired { domain_name, tags: _, pin: _ } = desired;
+        Search::default().with(DOMAIN_NAME, Some(domain_name.expose()))
+    }
+
+    fn value<'o>(certificate: &'o Certificate, filter: &str) -> Option<&'o str> {
+        (filter == DOMAIN_NAME).then_some(certificate.domain_name.as_deref()).flatten()
+    }
+
+    async fn read(aws: &Aws, _: Vec<String>, query: DescribeQuery) -> Result<Vec<Certificate>, Failure> {
+        // One that is published and has expired still exists.
+        let Some(filters) = query.filters else {
+            let mut all = list(aws, None).await?;
+            all.retain(|one| query.ids.as_ref().is_some_and(|arns| arns.contains(&one.certificate_arn)));
+            return Ok(all);
+        };
+        let mut found = list(aws, Some(CertificateStatus::Issued)).await?;
+        let is_of_tag = |filter: &Filter| filter.name().is_some_and(|name| name.starts_with(TAG));
+        let (of_tags, others): (Vec<_>, Vec<_>) = filters.into_iter().partition(is_of_tag);
+        found.retain(|one| passes(&others, |name| Self::value(one, name)));
+        if !of_tags.is_empty() {
+            found = with_tags(aws, found).await?;
+            found.retain(|one| passes(&of_tags, |name| tag(one.tags(), name)));
+        }
+        Ok(found)
+    }
+
+    fn choose<'o>(_: &Desired, found: Vec<&'o Certificate>) -> Result<Vec<&'o Certificate>, String> {
+        let longest = found.into_iter().max_by_key(|one| (&one.not_after, &one.certificate_arn));
+        Ok(longest.into_iter().collect())
+    }
+
+    fn words(certificate: &Certificate) -> Option<String> {
+        let until = certificate.not_after.as_deref().map(|until| format!("valid until {until}"));
+        let parts: Vec<String> = certificate.domain_name.iter().cloned().chain(until).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+/// All certificates with this status. Without a list of algorithms, AWS returns only those with short RSA keys.
+async fn list(aws: &Aws, status: Option<CertificateStatus>) -> Result<Vec<Certificate>, Failure> {
+    let algorithms = KeyAlgorithm::values().iter().map(|name| KeyAlgorithm::from(*name)).collect();
+    let call = aws
+        .client::<AcmApi>()
+        .list_certificates()
+        .set_certificate_statuses(status.map(|status| vec![status]))
+        .includes(Filters::builder().set_key_types(Some(algorithms)).build())
+        .max_items(PAGE);
+    let pages = call.into_paginator().send();
+    let action = "failed to list certificates";
+    aws.items("ListCertificates", action, pages, |page| page.certificate_summary_list).await
+}
+
+/// The certificates with their tags, without those that were deleted in between.
+async fn with_tags(aws: &Aws, certificates: Vec<Certificate>) -> Result<Vec<Certificate>, Failure> {
+    let each = certificates.into_iter().map(|certificate| async move {
+        match tags(aws, &certificate.certificate_arn).await {
+            Ok(tags) => Ok(Some(certificate.with_tags(tags))),
+            Err(failure) if failure.code == "ResourceNotFoundException" => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    });
+    Ok(try_join_all(each).await?.into_iter().flatten().collect())
+}
+
+async fn tags(aws: &Aws, arn: &str) -> Result<Tags, Failure> {
+    let call = aws.client::<AcmApi>().list_tags_for_certificate().certificate_arn(arn);
+    let action = "failed to list the tags of a certificate";
+    let found = aws.call("ListTagsForCertificate", action, call.send()).await?;
+    let pair = |tag: Tag| (tag.key, tag.value.unwrap_or_default());
+    Ok(found.tags.unwrap_or_default().into_iter().map(pair).collect())
+}
