@@ -91,16 +91,12 @@ fn start(arguments: &[OsString]) -> std::io::Result<ExitCode> {
     }
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    let xtask = match plan.profile {
-        Some(profile) => {
-            build.args(["build", "--profile", profile]);
-            program.with_file_name("..").join(profile).join("xtask")
-        }
-        None => {
-            build.arg("build");
-            program.with_file_name("xtask")
-        }
-    };
+    build.arg("build");
+    let mut xtask = program.with_file_name("xtask");
+    if let Some(profile) = plan.profile {
+        build.args(["--profile", profile]);
+        xtask = program.with_file_name("..").join(profile).join("xtask");
+    }
     build.args(plan.binaries.arguments());
     if plan.binaries == Binaries::Own && xtask.is_file() {
         // Only changes are compiled, which takes seconds.

@@ -6,6 +6,7 @@ use aws_sdk_acm::{
 };
 use kraken_aws::{Tags, aws_observed};
 
+#[allow(clippy::struct_field_names)] // AWS's names
 #[aws_observed(from = types::CertificateSummary, id = certificate_arn, non_empty)]
 pub(crate) struct Certificate {
     pub(super) certificate_arn: String,

@@ -101,5 +101,5 @@ async fn what_a_resource_whose_deletion_ended_released_is_not_taken_over_while_i
     scene.context.former.set_ended("u-0", scene.context.visibility_window);
     let list = listed(&[left("disk-1", "a", "u-0")]);
     let created = call("create epoch 1").returns(json!([remote("disk-2")]));
-    assert_eq!(scene.reconcile([list, call(INTENT), created, call(EVENT)]).await.metric, "Changed");
+    assert_eq!(scene.reconcile([list, call(INTENT), created, call(EVENT)]).await.metric, "Creating");
 }
