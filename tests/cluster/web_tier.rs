@@ -12,10 +12,14 @@ struct Tier {
     samples: Vec<Document>,
 }
 
-/// The samples that are Kraken's, in an order in which each refers to something that does not exist yet.
+/// The samples that are Kraken's, in an order in which each refers to something that does not exist yet. The simulator has no images
+/// to look up.
 fn samples() -> Result<Vec<Document>> {
     let mut samples = manifests::read(&paths::workspace_root()?.join("config/samples/web-tier"))?;
-    samples.retain(|sample| sample.gvk.kind != "Deployment");
+    samples.retain(|sample| !["Deployment", "ImageLookup"].contains(&sample.gvk.kind.as_str()));
+    for instance in samples.iter_mut().filter(|sample| sample.gvk.kind == "EC2Instance") {
+        instance.value["spec"]["imageID"] = json!({"value": "ami-12c6146b"});
+    }
     samples.reverse();
     Ok(samples)
 }

@@ -239,7 +239,7 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
         ready(Ok(()))
     }
 
-    /// Creates it, with all tags in the same call, with [`Aws::ec2_once`] or [`Aws::elb_once`].
+    /// Creates it, with all tags in the same call, with [`Aws::ec2_once`] or [`Aws::client_once`].
     fn create(
         aws: &Aws,
         desired: &DesiredOf<Self>,
