@@ -96,7 +96,7 @@ impl Aws {
         // Those of a simulation never change.
         let (shared, owner) =
             if is_simulated { (shared, Owner::default()) } else { verified(shared, endpoint) };
-        let location_cache = location_cache(&shared, endpoint, scope.limit("sts"), owner.clone());
+        let location_cache = location_cache(&shared, endpoint, &scope, owner.clone());
         let region = shared.region().map(ToString::to_string);
         tracing::info!(
             region = region.as_deref().unwrap_or("none"),

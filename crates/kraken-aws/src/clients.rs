@@ -9,7 +9,7 @@ use crate::{
     aws_service, injected,
     location::LocationCache,
     owner::Owner,
-    service::{Service, ServiceClients},
+    service::{Service, ServiceClients, ServiceSettings},
 };
 
 /// The SDK rate-limits throttled calls: after a throttling error, calls are sent at the rate that AWS accepted, which then increases again.
@@ -45,6 +45,7 @@ impl RateLimitScope {
 }
 
 aws_service!(pub(crate) Ec2, aws_sdk_ec2, "ec2");
+aws_service!(pub(crate) Sts, aws_sdk_sts, "sts");
 
 /// A client for each API that is used, and each again for create calls.
 #[derive(Debug)]
@@ -90,18 +91,16 @@ impl Clients {
     }
 }
 
-/// Identifies the account of a configuration.
+/// Identifies the account of a configuration. Its calls are signed in simulations, too.
 pub(crate) fn location_cache(
     config: &SdkConfig,
     endpoint: Option<&str>,
-    pace: Option<RetryPartition>,
+    scope: &RateLimitScope,
     owner: Owner,
 ) -> LocationCache {
-    let mut sts = aws_sdk_sts::config::Builder::from(config);
-    sts.set_retry_partition(pace);
-    if let Some(endpoint) = endpoint {
-        sts = sts.endpoint_url(endpoint);
-    }
+    let retry_partition = scope.limit(Sts::NAME);
+    let sts =
+        Sts::client(ServiceSettings { config, endpoint, retry_partition, retries: None, auth_scheme: None });
     let region = config.region().map(ToString::to_string);
-    LocationCache::new(aws_sdk_sts::Client::from_conf(sts.build()), region, endpoint.is_some(), owner)
+    LocationCache::new(sts, region, endpoint.is_some(), owner)
 }

@@ -12,7 +12,8 @@ use aws_smithy_types::retry::RetryConfig;
 use kraken_spoke::runtime::hash::HashMap;
 use parking_lot::Mutex;
 
-use crate::{clients::Settings, unsigned::Unsigned};
+use crate::clients::Settings;
+pub use crate::unsigned::Unsigned;
 
 /// An API of AWS. [`aws_service!`](crate::aws_service) implements it for an SDK crate.
 pub trait Service: 'static {
@@ -29,18 +30,15 @@ pub trait Service: 'static {
 pub struct ServiceSettings<'a> {
     /// Credentials, region, timeouts and retries.
     pub config: &'a SdkConfig,
-    /// The address of the API; none for that of AWS.
+    /// The address of the API; none for that of `config`, or of AWS.
     pub endpoint: Option<&'a str>,
     /// The scope of its rate limit and retry budget; none for the one that all clients of the process share.
     pub retry_partition: Option<RetryPartition>,
     /// Retries other than those of `config`.
     pub retries: Option<RetryConfig>,
     /// The auth scheme of simulated calls.
-    pub auth_scheme: Option<SimulatedAuth>,
+    pub auth_scheme: Option<Unsigned>,
 }
-
-/// The auth scheme of simulated calls.
-pub type SimulatedAuth = Unsigned;
 
 /// Declares an API of AWS for [`Aws::client`](crate::Aws::client): the name of a new type, the SDK crate, and the name of the rate limit.
 ///
@@ -61,7 +59,9 @@ macro_rules! aws_service {
             fn client(settings: $crate::service::ServiceSettings<'_>) -> $sdk::Client {
                 // The endpoint is not in the configuration, because the STS that may issue its credentials must not use it.
                 let mut builder = $sdk::config::Builder::from(settings.config);
-                builder.set_endpoint_url(settings.endpoint.map(str::to_owned));
+                if let Some(endpoint) = settings.endpoint {
+                    builder = builder.endpoint_url(endpoint);
+                }
                 builder.set_retry_partition(settings.retry_partition);
                 if let Some(retries) = settings.retries {
                     builder.set_retry_config(Some(retries));

@@ -82,9 +82,9 @@ mod tests {
         injected,
     };
 
-    /// A server that never responds, and keeps two headers of each request.
+    /// A server that never responds, and keeps two headers and the address of each request.
     #[derive(Clone, Debug, Default)]
-    struct Recorder(Arc<Mutex<Vec<[String; 2]>>>);
+    struct Recorder(Arc<Mutex<Vec<[String; 3]>>>);
 
     impl HttpClient for Recorder {
         fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
@@ -95,21 +95,29 @@ mod tests {
     impl HttpConnector for Recorder {
         fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
             let header = |name: &str| request.headers().get(name).unwrap_or_default().to_owned();
-            self.0.lock().push(["authorization", "x-amz-security-token"].map(header));
+            let [authorization, token] = ["authorization", "x-amz-security-token"].map(header);
+            self.0.lock().push([authorization, token, request.uri().to_owned()]);
             HttpConnectorFuture::ready(Err(ConnectorError::user("closed".into())))
         }
     }
 
-    /// The headers of one call of each client.
-    async fn headers(is_simulated: bool, region: &str) -> Vec<[String; 2]> {
+    /// One call of each client. `configured`: the address in the configuration of the SDK, such as that of `AWS_ENDPOINT_URL`.
+    async fn calls(
+        is_simulated: bool,
+        region: &str,
+        configured: Option<&str>,
+        endpoint: Option<&str>,
+    ) -> Vec<[String; 3]> {
         let recorder = Recorder::default();
         let client = SharedHttpClient::new(recorder.clone());
         let timeouts = TimeoutConfig::builder().build();
         let config = injected::config(Some(region), client, timeouts, RetryConfig::disabled());
         let keys = Credentials::new("AKIA-1", "secret", Some("token".to_owned()), None, "test");
-        let config = config.into_builder().credentials_provider(SharedCredentialsProvider::new(keys)).build();
+        let mut config = config.into_builder().credentials_provider(SharedCredentialsProvider::new(keys));
+        config.set_endpoint_url(configured.map(str::to_owned));
+        let (config, endpoint) = (config.build(), endpoint.map(str::to_owned));
         let clients = Clients::new(
-            &Settings { config, endpoint: None, key: None, is_simulated, owner: Owner::default() },
+            &Settings { config, endpoint, key: None, is_simulated, owner: Owner::default() },
             RateLimitScope::Client,
         );
         for ec2 in [&clients.ec2, &clients.ec2_once] {
@@ -120,9 +128,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn simulated_calls_name_their_access_key_and_region_and_are_not_signed() {
-        let all = headers(true, "eu-west-1").await;
+        let all = calls(true, "eu-west-1", None, None).await;
         assert_eq!(all.len(), 2);
-        for [authorization, token] in all {
+        for [authorization, token, _] in all {
             assert!(authorization.contains("Credential=AKIA-1/20260101/eu-west-1/"), "{authorization}");
             assert!(authorization.ends_with("Signature=0"), "{authorization}");
             assert_eq!(token, "token");
@@ -131,9 +139,21 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn other_calls_are_signed() {
-        for [authorization, _] in headers(false, "eu-west-1").await {
+        for [authorization, ..] in calls(false, "eu-west-1", None, None).await {
             let (_, signature) = authorization.split_once("Signature=").unwrap();
             assert_eq!(signature.len(), 64, "{authorization}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_address_in_the_configuration_of_the_sdk_is_used_unless_another_one_is_given() {
+        let of = |endpoint| calls(false, "eu-west-1", Some("https://configured.test"), endpoint);
+        for (endpoint, address) in
+            [(None, "https://configured.test/"), (Some("https://given.test"), "https://given.test/")]
+        {
+            for [.., uri] in of(endpoint).await {
+                assert_eq!(uri, address);
+            }
         }
     }
 }

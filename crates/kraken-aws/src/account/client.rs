@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aws_config::{identity::IdentityCache, sts::AssumeRoleProvider};
-use aws_sdk_ec2::config::{Credentials, Region, SharedCredentialsProvider, retry::RetryPartition};
+use aws_sdk_ec2::config::{Credentials, Region, SharedCredentialsProvider};
 use kraken_spoke::{
     FromContext, Manager, SpokeContext,
     account::{Connection, KnownAccounts, OnChange, Refusal},
@@ -13,8 +13,7 @@ use kraken_spoke::{
 use super::{AccessKey, Accounts};
 use crate::{
     Aws, AwsArgs,
-    clients::{Settings, location_cache},
-    injected,
+    clients::{RateLimitScope, Settings, location_cache},
     owner::Owner,
 };
 
@@ -74,9 +73,9 @@ impl Aws {
             with_role.set_credentials_provider(Some(SharedCredentialsProvider::new(assumed)));
             config = with_role.build();
         }
-        let pace =
-            if *is_simulated { injected::pace("sts") } else { RetryPartition::new(format!("sts/{key}")) };
-        let location_cache = location_cache(&config, endpoint.as_deref(), Some(pace), owner.clone());
+        let scope =
+            if *is_simulated { RateLimitScope::Client } else { RateLimitScope::Place(key.to_string()) };
+        let location_cache = location_cache(&config, endpoint.as_deref(), &scope, owner.clone());
         let settings = Settings {
             config,
             endpoint: endpoint.clone(),
