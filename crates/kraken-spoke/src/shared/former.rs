@@ -26,7 +26,7 @@ pub(crate) struct Former {
     orphans: Mutex<HashSet<String>>,
     /// The accounts whose objects were listed, with the number of [losses](super::memories::Memories::losses) before the list.
     listed: Mutex<HashMap<ObjectKey, u64>>,
-    /// The UIDs of resources whose deletion this process completed, with the time: what they deleted or released may still be listed
+    /// The UIDs of resources whose deletion this process completed, each until when what they deleted or released may still be listed
     /// with their tags.
     ended: Mutex<HashMap<String, Instant>>,
 }
@@ -78,16 +78,16 @@ impl Former {
         self.orphans.lock().contains(owner)
     }
 
-    /// Records that the deletion of this resource is complete: it left nothing. Forgotten after the visibility `window`.
+    /// Records that the deletion of this resource is complete: for the visibility `window`, what is listed of it is outdated.
     pub(crate) fn set_ended(&self, uid: &str, window: Duration) {
-        let mut ended = self.ended.lock();
-        ended.retain(|_, at| at.elapsed() < window);
-        ended.insert(uid.to_owned(), Instant::now());
+        let (mut ended, now) = (self.ended.lock(), Instant::now());
+        ended.retain(|_, until| *until > now);
+        ended.insert(uid.to_owned(), now + window);
     }
 
-    /// Whether the deletion of this resource was completed a moment ago.
+    /// Whether the deletion of this resource was completed less than the visibility window ago.
     pub(crate) fn has_ended(&self, uid: &str) -> bool {
-        self.ended.lock().contains_key(uid)
+        self.ended.lock().get(uid).is_some_and(|until| *until > Instant::now())
     }
 
     /// Records the owners of all orphans that a sweep found.

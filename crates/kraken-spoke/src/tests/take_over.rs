@@ -1,5 +1,7 @@
 //! Resources that return under another UID.
 
+use std::time::Duration;
+
 use kraken_api::Location;
 use kraken_runtime::watch::ObjectKey;
 use serde_json::{Value, json};
@@ -95,11 +97,29 @@ async fn the_objects_are_listed_again_only_after_a_loss() {
     assert!(!scene.context.former.is_listed(&account, scene.context.memories.losses()));
 }
 
+const WINDOW: Duration = Duration::from_mins(2);
+
+/// A new resource, when the deletion of the former one with this UID was just completed.
+async fn after_the_deletion_of(uid: &str) -> Scene {
+    let scene = Setup { is_listed: false, visibility_window: WINDOW, ..Setup::of(disk()) }.start().await;
+    scene.context.former.set_ended(uid, scene.context.visibility_window);
+    scene
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_a_resource_whose_deletion_ended_released_is_not_taken_over_while_its_old_tags_are_listed() {
-    let scene = Setup { is_listed: false, ..Setup::of(disk()) }.start().await;
-    scene.context.former.set_ended("u-0", scene.context.visibility_window);
+    let scene = after_the_deletion_of("u-0").await;
     let list = listed(&[left("disk-1", "a", "u-0")]);
     let created = call("create epoch 1").returns(json!([remote("disk-2")]));
     assert_eq!(scene.reconcile([list, call(INTENT), created, call(EVENT)]).await.metric, "Creating");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_listed_of_an_ended_resource_after_the_visibility_window_is_taken_over() {
+    let scene = after_the_deletion_of("u-0").await;
+    // A restored backup brought it back, and it was lost.
+    tokio::time::advance(WINDOW).await;
+    let list = listed(&[left("disk-1", "a", "u-0")]);
+    let report = scene.reconcile([list, call(INTENT), call("claim disk-1"), call(EVENT)]).await;
+    assert_eq!(report.events(), [("Normal", "TakenOver")]);
 }
