@@ -8,6 +8,7 @@ use futures::future::try_join_all;
 use kraken_aws::{
     Aws, Tags,
     ec2::types::Filter,
+    lookup_kind::{TAG, matches},
     missing::{for_existing, is_invalid_id},
     observed::WithTags,
     resource::DescribeQuery,
@@ -20,8 +21,8 @@ use crate::elb::{ElbClients as _, operation::describe_tags::DescribeTagsOutput a
 const ARNS_PER_CALL: usize = 20;
 /// The maximum page size.
 const PAGE: i32 = 400;
-/// The number of objects whose children are described concurrently.
-const AT_ONCE: usize = 8;
+/// The number of objects whose children or tags are read concurrently.
+pub(crate) const AT_ONCE: usize = 8;
 
 /// Which objects a call describes. Without ARNs, names and parent: all.
 #[derive(Default)]
@@ -122,9 +123,6 @@ async fn tagged(aws: &Aws, arns: &[String]) -> Result<BTreeMap<String, Tags>, Fa
     Ok(found)
 }
 
-/// The prefix of the filter of a tag.
-pub(crate) const TAG: &str = "tag:";
-
 /// The value that the filter of a tag compares.
 pub(crate) fn tag<'t>(tags: &'t Tags, filter: &str) -> Option<&'t str> {
     tags.get(filter.strip_prefix(TAG)?).map(String::as_str)
@@ -134,18 +132,8 @@ pub(crate) fn tag<'t>(tags: &'t Tags, filter: &str) -> Option<&'t str> {
 pub(crate) fn passes<'o>(filters: &[Filter], value: impl Fn(&str) -> Option<&'o str>) -> bool {
     filters.iter().all(|filter| {
         let value = filter.name().and_then(&value);
-        value.is_some_and(|value| filter.values().iter().any(|wanted| literal(wanted) == value))
+        value.is_some_and(|value| filter.values().iter().any(|wanted| matches(wanted, value)))
     })
-}
-
-/// The literal value of a filter without wildcards: a backslash escapes the next character.
-fn literal(filter: &str) -> String {
-    let mut plain = String::new();
-    let mut rest = filter.chars();
-    while let Some(c) = rest.next() {
-        plain.push(if c == '\\' { rest.next().unwrap_or(c) } else { c });
-    }
-    plain
 }
 
 /// Converts to the SDK's type.
@@ -223,6 +211,7 @@ mod tests {
 
     #[test]
     fn an_escaped_character_is_literal() {
-        assert_eq!(literal(r"a\*b\?c\\d"), r"a*b?c\d");
+        let tags: Tags = [("Team".to_owned(), r"a*b?c\d".to_owned())].into();
+        assert!(passes(&[filter("Team", &[r"a\*b\?c\\d"])], |name| tag(&tags, name)));
     }
 }

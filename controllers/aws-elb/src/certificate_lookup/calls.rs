@@ -2,10 +2,14 @@
 //! its issued certificates, 1,000 in a call. Tags are read only if they are searched for, one call for each certificate of the domain.
 
 use aws_sdk_acm::types::{CertificateStatus, Filters, KeyAlgorithm, Tag};
-use futures::future::try_join_all;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{
-    Aws, AwsLookup, Tags, aws_service, ec2::types::Filter, lookup::Tagged as _, lookup_kind::Search,
-    observed::WithTags as _, resource::DescribeQuery,
+    Aws, AwsLookup, Tags, aws_service,
+    ec2::types::Filter,
+    lookup::Tagged as _,
+    lookup_kind::{Search, TAG},
+    observed::WithTags as _,
+    resource::DescribeQuery,
 };
 use kraken_spoke::Failure;
 
@@ -13,7 +17,7 @@ use super::{
     api::{self, Desired},
     observed::Certificate,
 };
-use crate::tagged::{TAG, passes, tag};
+use crate::tagged::{AT_ONCE, passes, tag};
 
 aws_service!(AcmApi, aws_sdk_acm, "acm");
 
@@ -83,14 +87,15 @@ async fn list(aws: &Aws, status: Option<CertificateStatus>) -> Result<Vec<Certif
 
 /// The certificates with their tags, without those that were deleted in between.
 async fn with_tags(aws: &Aws, certificates: Vec<Certificate>) -> Result<Vec<Certificate>, Failure> {
-    let each = certificates.into_iter().map(|certificate| async move {
+    let each = stream::iter(certificates).map(|certificate| async move {
         match tags(aws, &certificate.certificate_arn).await {
             Ok(tags) => Ok(Some(certificate.with_tags(tags))),
             Err(failure) if failure.code == "ResourceNotFoundException" => Ok(None),
             Err(failure) => Err(failure),
         }
     });
-    Ok(try_join_all(each).await?.into_iter().flatten().collect())
+    let found: Vec<Option<Certificate>> = each.buffered(AT_ONCE).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 async fn tags(aws: &Aws, arn: &str) -> Result<Tags, Failure> {

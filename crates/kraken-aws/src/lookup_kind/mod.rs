@@ -12,7 +12,8 @@ use kraken_spoke::{Failure, Resolver, SpokeKind};
 use kube::core::object::HasSpec;
 
 pub use external::{Hit, Lookups};
-pub use search::Search;
+pub use pattern::matches;
+pub use search::{Search, TAG};
 
 use crate::{
     Aws, Tags,

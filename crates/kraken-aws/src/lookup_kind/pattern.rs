@@ -2,7 +2,7 @@
 
 /// Whether a filter with this value finds a text: `*` is any number of characters, `?` at most one, and a backslash makes the next
 /// character literal.
-pub(super) fn matches(pattern: &str, text: &str) -> bool {
+pub fn matches(pattern: &str, text: &str) -> bool {
     let pattern = parsed(pattern);
     let text: Vec<char> = text.chars().collect();
     // For each position of the text, whether the parts of the pattern so far match what is before it.

@@ -19,7 +19,7 @@ const VALUES_PER_CALL: usize = 200;
 /// The number of concurrent calls.
 const AT_ONCE: usize = 8;
 /// The prefix of the filter of a tag.
-const TAG: &str = "tag:";
+pub const TAG: &str = "tag:";
 
 /// What one look-up searches for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
