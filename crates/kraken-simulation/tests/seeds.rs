@@ -11,7 +11,7 @@ use kraken_simulation::schedule::Schedule;
 use kraken_simulation::story;
 
 /// `KRAKEN_SIMULATION_SEEDS` overrides it. Known failures of later seeds are listed in `docs/performance/simulation.md`.
-/// In the dev profile, which is not optimized; `cargo xtask simulate` runs thirty times as many in a minute.
+/// In the dev profile, which is not optimized; `cargo xtask simulate` has a profile for many.
 const SEEDS: u64 = 600;
 
 fn corpus() -> Vec<PathBuf> {
