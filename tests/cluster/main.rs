@@ -43,3 +43,4 @@ mod rotate;
 mod secrecy;
 mod tenancy;
 mod web_tier;
+mod widgets;

@@ -131,6 +131,9 @@ reasons! {
         LaunchRefused: False => "Delete the surplus objects, and report it. Kraken retries with exponential backoff.",
         /// The resource launched too often for one spec.
         LaunchLimitReached: False => "Find out why the launched objects do not persist. Then edit the spec, or annotate it as the message says.",
+        /// The controller ended, or lost its connection, while the provider created an object of a type that cannot be searched for.
+        /// Nothing is created and no record is removed until a person says whether it exists.
+        CreationUnknown: False => "Look for the object at the provider. If it exists, name it in `lifecycle.adopt.id`; if it does not, annotate the resource as the message says.",
         /// Many remote objects of the kind disappeared at once.
         RecreationHeld: False => "Check credentials, region and endpoint. If the objects were really deleted, annotate the resource as the message says.",
         /// The finalizer or the intent was removed by another client and was restored (event only).

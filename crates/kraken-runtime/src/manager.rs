@@ -65,6 +65,20 @@ impl Manager {
         }
     }
 
+    /// A part of this process that can be [stopped](Self::stop_part) while the others continue, such as the controllers of kinds that
+    /// are added at run time. It shares everything but the end and the health of its watches.
+    #[must_use]
+    pub fn part(&self) -> Self {
+        Self { shutdown: self.shutdown.child_token(), health: self.health.part(), ..self.clone() }
+    }
+
+    /// Stops a [part](Self::part): its watches end, and no reconcile of it begins any more.
+    pub fn stop_part(&self) {
+        // First, because a watch that ends makes the process unhealthy.
+        self.health.retire();
+        self.shutdown.cancel();
+    }
+
     /// Watches in the namespaces of the flags, which end with the process and count for its health.
     pub fn watches(&self) -> Watches {
         Watches {

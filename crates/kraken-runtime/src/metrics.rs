@@ -195,6 +195,11 @@ impl Metrics {
         self.inner.resources.watch(kind, count);
     }
 
+    /// The resources of this kind are not counted any more: its controller has ended.
+    pub fn forget_resources(&self, kind: &'static str) {
+        self.inner.resources.forget(kind);
+    }
+
     /// At most this many namespaces have a label of their own; 0 for no label.
     pub fn limit_namespaces(&self, max: usize) {
         self.inner.resources.limit_namespaces(max);

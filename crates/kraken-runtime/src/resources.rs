@@ -129,6 +129,10 @@ impl Resources {
         self.kinds.write().insert(kind, Box::new(count));
     }
 
+    pub(crate) fn forget(&self, kind: &'static str) {
+        self.kinds.write().remove(kind);
+    }
+
     pub(crate) fn limit_namespaces(&self, max: usize) {
         self.max_namespaces.store(max, Ordering::Relaxed);
     }

@@ -1,11 +1,19 @@
 //! Workers: they take keys from a queue, run one isolated reconcile per key, and requeue the key.
 
-use std::{fmt::Debug, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    fmt::Debug,
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use futures::FutureExt;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    task::JoinSet,
+    task::{JoinHandle, JoinSet},
 };
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, error, info_span};
@@ -21,8 +29,8 @@ use crate::{
 const COMPUTATIONS: usize = 2;
 static COMPUTING: Semaphore = Semaphore::const_new(COMPUTATIONS);
 
-/// The timeout of a single reconcile. Every request inside has its own, shorter deadline. This one is a safeguard, so
-/// that a key can never be stuck.
+/// The timeout of a single reconcile, without its [operations](Operation). Every request inside has its own, shorter deadline. This
+/// one is a safeguard, so that a key can never be stuck.
 const RECONCILE_DEADLINE: Duration = Duration::from_mins(2);
 
 /// The permit of an active reconcile. A reconcile releases it while it waits for a shared response, so that a thousand
@@ -32,12 +40,45 @@ pub struct Slot {
     lane: Lane,
     slots: Arc<Semaphore>,
     held: Option<OwnedSemaphorePermit>,
+    operations: Operations,
+}
+
+/// How many operations of a reconcile began and ended: their number is odd while one is in progress.
+type Operations = Arc<AtomicU64>;
+
+/// An operation of the provider that may take minutes. It is a task of its own: whatever happens to the reconcile that waits for it, it
+/// continues to its end, and only the end of the process interrupts it.
+#[derive(Debug)]
+pub struct Operation<T> {
+    task: JoinHandle<T>,
+    operations: Operations,
+}
+
+impl<T> Operation<T> {
+    /// Waits until it ends. It can be awaited in parts: a call that is cancelled loses nothing.
+    pub async fn ended(&mut self) -> T {
+        match (&mut self.task).await {
+            Ok(value) => value,
+            // A panic is propagated to its reconcile.
+            Err(failed) => match failed.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // Only the end of the process cancels it, when nothing waits for the result.
+                Err(_) => std::future::pending().await,
+            },
+        }
+    }
+}
+
+impl<T> Drop for Operation<T> {
+    fn drop(&mut self) {
+        self.operations.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 impl Slot {
-    async fn take(lane: Lane, slots: Arc<Semaphore>) -> Self {
+    async fn take(lane: Lane, slots: Arc<Semaphore>, operations: Operations) -> Self {
         let held = slots.clone().acquire_owned().await.ok();
-        Self { lane, slots, held }
+        Self { lane, slots, held, operations }
     }
 
     /// The priority of this reconcile.
@@ -51,6 +92,15 @@ impl Slot {
         let answer = answer.await;
         self.held = self.slots.clone().acquire_owned().await.ok();
         answer
+    }
+
+    /// Starts an operation. While it exists, the timeout of the reconcile does not run. One at a time.
+    pub fn begin<T: Send + 'static>(
+        &self,
+        operation: impl Future<Output = T> + Send + 'static,
+    ) -> Operation<T> {
+        self.operations.fetch_add(1, Ordering::Relaxed);
+        Operation { task: task::spawn(operation), operations: self.operations.clone() }
     }
 }
 
@@ -110,9 +160,12 @@ pub async fn run<K, F, Fut>(
             (queue.clone(), metrics.clone(), handler.clone(), shutdown.clone());
         runs.spawn(task::inherit(async move {
             // Waiting for a slot does not count for the timeout of the reconcile.
-            let Some(slot) = stop.run_until_cancelled(Slot::take(lane, slots)).await else { return };
+            let operations = Operations::default();
+            let slot = Slot::take(lane, slots, operations.clone());
+            let Some(slot) = stop.run_until_cancelled(slot).await else { return };
             // Boxed, so that a waiting reconcile takes a few hundred bytes instead of tens of thousands.
-            let requeue = isolated(kind, &key, &metrics, Box::pin(handler(key.clone(), slot))).await;
+            let reconcile = within(RECONCILE_DEADLINE, operations, Box::pin(handler(key.clone(), slot)));
+            let requeue = isolated(kind, &key, &metrics, reconcile).await;
             queue.done(&key, requeue);
             drop(permit);
         }));
@@ -121,24 +174,40 @@ pub async fn run<K, F, Fut>(
     while runs.join_next().await.is_some() {}
 }
 
+/// A reconcile with a timeout, which does not run during its operations; `None` if it timed out.
+async fn within<F: Future>(length: Duration, operations: Operations, mut reconcile: F) -> Option<F::Output>
+where
+    F: Unpin,
+{
+    loop {
+        let before = operations.load(Ordering::Relaxed);
+        match tokio::time::timeout(length, &mut reconcile).await {
+            Ok(done) => return Some(done),
+            // An operation is in progress, or ended meanwhile: the time starts again.
+            Err(_) if before % 2 == 1 || operations.load(Ordering::Relaxed) != before => {}
+            Err(_) => return None,
+        }
+    }
+}
+
 /// Runs one reconcile, isolated, so that a panic or a timeout ends only this reconcile.
 async fn isolated<K: Debug>(
     kind: &'static str,
     key: &K,
     metrics: &Metrics,
-    reconcile: impl Future<Output = Requeue>,
+    reconcile: impl Future<Output = Option<Requeue>>,
 ) -> Requeue {
     let span = info_span!("reconcile", kind, key = ?key);
     let run = AssertUnwindSafe(reconcile).catch_unwind().instrument(span.clone());
-    match tokio::time::timeout(RECONCILE_DEADLINE, run).await {
-        Ok(Ok(requeue)) => requeue,
-        Ok(Err(_)) => {
+    match run.await {
+        Ok(Some(requeue)) => requeue,
+        Err(_) => {
             metrics.reconcile_panicked(kind);
             // The panic's text is not logged, because it may contain a value. The panic hook logged its location.
             span.in_scope(|| error!("the reconcile panicked; retrying with backoff"));
             Requeue::Backoff
         }
-        Err(_) => {
+        Ok(None) => {
             span.in_scope(|| {
                 error!(
                     seconds = RECONCILE_DEADLINE.as_secs(),
@@ -173,6 +242,34 @@ mod tests {
         }
         assert!(longest < Duration::from_millis(300), "{longest:?}");
         computing.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn timeout_does_not_run_during_an_operation_and_never_ends_one() {
+        let (length, finished) = (Duration::from_secs(10), Arc::<AtomicU64>::default());
+        let run = |operation: u64, after: u64| {
+            let (operations, finished) = (Operations::default(), finished.clone());
+            let counted = operations.clone();
+            let reconcile = async move {
+                let slots = Arc::new(Semaphore::new(1));
+                let slot = Slot::take(Lane::Edit, slots, counted).await;
+                let mut begun = slot.begin(async move {
+                    tokio::time::sleep(Duration::from_secs(operation)).await;
+                    finished.fetch_add(1, Ordering::Relaxed)
+                });
+                begun.ended().await;
+                drop(begun);
+                tokio::time::sleep(Duration::from_secs(after)).await;
+            };
+            within(length, operations, Box::pin(reconcile))
+        };
+        assert!(run(25, 5).await.is_some());
+        assert!(run(25, 60).await.is_none(), "what follows the operation has a timeout");
+        // The end of the reconcile is not that of the operation.
+        let cut = tokio::time::timeout(Duration::from_secs(1), run(25, 0)).await;
+        assert!(cut.is_err());
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert_eq!(finished.load(Ordering::Relaxed), 3);
     }
 
     #[tokio::test]

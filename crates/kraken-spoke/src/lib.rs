@@ -29,7 +29,7 @@ mod tests;
 
 pub use args::{LoopArgs, OrphanArgs};
 pub use external::{
-    Candidate, Comparison, Difference, Edit, External, Finding, Identity, Launch, ObserveRequest, OwnSecret,
+    Candidate, Comparison, Difference, Edit, External, Fate, Finding, Identity, Launch, ObserveRequest, OwnSecret,
     Remedy, SpokeKind, Unanswered,
 };
 pub use failure::{Failure, FailureClass};

@@ -14,6 +14,8 @@ use kube::{
 };
 use serde_json::{Value, json};
 
+use crate::widgets;
+
 /// The timeout of waits. It is generous for a busy machine.
 pub const TIMEOUT: Duration = Duration::from_secs(90);
 
@@ -62,6 +64,7 @@ impl TestEnv {
     /// The API of a kind, as `EC2Instance`, `ConfigMap` and so on; an unknown kind is an AWS kind.
     pub fn api(&self, kind: &str) -> Api<DynamicObject> {
         let (group, version) = match kind {
+            widget if widget.starts_with("Widget") => (widgets::GROUP, "v1alpha1"),
             "ConfigMap" | "Secret" => ("", "v1"),
             "Event" => ("events.k8s.io", "v1"),
             "Deployment" | "StatefulSet" | "DaemonSet" => ("apps", "v1"),

@@ -120,6 +120,7 @@ impl<S: AwsResource> Resource<S> {
             ids: vec![],
             search: true,
             deep: true,
+            launched: 0,
             wanted: None,
         };
         self.external.observe(&[request]).await.unwrap().remove(0)

@@ -28,6 +28,7 @@ fn request(uid: &str, ids: &[&str], search: bool) -> ObserveRequest {
         ids: ids.iter().map(|id| (*id).to_owned()).collect(),
         search,
         deep: false,
+        launched: 0,
         wanted: None,
     }
 }

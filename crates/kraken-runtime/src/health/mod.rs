@@ -45,6 +45,8 @@ pub struct Health {
     state: Arc<Mutex<State>>,
     /// Notified when a store has synced or a gate has opened.
     progress: Arc<Notify>,
+    /// The health of the process that this one is a part of.
+    whole: Option<Box<Health>>,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +54,8 @@ struct State {
     watches: Vec<Arc<Mutex<Watch>>>,
     gates: Vec<(String, Arc<AtomicBool>)>,
     warnings: Vec<String>,
+    /// Those of the parts of the process.
+    parts: Vec<Arc<Mutex<State>>>,
 }
 
 #[derive(Debug)]
@@ -102,6 +106,22 @@ impl Health {
         WatchBeat { watch, progress: self.progress.clone() }
     }
 
+    /// The health of a part of the process that starts while the process runs. Its stores are awaited by itself only: the process
+    /// stays ready while they sync. A watch of it that fails for longer than [`NOTICE`] is reported like any other.
+    #[must_use]
+    pub fn part(&self) -> Self {
+        let state = Arc::<Mutex<State>>::default();
+        self.state.lock().parts.push(state.clone());
+        Self { state, progress: self.progress.clone(), whole: Some(Box::new(self.clone())) }
+    }
+
+    /// Ends a [part](Self::part): what happens to its watches from now on is no failure.
+    pub fn retire(&self) {
+        if let Some(whole) = &self.whole {
+            whole.state.lock().parts.retain(|part| !Arc::ptr_eq(part, &self.state));
+        }
+    }
+
     /// Registers another prerequisite for readiness, such as `webhook certificate`.
     pub fn gate(&self, name: impl Into<String>) -> Gate {
         let open = Arc::new(AtomicBool::new(false));
@@ -119,14 +139,16 @@ impl Health {
         self.state.lock().warnings.clone()
     }
 
-    /// The prerequisites for readiness that are missing, in the order of registration; empty if the process is ready.
+    /// The prerequisites for readiness that are missing, in the order of registration; empty if the process, or this part of it, is
+    /// ready.
     pub fn missing(&self) -> Vec<String> {
+        let of_whole = self.whole.as_ref().map(|whole| whole.missing()).unwrap_or_default();
         let state = self.state.lock();
         let closed = state.gates.iter().filter(|(_, open)| !open.load(Ordering::Acquire));
         let closed = closed.map(|(name, _)| name.clone());
         let watches = state.watches.iter().map(|watch| watch.lock());
         let unsynced = watches.filter(|watch| !watch.synced && !watch.absent).map(|watch| watch.unsynced());
-        closed.chain(unsynced).collect()
+        of_whole.into_iter().chain(closed).chain(unsynced).collect()
     }
 
     /// Why the process is not ready: missing prerequisites, absent kinds that are needed, and watches that synced and have failed
@@ -137,7 +159,10 @@ impl Health {
             if watch.absent { watch.needed.then(|| watch.unsynced()) } else { watch.failing_since(now) }
         };
         let failing: Vec<String> = self.state.lock().watches.iter().filter_map(failing).collect();
-        self.missing().into_iter().chain(failing).collect()
+        let mut reported: Vec<String> = self.missing().into_iter().chain(failing).collect();
+        let of_parts = |state: &State| state.watches_of_parts(&|watch| watch.failing_for_long(now));
+        reported.extend(of_parts(&self.state.lock()));
+        reported
     }
 
     /// Waits until nothing is missing: before that, the stores are incomplete.
@@ -155,7 +180,23 @@ impl Health {
 
     /// Failures that a restart may solve; empty if the process is healthy.
     pub fn faults(&self, now: Instant) -> Vec<String> {
-        self.state.lock().watches.iter().filter_map(|watch| watch.lock().fault(now)).collect()
+        let state = self.state.lock();
+        let mut faults: Vec<String> = state.watches.iter().filter_map(|watch| watch.lock().fault(now)).collect();
+        faults.extend(state.watches_of_parts(&|watch| watch.fault(now)));
+        faults
+    }
+}
+
+impl State {
+    /// What is said of the watches of the parts, and of their parts.
+    fn watches_of_parts(&self, said: &impl Fn(&Watch) -> Option<String>) -> Vec<String> {
+        let mut all = vec![];
+        for part in &self.parts {
+            let part = part.lock();
+            all.extend(part.watches.iter().filter_map(|watch| said(&watch.lock())));
+            all.extend(part.watches_of_parts(said));
+        }
+        all
     }
 }
 
@@ -193,7 +234,11 @@ impl Watch {
 
     /// The message of `/readyz` about a watch that has synced once.
     fn failing_since(&self, now: Instant) -> Option<String> {
-        let (first, last) = self.failing.filter(|_| self.synced)?;
+        self.failing_for_long(now).filter(|_| self.synced)
+    }
+
+    fn failing_for_long(&self, now: Instant) -> Option<String> {
+        let (first, last) = self.failing?;
         let length = now.duration_since(first);
         // A watch that resumes has no event while nothing changes: a single failure is none.
         (last.duration_since(first) > NOTICE && now.duration_since(last) <= FAILURE_GAP).then(|| {

@@ -107,3 +107,28 @@ async fn a_watch_that_fails_is_reported_within_seconds() {
         assert_eq!(health.not_ready(Instant::now()).len(), complaints, "after {seconds} s more");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn part_of_a_process_awaits_its_own_stores_and_its_end_is_no_failure() {
+    let health = Health::default();
+    let whole = health.register_watch("Secret");
+    let part = health.part();
+    let watch = part.register_watch("Widget");
+    assert_eq!(part.missing(), ["Secret has not synced", "Widget has not synced"]);
+    whole.synced();
+    assert!(health.not_ready(Instant::now()).is_empty(), "the process stays ready while a part starts");
+    assert_eq!(part.missing(), ["Widget has not synced"]);
+    watch.rejected("not found");
+    tokio::time::advance(NOTICE * 2).await;
+    watch.rejected("not found");
+    let reported = health.not_ready(Instant::now());
+    assert!(reported.len() == 1 && reported[0].contains("Widget has failed"), "{reported:?}");
+    watch.synced();
+    assert!(part.missing().is_empty());
+    part.retire();
+    drop(watch);
+    assert!(health.faults(Instant::now()).is_empty());
+    let again = health.part();
+    drop(again.register_watch("Widget"));
+    assert_eq!(health.faults(Instant::now()), ["the watch of Widget has ended"]);
+}

@@ -2,6 +2,7 @@
 
 pub(crate) mod event; // client required
 pub(crate) mod location; // client required
+pub(crate) mod operate; // client required
 pub(crate) mod persist; // client required
 pub(crate) mod references; // client required
 pub(crate) mod retag;

@@ -1,6 +1,7 @@
 //! The controllers of the kinds of one process.
 
 pub(crate) mod isolate;
+mod kinds;
 pub(crate) mod triggers;
 mod undecodable;
 mod unlabelled;
@@ -12,6 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_runtime::{manager::Manager, task, watch::RawObject, work};
 use serde::Deserialize;
 use tokio::task::JoinSet;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     External,
@@ -24,6 +26,7 @@ use crate::{
     shared::{batch::Batchers, connections::Link, uses::Uses, vanished::Vanished},
 };
 use isolate::guarded;
+pub use kinds::Kinds;
 use triggers::{dependents, enqueue_users, search_unrecorded};
 pub(crate) use unlabelled::Unlabelled;
 pub use watch::Common;
@@ -47,31 +50,65 @@ pub async fn run_all(
     args: LoopArgs,
     common: Common,
 ) -> anyhow::Result<()> {
-    let account_kind = kinds.iter().find_map(|(kind, _)| kind.info().accounts);
+    let member = |served| {
+        let ended = CancellationToken::new().drop_guard();
+        Member { manager: manager.clone(), served, ended }
+    };
+    let members = kinds.into_iter().map(member).collect();
+    run_set(manager, members, args, common).await
+}
+
+/// A kind and its calls.
+pub(crate) type Served = (Arc<dyn DynKind>, Arc<dyn DynExternal>);
+
+/// One of the kinds whose controllers start at once.
+pub(crate) struct Member {
+    /// Its controller runs until this manager stops.
+    manager: Manager,
+    served: Served,
+    /// Dropped when its controller has ended.
+    ended: DropGuard,
+}
+
+/// Runs the controllers of these kinds, which share the watches of what they write, until the manager of each has stopped.
+async fn run_set(
+    manager: Manager,
+    kinds: Vec<Member>,
+    args: LoopArgs,
+    common: Common,
+) -> anyhow::Result<()> {
+    let account_kind = kinds.iter().find_map(|Member { served: (kind, _), .. }| kind.info().accounts);
     let uses = account_kind.zip(common.accounts.clone());
     let uses = uses.map(|(kind, accounts)| Uses::new(manager.clone(), kind, accounts));
     let common = Common { uses: uses.clone(), ..common };
-    let imports = Imports::watch(&manager, &kinds);
+    let imports = Imports::watch(&manager, kinds.iter().map(|kind| kind.served.clone()).collect());
     let mut owned = Owned::default();
     let (mut unlabelled, mut watched) = (Unlabelled::default(), Vec::new());
-    for (kind, external) in kinds {
+    for Member { manager, served: (kind, external), ended } in kinds {
         let shared = watch(&manager, kind, &args, common.clone(), &mut owned);
         unlabelled.add(&shared);
-        watched.push((shared, external));
+        watched.push((shared, external, ended));
     }
     // Before any controller waits for the stores, and after the selectors are known.
     owned.watch(&manager.watches());
-    let mut controllers = JoinSet::new();
+    let (mut controllers, mut of_all) = (JoinSet::new(), JoinSet::new());
     if let Some(uses) = uses {
-        controllers.spawn(task::inherit(release_unused(manager.clone(), uses)));
+        of_all.spawn(task::inherit(release_unused(manager.clone(), uses)));
     }
-    controllers.spawn(task::inherit(unlabelled.run(manager)));
-    controllers.spawn(task::inherit(imports.run()));
-    for (shared, external) in watched {
+    of_all.spawn(task::inherit(unlabelled.run(manager.clone())));
+    of_all.spawn(task::inherit(imports.run()));
+    for (shared, external, ended) in watched {
         let controller = run_watched(shared, external, args.clone(), common.accounts.clone());
-        controllers.spawn(task::inherit(controller));
+        controllers.spawn(task::inherit(async move {
+            let _ended = ended;
+            controller.await;
+        }));
     }
     while let Some(ended) = controllers.join_next().await {
+        ended?;
+    }
+    manager.stop_part();
+    while let Some(ended) = of_all.join_next().await {
         ended?;
     }
     Ok(())
@@ -136,6 +173,7 @@ async fn run_watched(
         sweeper.abort();
     }
     reader.abort();
+    manager.metrics.forget_resources(kind);
 }
 
 fn conditions_of(resource: &RawObject) -> Vec<Condition> {

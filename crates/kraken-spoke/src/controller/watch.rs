@@ -1,6 +1,9 @@
 //! The watches of the kinds of one process, and what the reconciles of each kind share.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use kraken_api::{DependencyRequest, OWNER_KIND_LABEL, StateDeclaration, names::owned_name};
 use kraken_runtime::{
@@ -119,6 +122,7 @@ pub(crate) fn watch(
             }
         }
     });
+    let is_journaled = kind.info().journaled;
     Shared {
         fields: Fields::of(kind.info()),
         kind,
@@ -140,7 +144,8 @@ pub(crate) fn watch(
         digest_key: kraken_runtime::random::number(),
         claims: Claims::default(),
         disruptions: Disruptions::default(),
-        visibility_window: args.visibility_window,
+        // A journal knows at once what exists.
+        visibility_window: if is_journaled { Duration::ZERO } else { args.visibility_window },
         deep_interval: args.deep_resync_interval,
         replace_timeout: args.replace_timeout,
         began: OnceLock::new(),

@@ -9,19 +9,20 @@ mod opaque;
 mod schema;
 mod typed;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use kraken_api::{Adopt, Location};
 use kraken_options::Resolver;
 use kraken_runtime::watch::RawObject;
 use kube::core::ApiResource;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::account::{AccountKind, Connection, OnChange, Refusal};
 use crate::import::{Import, Scope};
 use crate::{
-    Candidate, Comparison, Edit, Failure, Finding, Identity, Ignored, Launch, ObserveRequest, OwnSecret,
+    Candidate, Comparison, Edit, Failure, Fate, Finding, Identity, Ignored, Launch, ObserveRequest, OwnSecret,
 };
 
 pub(crate) use object::account_of;
@@ -29,6 +30,18 @@ pub use object::{Object, Spec, Undecoded};
 pub use opaque::{Change, Desired, Observed, Opaque, Payload};
 pub use schema::Schema;
 pub use typed::{calls_of, kind_of};
+
+/// A name that is known only at run time, for metrics and messages, which borrow it for ever. Each is stored once per process.
+pub fn interned(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock();
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let name: &'static str = name.to_owned().leak();
+    names.insert(name);
+    name
+}
 
 /// The constants of a kind.
 #[derive(Clone, Debug)]
@@ -62,6 +75,12 @@ pub struct KindInfo {
     pub ordered_fields: &'static [&'static str],
     /// As [`crate::External::DISRUPTS`].
     pub disrupts: bool,
+    /// Whether the external keeps a journal of its creations: what [`DynExternal::observe`] returns is then all that exists, at once,
+    /// unless [`DynKind::fate`] says otherwise. Other kinds are searched by tag, and a new object may be invisible for some time.
+    pub journaled: bool,
+    /// Whether creations, changes and deletions may take minutes: they do not count for the concurrency of reconciles, nor for their
+    /// deadline, and are never interrupted.
+    pub slow: bool,
     /// As [`crate::External::LOOKS_UP`].
     pub looks_up: bool,
     /// As [`crate::External::ANSWERS`].
@@ -112,6 +131,12 @@ pub trait DynKind: Send + Sync + 'static {
     fn disrupted(&self, observed: &Observed) -> (Vec<String>, bool);
     fn is_gone(&self, observed: &Observed) -> bool;
     fn epoch(&self, observed: &Observed) -> i64;
+
+    /// What is known of the last creation. Only for kinds with a [journal](KindInfo::journaled).
+    fn fate(&self, _: &Observed) -> Fate {
+        Fate::Known
+    }
+
     fn split(&self, observed: Observed, epoch: i64) -> (Observed, Observed);
 }
 
@@ -128,6 +153,17 @@ pub trait DynExternal: Send + Sync + 'static {
     fn on_account_change(&self, on_change: OnChange);
     async fn location(&self) -> Result<Option<Location>, Failure>;
     async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure>;
+    /// What a comparison must know in addition to what was observed, such as the provider's own plan for this desired state. Called
+    /// before each comparison with objects that exist.
+    async fn examine(
+        &self,
+        _identity: &Identity,
+        _desired: &Desired,
+        observed: &Observed,
+    ) -> Result<Observed, Failure> {
+        Ok(observed.clone())
+    }
+
     async fn create(
         &self,
         identity: &Identity,

@@ -59,6 +59,8 @@ fn info_of<E: External>() -> KindInfo {
         whole_paths: E::WHOLE_PATHS,
         ordered_fields: E::ORDERED_FIELDS,
         disrupts: E::DISRUPTS,
+        journaled: false,
+        slow: false,
         looks_up: E::LOOKS_UP,
         answers: E::ANSWERS,
         accounts: E::ACCOUNTS,

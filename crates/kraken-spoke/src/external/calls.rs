@@ -60,6 +60,8 @@ pub struct ObserveRequest {
     pub search: bool,
     /// Also read attributes that need one call per object: after an edit, not on a resync.
     pub deep: bool,
+    /// The number of the last launch on record, 0 if there is none: an external that keeps a journal must know of it.
+    pub launched: i64,
     /// What a look-up searches for, which is its desired state; `None` for any other kind.
     pub wanted: Option<Desired>,
 }

@@ -3,6 +3,7 @@
 mod calls;
 mod comparison;
 mod edit;
+mod fate;
 mod finding;
 mod spoke_kind;
 
@@ -23,6 +24,7 @@ pub use calls::{Candidate, Identity, Launch, ObserveRequest, OwnSecret};
 pub(crate) use comparison::MISSING;
 pub use comparison::{Comparison, Difference, Remedy};
 pub use edit::Edit;
+pub use fate::Fate;
 pub use finding::{Finding, Unanswered};
 pub use spoke_kind::SpokeKind;
 

@@ -27,7 +27,8 @@ use super::{
 };
 use crate::{
     account::{Connected, Connection, Rules},
-    dynamic::{DynExternal, DynKind},
+    controller::Served,
+    dynamic::DynExternal,
 };
 
 /// The age at which a request is deleted.
@@ -38,9 +39,6 @@ const CHECK: Duration = Duration::from_mins(1);
 const DEADLINE: Duration = Duration::from_mins(2);
 /// The number of requests that are answered at the same time.
 const AT_ONCE: usize = 4;
-
-/// A kind and its calls.
-type Served = (Arc<dyn DynKind>, Arc<dyn DynExternal>);
 
 /// The requests of users and the kinds that this process answers for.
 pub(crate) struct Imports {
@@ -54,7 +52,7 @@ pub(crate) struct Imports {
 
 impl Imports {
     /// Watches the requests. Their kind comes with the hub, which may be older than this process.
-    pub(crate) fn watch(manager: &Manager, kinds: &[Served]) -> Self {
+    pub(crate) fn watch(manager: &Manager, kinds: Vec<Served>) -> Self {
         let changed = Arc::new(Notify::new());
         let seen = {
             let changed = changed.clone();
@@ -66,7 +64,7 @@ impl Imports {
         };
         let (requests, _) = manager.watches().optional_objects::<ImportRequest>("ImportRequest", false, seen);
         let answered = Mutex::default();
-        Self { manager: manager.clone(), kinds: kinds.to_vec(), requests, changed, answered }
+        Self { manager: manager.clone(), kinds, requests, changed, answered }
     }
 
     /// Answers until shutdown, while this process leads.

@@ -4,7 +4,7 @@ use kraken_api::{InPlace, Lifecycle, Location};
 use kraken_options::Problem;
 
 use crate::{
-    Comparison, Ignored,
+    Comparison, Fate, Ignored,
     dynamic::{Change, Desired, DynKind, Observed},
     model::{
         intent::{Clock, Intent},
@@ -81,6 +81,8 @@ pub(crate) struct Observation<'t> {
     pub vanishing: Vec<String>,
     /// Whether one more search must confirm that a launch without a result has no objects besides the observed ones.
     pub is_launch_hidden: bool,
+    /// What the journal of the external says of the last launch.
+    pub fate: Fate,
     /// The objects of the last launch that may exist and are not visible yet, see [`awaited`](super::recorded::awaited).
     pub awaited: Option<String>,
     /// The current objects: all of them, or only the new ones during a replacement.

@@ -25,6 +25,8 @@ pub(crate) struct RecordedState {
     pub unproven: Vec<String>,
     /// The highest epoch that is known to have taken effect.
     pub epoch: i64,
+    /// The number of the last launch on record; 0 if there is none.
+    pub launched: i64,
     /// Whether a launch may have been made whose result is not recorded.
     pub outstanding: bool,
     /// The epoch of the launch of the intent if the record in the status was edited, see `Memory::launch.edited_record`: it does not count.
@@ -75,7 +77,8 @@ impl RecordedState {
             || object.creation_timestamp().is_some_and(|created| created.0 >= began);
         let may_exist =
             has_finalizer(object) || outstanding || !ids.is_empty() || !is_new || memory.tag_search.is_first;
-        Self { ids, unproven, epoch, outstanding, edited_record, may_exist }
+        let launched = intent.filter(|intent| !intent.adopts).map_or(0, |intent| intent.epoch);
+        Self { ids, unproven, epoch, launched, outstanding, edited_record, may_exist }
     }
 
     /// The recorded ids without those that are [unproven](Self::unproven).
@@ -97,6 +100,7 @@ impl RecordedState {
             ids: self.ids.clone(),
             search,
             deep,
+            launched: self.launched,
             wanted: None,
         })
     }

@@ -16,6 +16,7 @@
 //! | [`protection`] | deletions, also of replaced objects | `Protected` |
 //! | [`approval`] | what a person has not approved | `AwaitingApproval` |
 //! | [`launch_excess`] | more objects than the spec accounts for | `LaunchRefused` |
+//! | [`unknown_creation`] | launches and the end of deletions, while an object may exist that nothing can find | `CreationUnknown` |
 //! | [`launch_limit`] | launches that do not last | `LaunchLimit` |
 //!
 //! [`retention`] holds nothing: it decides whether an object is deleted or kept.
@@ -36,6 +37,7 @@ pub(crate) mod protection;
 pub(crate) mod replacement;
 pub(crate) mod retention;
 pub(crate) mod undecoded;
+pub(crate) mod unknown_creation;
 
 /// The answer of a policy: nothing, or the outcome that ends the reconcile.
 pub(crate) type Permit = Result<(), Outcome>;

@@ -222,6 +222,7 @@ mod tests {
             ids: (0..ids).map(|n| format!("{name}-{n}")).collect(),
             search: false,
             deep: false,
+            launched: 0,
             wanted: None,
         }
     }

@@ -36,6 +36,7 @@ pub(crate) async fn look_up(reconcile: &mut Reconcile<'_>, target: &Target) -> R
         ids: former.clone(),
         search: false,
         deep: false,
+        launched: 0,
         wanted: Some(target.desired.clone()),
     };
     let observed = reconcile.context.observe(reconcile.slot.lane(), Some(request));

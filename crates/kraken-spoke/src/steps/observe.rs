@@ -6,7 +6,7 @@ use kraken_runtime::mutants::{self, Mutant};
 use kube::core::object::HasStatus;
 
 use crate::{
-    Comparison,
+    Comparison, Fate,
     actions::{
         location,
         retag::{Untagged, retag},
@@ -31,6 +31,7 @@ use crate::{
 struct Attempt {
     shown: Shown,
     parts: Parts,
+    fate: Fate,
     kept: Option<Desired>,
     comparison: Comparison<Change>,
     is_searched: bool,
@@ -151,14 +152,20 @@ async fn attempt(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool)
     let kind = &*reconcile.context.kind;
     reconcile.facts.replicas = kind.replicas(&observed);
     let shown = Shown::of(kind, &observed, &scope.recorded, reconcile.memory, intent, scope.clock);
-    let parts = Parts::of(kind, intent, observed);
+    let fate = kind.fate(&observed);
+    let mut parts = Parts::of(kind, intent, observed);
     let kept = if target.ignored.is_empty() {
         None
     } else {
         kind.without_ignored(&target.desired, &parts.current, &target.ignored)
     };
+    if !kind.ids(&parts.current).is_empty() {
+        let (external, identity) = (&reconcile.context.external, &reconcile.identity);
+        let examined = external.examine(identity, kept.as_ref().unwrap_or(&target.desired), &parts.current);
+        parts.current = reconcile.slot.release_while(examined).await.map_err(Outcome::Failed)?;
+    }
     let comparison = compare(reconcile, target, kept.as_ref(), &parts.current);
-    Ok(Attempt { shown, parts, kept, comparison, is_searched: search || !scope.recorded.may_exist })
+    Ok(Attempt { shown, parts, fate, kept, comparison, is_searched: search || !scope.recorded.may_exist })
 }
 
 /// Remembers the objects that only the search found. An action that fails can delay the status that names them beyond the
@@ -235,7 +242,7 @@ fn confirm<'t>(
     location: Option<Location>,
 ) -> View<'t> {
     let Scope { target, mut recorded, clock, deep } = scope;
-    let Attempt { shown, parts: Parts { outgoing, current }, kept, comparison, is_searched } = attempt;
+    let Attempt { shown, parts: Parts { outgoing, current }, fate, kept, comparison, is_searched } = attempt;
     let (intent, is_missing) = (target.intent.as_ref(), comparison.missing.is_some());
     let unknown = reconcile.unknown_launch(intent, &recorded, clock);
     if unknown.is_none() {
@@ -267,6 +274,7 @@ fn confirm<'t>(
         shown,
         vanishing,
         is_launch_hidden,
+        fate,
         awaited,
         current,
         outgoing,

@@ -3,7 +3,7 @@
 
 use kraken_api::{FINALIZER, reasons::Reason};
 use kraken_runtime::{
-    clock::Instant,
+    clock::{Instant, now},
     mutants::{self, Mutant},
     queue::Lane,
     watch::ObjectKey,
@@ -15,7 +15,7 @@ use crate::{
     Failure, FailureClass,
     actions::{
         event::publish_event,
-        location, references, remove_finalizer,
+        location, operate, references, remove_finalizer,
         retag::{Untagged, awaiting_tags, retag},
         states,
         unprotect::unprotect,
@@ -30,8 +30,11 @@ use crate::{
         recorded::{RecordedState, Shown, has_finalizer, is_outstanding},
     },
     policy::{
-        approval, paused, protection,
+        approval,
+        launch_limit::confirmed_at,
+        paused, protection,
         retention::{ReleasePolicy, adopted},
+        unknown_creation,
     },
     steps::{gather::own_secret, restore},
 };
@@ -73,6 +76,7 @@ pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Out
     let mut state = DeletionState { intent: intent.as_ref(), policy, recorded, clock };
     let observed = observe(reconcile, &mut state.recorded, policy).await.map_err(Outcome::Failed)?;
     restore_tags(reconcile, &state, &observed).await?;
+    let fate = reconcile.context.kind.fate(&observed);
     let is_unseen = is_unseen(reconcile, &mut state, &observed);
     let (kept, doomed) = split_retained(&*reconcile.context.kind, observed, policy);
     let is_requested = reconcile.memory.deletion.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
@@ -83,6 +87,8 @@ pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Out
         guarantees::deletes(reconcile, policy, &reconcile.context.kind.ids(&doomed));
         return delete(reconcile, &doomed).await;
     }
+    let confirmed = confirmed_at(&*object, now());
+    unknown_creation::permits(&fate, intent.as_ref().map(|intent| intent.at), confirmed, Reason::Deleting)?;
     if is_unseen && !mutants::active(Mutant::EmptyAnswerBelieved) {
         // An object that is not visible would be left behind, or keep its tags.
         let message =
@@ -159,9 +165,11 @@ async fn delete(reconcile: &mut Reconcile<'_>, doomed: &Observed) -> Result<Outc
         return Ok(Outcome::InProgress(Reason::Deleting, message));
     }
     approval::permits_deletion(&reconcile.object, &ids)?;
-    let Reconcile { context, memory, identity, .. } = reconcile;
-    let is_first = memory.deletion.deleted.is_none();
-    match context.external.delete(identity, doomed).await {
+    let is_first = reconcile.memory.deletion.deleted.is_none();
+    let what = format!("deleting {}", listed(&ids));
+    let deleted = operate::delete(reconcile, Reason::Deleting, &what, doomed).await;
+    let Reconcile { context, memory, .. } = reconcile;
+    match deleted {
         Ok(unknown) => {
             let requested = without(&ids, &unknown);
             if !requested.is_empty() {
@@ -172,7 +180,7 @@ async fn delete(reconcile: &mut Reconcile<'_>, doomed: &Observed) -> Result<Outc
                 let note = format!("requested the deletion of {}", listed(&requested));
                 publish_event(reconcile, Reason::Deleted, &note).await;
             }
-            Ok(Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids))))
+            Ok(Outcome::InProgress(Reason::Deleting, what))
         }
         Err(failure) if failure.class == FailureClass::Protected => {
             Ok(unprotect(reconcile, doomed, failure, Reason::Deleting).await)

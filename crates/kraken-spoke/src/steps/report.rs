@@ -29,6 +29,14 @@ pub(crate) async fn report(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> 
     if matches!(outcome, Outcome::Removed) || is_unreported(reconcile, outcome) {
         return Ok(());
     }
+    report_progress(reconcile, outcome).await
+}
+
+/// The same, also if the progress is too fresh to be reported.
+pub(crate) async fn report_progress(
+    reconcile: &mut Reconcile<'_>,
+    outcome: &Outcome,
+) -> Result<(), ApiError> {
     let object = reconcile.object.clone();
     let (before, generation) = (object.status(), object.meta().generation);
     let now = kraken_runtime::clock::now();

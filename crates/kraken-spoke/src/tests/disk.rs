@@ -70,6 +70,8 @@ impl Disks {
             whole_paths: &[],
             ordered_fields: &[],
             disrupts: true,
+            journaled: false,
+            slow: false,
             looks_up: false,
             answers: "",
             accounts: has_accounts.then_some(account),

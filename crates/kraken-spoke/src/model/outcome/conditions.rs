@@ -41,6 +41,7 @@ impl Outcome {
             | Self::WrongLocation(message)
             | Self::LaunchRefused(message)
             | Self::LaunchLimit(message)
+            | Self::CreationUnknown(message)
             | Self::MassLossHeld(message)
             | Self::Account(_, message)
             | Self::Protected(message)

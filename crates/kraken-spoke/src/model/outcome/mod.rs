@@ -83,6 +83,9 @@ pub(crate) enum Outcome {
     LaunchRefused(String),
     /// The launch limit is reached: nothing is launched until a person confirms.
     LaunchLimit(String),
+    /// It is not known whether a launch created an object, and nothing can find it: nothing is launched, and no record is removed, until
+    /// a person says.
+    CreationUnknown(String),
     /// Many remote objects vanished at once: nothing is recreated until a person confirms.
     MassLossHeld(String),
     /// The account that it uses does not exist, cannot be used, or forbids what the resource uses.

@@ -1,14 +1,16 @@
 //! Changes remote objects in place, one call per reconcile. Client required.
 
+use std::sync::Arc;
+
 use kraken_api::{DISRUPTION_GROUP_LABEL, FieldDiff, reasons::Reason};
 use kube::Resource;
 use tokio::time::Instant;
 
 use crate::{
     FailureClass,
-    actions::event::publish_event,
+    actions::{event::publish_event, operate::operate},
     context::{Context, Reconcile, place},
-    dynamic::{Change, DynKind},
+    dynamic::{Change, DynExternal, DynKind},
     guarantees,
     model::{
         decide::Planned,
@@ -89,9 +91,13 @@ pub(super) async fn change(
         Err(outcome) => return outcome,
     };
     guarantees::changes(reconcile, observation, &change, is_drift);
-    let Reconcile { context, memory, identity, .. } = reconcile;
     let (effective, current) = (observation.effective(), &observation.current);
-    let updated = context.external.update(identity, &change, effective, current).await;
+    let (owner, desired, before) = (reconcile.identity.clone(), effective.clone(), current.clone());
+    let call = |external: Arc<dyn DynExternal>| async move {
+        external.update(&owner, &change, &desired, &before).await
+    };
+    let updated = operate(reconcile, Reason::Updating, &what, call).await;
+    let Reconcile { context, memory, identity, .. } = reconcile;
     let class = updated.as_ref().err().map(|failure| failure.class);
     // A change can take several calls.
     let may_have_effect = matches!(

@@ -1,16 +1,23 @@
 //! Creates missing objects, after the intent is persisted. Client required.
 
+use std::sync::Arc;
+
 use kraken_api::reasons::Reason;
-use kraken_runtime::mutants::{self, Mutant};
+use kraken_runtime::{
+    clock,
+    mutants::{self, Mutant},
+};
 use kube::{Resource, core::object::HasStatus};
 
 use crate::{
     Launch,
     actions::{
         event::publish_event,
+        operate::operate,
         persist::{persist, write},
     },
     context::Reconcile,
+    dynamic::DynExternal,
     guarantees,
     model::{
         ids::{listed, union, without},
@@ -21,7 +28,7 @@ use crate::{
         outcome::{Outcome, refused},
         secrecy, unrecorded,
     },
-    policy::launch_excess,
+    policy::{launch_excess, launch_limit::confirmed_at, unknown_creation},
     steps::{act::launch, connect},
 };
 
@@ -36,9 +43,14 @@ pub(super) async fn create(
     let epoch = epoch(reconcile, observation, what).await?;
     let launch = Launch { epoch, token: reconcile.identity.token(epoch) };
     guarantees::creates(reconcile, observation, &launch);
-    let Reconcile { context, memory, identity, facts, .. } = reconcile;
-    let (desired, current) = (&observation.target.desired, &observation.current);
-    let created = match context.external.create(identity, &launch, desired, current).await {
+    let (identity, current) = (reconcile.identity.clone(), &observation.current);
+    let (desired, before) = (observation.target.desired.clone(), current.clone());
+    let call = |external: Arc<dyn DynExternal>| async move {
+        external.create(&identity, &launch, &desired, &before).await
+    };
+    let created = operate(reconcile, Reason::Creating, "creating", call).await;
+    let Reconcile { context, memory, facts, .. } = reconcile;
+    let created = match created {
         Ok(created) => created,
         Err(failure) => {
             memory.answered(epoch, Err(failure.class));
@@ -74,6 +86,9 @@ async fn epoch(
     what: &str,
 ) -> Result<i64, Outcome> {
     let hash = parameters_hash(&observation.target.desired, what);
+    let (intent, confirmed) = (observation.target.intent.as_ref(), confirmed_at(&*reconcile.object, clock::now()));
+    let launched_at = intent.map(|intent| intent.at);
+    unknown_creation::permits(&observation.fate, launched_at, confirmed, Reason::Creating)?;
     let is_idempotent = is_idempotent(reconcile, observation, &hash);
     if !is_idempotent {
         await_unrecorded(reconcile, observation)?;

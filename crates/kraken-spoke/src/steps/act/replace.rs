@@ -12,7 +12,7 @@ use kraken_runtime::{
 
 use crate::{
     FailureClass,
-    actions::{event::publish_event, persist::persist, unprotect::unprotect},
+    actions::{event::publish_event, operate, persist::persist, unprotect::unprotect},
     context::Reconcile,
     dynamic::{Change, Observed},
     guarantees,
@@ -144,8 +144,10 @@ async fn delete_or_release(
 }
 
 async fn delete(reconcile: &mut Reconcile<'_>, replaced: &Observed, ids: &[String]) -> Outcome {
-    let Reconcile { context, memory, identity, .. } = reconcile;
-    match context.external.delete(identity, replaced).await {
+    let what = format!("deleting {}, which is replaced", listed(ids));
+    let deleted = operate::delete(reconcile, Reason::Replacing, &what, replaced).await;
+    let memory = &mut *reconcile.memory;
+    match deleted {
         Ok(unknown) => {
             let requested = without(ids, &unknown);
             let is_first = requested.iter().any(|id| !memory.absent.deleted_ids.contains(id));
@@ -154,7 +156,7 @@ async fn delete(reconcile: &mut Reconcile<'_>, replaced: &Observed, ids: &[Strin
                 let note = format!("requested the deletion of {}, which is replaced", listed(&requested));
                 publish_event(reconcile, Reason::Replaced, &note).await;
             }
-            Outcome::InProgress(Reason::Replacing, format!("deleting {}, which is replaced", listed(ids)))
+            Outcome::InProgress(Reason::Replacing, what)
         }
         Err(failure) if failure.class == FailureClass::Protected => {
             unprotect(reconcile, replaced, failure, Reason::Replacing).await

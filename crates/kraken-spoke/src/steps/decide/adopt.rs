@@ -7,7 +7,7 @@ use kraken_api::Adopt;
 use kraken_runtime::patch::within;
 
 use crate::{
-    Candidate, Identity,
+    Candidate, Fate, Identity,
     context::{Reconcile, place},
     dynamic::{DynKind, Observed},
     model::{decide::remove_ignored, observation::Observation, outcome::Outcome},
@@ -34,7 +34,10 @@ pub(super) async fn candidate(
 pub(super) fn is_due(kind: &dyn DynKind, observation: &Observation<'_>) -> bool {
     let highest = observation.highest_epoch(kind);
     let intent = observation.target.intent.as_ref();
-    let is_open = intent.map_or(highest == 0, |intent| intent.adopts && highest < intent.epoch);
+    // Of a launch that nothing can find, a person may have found the object.
+    let is_unknown = matches!(observation.fate, Fate::Unknown(_));
+    let is_open =
+        intent.map_or(highest == 0, |intent| (intent.adopts || is_unknown) && highest < intent.epoch);
     is_open && kind.ids(&observation.current).is_empty()
 }
 
@@ -47,12 +50,14 @@ async fn approved(
     let Reconcile { context, object, identity, .. } = reconcile;
     let (target, missing_path) = (observation.target, context.info().missing_path);
     let found = context.external.find(wanted).await.map_err(Outcome::Failed)?;
-    let candidate = adoption::only(&*context.kind, found, wanted)?;
+    let mut candidate = adoption::only(&*context.kind, found, wanted)?;
     if let Some(owner) = candidate.owner.as_ref().filter(|owner| owner.uid != identity.uid)
         && !is_former(reconcile, owner).await?
     {
         return Err(adoption::owned_by(&candidate.id, owner, &identity.cluster));
     }
+    let examined = context.external.examine(identity, &target.desired, &candidate.observed).await;
+    candidate.observed = examined.map_err(Outcome::Failed)?;
     let comparison = context.kind.compare(&target.desired, &candidate.observed);
     let comparison = remove_ignored(target.secrecy.mask(comparison), &target.ignored, Some(missing_path));
     approval::permits_adoption(object, &candidate.id, comparison, &target.desired, missing_path)?;

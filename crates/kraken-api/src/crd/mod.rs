@@ -9,6 +9,8 @@ use serde_json::json;
 
 use crate::choices;
 
+pub mod at_run_time;
+
 pub use kraken_options::{any_json, any_object};
 
 /// Upstream conditions, as a list keyed by type.
@@ -40,13 +42,14 @@ pub fn spoke_kind<K: CustomResourceExt>() -> CustomResourceDefinition {
 
 /// The same with additional columns of the kind, each with a value of `status.summary`: see [`summary_key`].
 pub fn summarised_kind<K: CustomResourceExt>(columns: &[&str]) -> CustomResourceDefinition {
+    summarised(K::crd(), columns)
+}
+
+fn summarised(crd: CustomResourceDefinition, columns: &[&str]) -> CustomResourceDefinition {
     let id = column("External ID", ".status.externalIds[0]", 0);
     // What is adopted is kept when the resource is deleted.
     let adopted = column("Adopted", ".status.adopted[0]", 1);
-    with_columns(
-        K::crd(),
-        &std::iter::once(id).chain(summaries(columns)).chain([adopted]).collect::<Vec<_>>(),
-    )
+    with_columns(crd, &std::iter::once(id).chain(summaries(columns)).chain([adopted]).collect::<Vec<_>>())
 }
 
 /// The same of a look-up, which shows the main id of what it found.

@@ -1,0 +1,144 @@
+//! Kinds that are added and removed while the process runs.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use futures::future::BoxFuture;
+use kraken_runtime::{
+    manager::Manager,
+    task,
+    webhook::{Hook, ReviewResult, Subject, Validator},
+};
+use parking_lot::{Mutex, RwLock};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info};
+
+use super::{Common, Member, Served, run_set};
+use crate::{admission::Admission, args::LoopArgs, shared::blockers::References};
+
+/// The kinds of a process. Clones share the same state.
+///
+/// Kinds that are added at once share the two watches of what their controllers write, so that a provider with a hundred types needs no
+/// more of them than one with two.
+#[derive(Clone)]
+pub struct Kinds {
+    manager: Manager,
+    args: LoopArgs,
+    common: Common,
+    references: References,
+    running: Arc<Mutex<BTreeMap<String, Running>>>,
+    reviewers: Reviewers,
+}
+
+/// The controller of one kind.
+#[derive(Clone)]
+struct Running {
+    part: Manager,
+    ended: CancellationToken,
+}
+
+impl Kinds {
+    /// No kinds yet.
+    pub fn new(manager: Manager, args: LoopArgs) -> Self {
+        Self {
+            manager,
+            args,
+            common: Common::default(),
+            references: References::default(),
+            running: Arc::default(),
+            reviewers: Reviewers::default(),
+        }
+    }
+
+    /// Mounts the reviews of all kinds, those of now and those to come, for the webhook of their API group.
+    pub fn mount(&self, hook: &Hook) {
+        self.manager.webhooks.mount(hook, self.reviewers.clone());
+    }
+
+    /// The keys ([`crate::dynamic::KindInfo::key`]) of the kinds whose controllers run.
+    pub fn running(&self) -> Vec<String> {
+        self.running.lock().keys().cloned().collect()
+    }
+
+    /// Starts the controllers of these kinds. Their CRDs need not be served yet. One that runs already continues as it is: it must be
+    /// [removed](Self::remove) first.
+    pub fn add(&self, kinds: Vec<Served>) {
+        let set = self.manager.part();
+        let mut members: Vec<Member> = vec![];
+        for served in kinds {
+            let key = served.0.info().key.clone();
+            let mut running = self.running.lock();
+            if running.contains_key(&key) {
+                continue;
+            }
+            let (part, ended) = (set.part(), CancellationToken::new());
+            running.insert(key.clone(), Running { part: part.clone(), ended: ended.clone() });
+            drop(running);
+            let admission = Admission::new(served.0.clone())
+                .with_references(self.manager.client.clone(), self.references.clone());
+            self.reviewers.add(key, served.0.info().name, admission);
+            info!(kind = served.0.info().name, "starting the controller");
+            members.push(Member { manager: part, served, ended: ended.drop_guard() });
+        }
+        if members.is_empty() {
+            return set.stop_part();
+        }
+        let (args, common, process) = (self.args.clone(), self.common.clone(), self.manager.shutdown.clone());
+        task::spawn(async move {
+            if let Err(failed) = run_set(set, members, args, common).await {
+                error!(error = %failed, "a controller ended; stopping the process, to be restarted");
+                process.cancel();
+            }
+        });
+    }
+
+    /// Stops the controller of the kind with this key, and waits for its reconciles, and operations, in progress. Its resources stay as
+    /// they are.
+    pub async fn remove(&self, key: &str) {
+        let Some(running) = self.running.lock().get(key).cloned() else { return };
+        running.part.stop_part();
+        running.ended.cancelled().await;
+        self.running.lock().remove(key);
+        self.reviewers.remove(key);
+    }
+}
+
+impl fmt::Debug for Kinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Kinds").field(&self.running()).finish()
+    }
+}
+
+/// The reviews of the kinds of one API group, by kind.
+#[derive(Clone, Default)]
+struct Reviewers(Arc<RwLock<Vec<Reviewer>>>);
+
+/// The review of a kind, with its key and its name.
+type Reviewer = (String, &'static str, Arc<Admission>);
+
+impl Reviewers {
+    fn add(&self, key: String, kind: &'static str, admission: Admission) {
+        self.0.write().push((key, kind, Arc::new(admission)));
+    }
+
+    fn remove(&self, key: &str) {
+        self.0.write().retain(|(known, ..)| known != key);
+    }
+
+    fn of(&self, kind: &str) -> Option<Arc<Admission>> {
+        let all = self.0.read();
+        all.iter().find(|(_, known, _)| *known == kind).map(|(.., admission)| admission.clone())
+    }
+}
+
+impl Validator for Reviewers {
+    fn review(&self, subject: Subject) -> BoxFuture<'_, ReviewResult> {
+        let reviewer = self.of(&subject.kind);
+        Box::pin(async move {
+            match reviewer {
+                Some(reviewer) => reviewer.review(subject).await,
+                // Its controller does not run here any more, or not yet: a webhook is never the reason why an object cannot be changed.
+                None => ReviewResult::default(),
+            }
+        })
+    }
+}

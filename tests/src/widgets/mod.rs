@@ -1,0 +1,261 @@
+//! A kind that is known at run time only, of a provider without tags: what a controller of many providers' types is made of, in the
+//! smallest form. Its schema, its desired and observed states are JSON, its creations are slow, and a journal of its own says what exists.
+
+mod controller;
+mod provider;
+
+use std::borrow::Cow;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, JSONSchemaProps,
+};
+use kraken_api::{Lifecycle, crd::at_run_time, names::owner_kind};
+use kraken_options::{Opt, OptionType, Resolved, Resolver};
+use kraken_runtime::watch::RawObject;
+use kraken_spoke::{
+    Comparison, Difference, Edit, Fate, FieldDiff, Ignored, OwnSecret, Remedy,
+    dynamic::{
+        Change, Desired, DynKind, KindInfo, Object, Observed, Schema, Spec, Undecoded, interned,
+    },
+};
+use kube::core::ApiResource;
+use serde_json::{Value, json};
+
+pub use controller::WidgetController;
+pub use provider::Provider;
+
+/// The API group of all kinds of widgets.
+pub const GROUP: &str = "testing.kraken-iac.eoinfennessy.com";
+
+/// The spec of a widget.
+#[derive(Debug)]
+struct WidgetSpec {
+    lifecycle: Lifecycle,
+    json: Value,
+}
+
+impl Spec for WidgetSpec {
+    fn lifecycle(&self) -> &Lifecycle {
+        &self.lifecycle
+    }
+
+    fn json(&self) -> Value {
+        self.json.clone()
+    }
+}
+
+/// A kind of widgets with this name.
+#[derive(Debug)]
+pub struct Widgets {
+    info: KindInfo,
+}
+
+fn plural(kind: &str) -> String {
+    format!("{}s", kind.to_lowercase())
+}
+
+fn schema() -> JSONSchemaProps {
+    let option = |type_: &str| {
+        json!({
+            "type": "object",
+            "properties": {"value": {"type": type_}, "valueFrom": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+        })
+    };
+    let schema = json!({"required": ["size"], "properties": {"size": option("integer"), "note": option("string")}});
+    serde_json::from_value(schema).unwrap_or_default()
+}
+
+impl Widgets {
+    /// The kind with this name.
+    pub fn new(kind: &str) -> Self {
+        let info = KindInfo {
+            name: interned(kind),
+            resource: ApiResource {
+                group: GROUP.into(),
+                version: "v1alpha1".into(),
+                api_version: format!("{GROUP}/v1alpha1"),
+                kind: kind.into(),
+                plural: plural(kind),
+            },
+            key: owner_kind(kind, GROUP),
+            schema: Schema::new(schema),
+            is_idempotent: false,
+            idempotent_by_name: false,
+            shows_deleted: false,
+            drift_paths: &[],
+            secret_field_paths: &[("size", &["size"]), ("note", &["note"])],
+            summary: &[("Size", "size")],
+            missing_path: "",
+            whole_paths: &[],
+            ordered_fields: &[],
+            disrupts: false,
+            journaled: true,
+            slow: true,
+            looks_up: false,
+            answers: "",
+            accounts: None,
+        };
+        Self { info }
+    }
+
+    /// Its CRD.
+    pub fn crd(&self) -> CustomResourceDefinition {
+        let names = at_run_time::Names {
+            group: GROUP.to_owned(),
+            kind: self.info.name.to_owned(),
+            plural: self.info.resource.plural.clone(),
+            categories: vec!["widgets".to_owned()],
+        };
+        at_run_time::of(&names, "A widget.", schema(), &["Size"])
+    }
+}
+
+/// An option of the spec; `None` inside if it is not set.
+fn option<T>(spec: &Value, field: &str, values: &mut Resolver<'_>) -> Option<Option<Resolved<T>>>
+where
+    T: OptionType,
+{
+    let option: Option<Opt<T>> = serde_json::from_value(spec[field].clone()).ok()?;
+    values.take_if(field, option.as_ref())
+}
+
+fn objects(observed: &Observed) -> &[Value] {
+    observed.get::<Value>()["objects"].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn with(observed: &Observed, objects: Vec<Value>) -> Observed {
+    let mut value = observed.get::<Value>().clone();
+    value["objects"] = Value::Array(objects);
+    Observed::new(value)
+}
+
+fn id(object: &Value) -> String {
+    object["id"].as_str().unwrap_or_default().to_owned()
+}
+
+impl DynKind for Widgets {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn decode(&self, object: &RawObject) -> Result<Object, Undecoded> {
+        let undecoded = |error: serde_json::Error| (Box::new(object.metadata.clone()), error.to_string());
+        let json: Value = RawObject::decode(object.spec.as_deref()).map_err(undecoded)?;
+        let lifecycle = json.get("lifecycle").map_or(Cow::Owned(json!({})), Cow::Borrowed);
+        let lifecycle = serde_json::from_value(lifecycle.into_owned()).map_err(undecoded)?;
+        let status = RawObject::decode(object.status.as_deref()).map_err(undecoded)?;
+        Ok(Object::new(object.metadata.clone(), WidgetSpec { lifecycle, json }, status))
+    }
+
+    fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired> {
+        let spec = spec.json();
+        let (size, note) = (option::<i64>(&spec, "size", values), option::<String>(&spec, "note", values));
+        let (size, note) = (size??, note?);
+        Some(Desired::new(json!({"size": size.expose(), "note": note.map(|note| note.expose().clone())})))
+    }
+
+    fn own_secret(&self, _: &dyn Spec) -> Option<OwnSecret> {
+        None
+    }
+
+    fn unprotected_by(&self, _: &dyn Spec) -> Option<&'static str> {
+        None
+    }
+
+    fn edit_of(&self, _: &dyn Spec, _: &dyn Spec, _: &str) -> Edit {
+        Edit::InPlace
+    }
+
+    fn nothing(&self) -> Observed {
+        Observed::new(json!({"objects": [], "fate": null}))
+    }
+
+    fn compare(&self, desired: &Desired, observed: &Observed) -> Comparison<Change> {
+        let mut comparison = Comparison::default();
+        let Some(object) = objects(observed).first() else {
+            comparison.missing = Some("1 widget".to_owned());
+            return comparison;
+        };
+        // The provider's own plan, which `examine` added.
+        for change in object["plan"].as_array().into_iter().flatten() {
+            let field = change.as_str().unwrap_or_default();
+            let want = &desired.get::<Value>()[field];
+            comparison.differences.push(Difference {
+                field: FieldDiff::new(field, want.to_string(), object[field].to_string()),
+                remedy: Remedy::Change(Change::new(json!({field: want}))),
+            });
+        }
+        comparison
+    }
+
+    fn without_ignored(&self, _: &Desired, _: &Observed, _: &Ignored) -> Option<Desired> {
+        None
+    }
+
+    fn state(&self, _: &Desired, observed: &Observed) -> Value {
+        let object = objects(observed).first();
+        object.map_or(Value::Null, |object| json!({"id": object["id"], "size": object["size"], "note": object["note"]}))
+    }
+
+    fn at_creation(&self, _: &Desired) -> Vec<(&'static str, String)> {
+        vec![]
+    }
+
+    fn max_objects(&self, _: &Desired) -> usize {
+        1
+    }
+
+    fn needs_deep_observation(&self, _: &Desired) -> bool {
+        false
+    }
+
+    fn describe_change(&self, _: &Change) -> Option<String> {
+        None
+    }
+
+    fn ids(&self, observed: &Observed) -> Vec<String> {
+        objects(observed).iter().map(id).collect()
+    }
+
+    fn shown(&self, observed: &Observed) -> Vec<String> {
+        self.ids(observed)
+    }
+
+    fn select(&self, observed: Observed, ids: &[String]) -> (Observed, Observed) {
+        let (one, other) = objects(&observed).iter().cloned().partition(|object| ids.contains(&id(object)));
+        (with(&observed, one), with(&observed, other))
+    }
+
+    fn untagged(&self, _: &Observed) -> Vec<String> {
+        vec![]
+    }
+
+    fn replicas(&self, _: &Observed) -> Option<i32> {
+        None
+    }
+
+    fn disrupted(&self, _: &Observed) -> (Vec<String>, bool) {
+        (vec![], false)
+    }
+
+    fn is_gone(&self, observed: &Observed) -> bool {
+        objects(observed).is_empty()
+    }
+
+    fn epoch(&self, observed: &Observed) -> i64 {
+        objects(observed).iter().filter_map(|object| object["epoch"].as_i64()).max().unwrap_or_default()
+    }
+
+    fn fate(&self, observed: &Observed) -> Fate {
+        match observed.get::<Value>()["fate"].as_str() {
+            Some(why) => Fate::Unknown(why.to_owned()),
+            None => Fate::Known,
+        }
+    }
+
+    fn split(&self, observed: Observed, epoch: i64) -> (Observed, Observed) {
+        let is_before = |object: &Value| object["epoch"].as_i64().unwrap_or_default() < epoch;
+        let (before, since) = objects(&observed).iter().cloned().partition(is_before);
+        (with(&observed, before), with(&observed, since))
+    }
+}

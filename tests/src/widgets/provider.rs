@@ -1,0 +1,232 @@
+//! The provider of widgets: objects that nobody can search for, and the journal of the external, which survives the controller.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use kraken_spoke::{
+    Adopt, Candidate, Failure, FailureClass, Identity, Launch, Location, ObserveRequest,
+    account::{Connection, OnChange, Refusal},
+    dynamic::{Change, Desired, DynExternal, Observed},
+};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+/// What the external wrote about the last creation of a resource.
+#[derive(Clone, Debug)]
+struct Entry {
+    epoch: i64,
+    /// The response; none while it is awaited.
+    id: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    objects: BTreeMap<String, Value>,
+    journal: BTreeMap<String, Entry>,
+    /// How long a call takes.
+    delay: Duration,
+    calls: Vec<&'static str>,
+}
+
+/// The provider. Clones are handles of the same one.
+#[derive(Clone, Debug, Default)]
+pub struct Provider(Arc<Mutex<Inside>>);
+
+impl Provider {
+    /// How long each call takes from now on. A new object exists after half of that.
+    pub fn takes(&self, delay: Duration) {
+        self.0.lock().delay = delay;
+    }
+
+    /// The objects, by id.
+    pub fn objects(&self) -> BTreeMap<String, Value> {
+        self.0.lock().objects.clone()
+    }
+
+    /// Changes an object out of band.
+    pub fn tamper(&self, id: &str, field: &str, value: Value) {
+        if let Some(object) = self.0.lock().objects.get_mut(id) {
+            object[field] = value;
+        }
+    }
+
+    /// The number of calls of this name.
+    pub fn calls(&self, name: &str) -> usize {
+        self.0.lock().calls.iter().filter(|call| **call == name).count()
+    }
+
+    fn called(&self, name: &'static str) -> Duration {
+        let mut inside = self.0.lock();
+        inside.calls.push(name);
+        inside.delay
+    }
+
+    /// What exists of a resource, according to the journal or to its ids.
+    fn observed(&self, request: &ObserveRequest) -> Value {
+        let inside = self.0.lock();
+        let entry = inside.journal.get(&request.identity.uid);
+        let fate = match entry {
+            Some(Entry { id: None, .. }) => Some("the controller ended while it created a widget"),
+            None if request.launched > 0 && request.ids.is_empty() => {
+                Some("the journal of the creation is lost")
+            }
+            _ => None,
+        };
+        let id = entry.and_then(|entry| entry.id.as_ref()).or(request.ids.first());
+        let object = id.and_then(|id| Some((id, inside.objects.get(id)?)));
+        let epoch = entry.map_or(request.launched, |entry| entry.epoch);
+        let objects: Vec<Value> = object
+            .map(|(id, object)| json!({"id": id, "epoch": epoch, "size": object["size"], "note": object["note"]}))
+            .into_iter()
+            .collect();
+        json!({"objects": objects, "fate": fate})
+    }
+
+    fn enter(&self, uid: &str, entry: Entry) {
+        self.0.lock().journal.insert(uid.to_owned(), entry);
+    }
+}
+
+fn ids(observed: &Observed) -> Vec<String> {
+    let objects = observed.get::<Value>()["objects"].as_array().cloned().unwrap_or_default();
+    objects.iter().filter_map(|object| object["id"].as_str().map(str::to_owned)).collect()
+}
+
+#[async_trait]
+impl DynExternal for Provider {
+    async fn connect(
+        &self,
+        _: &str,
+        _: Option<&str>,
+    ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal> {
+        Ok(None)
+    }
+
+    fn on_account_change(&self, _: OnChange) {}
+
+    async fn location(&self) -> Result<Option<Location>, Failure> {
+        Ok(None)
+    }
+
+    async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
+        Ok(requests.iter().map(|request| Observed::new(self.observed(request))).collect())
+    }
+
+    /// Adds the fields that the provider would change.
+    async fn examine(&self, _: &Identity, desired: &Desired, observed: &Observed) -> Result<Observed, Failure> {
+        let (desired, mut value) = (desired.get::<Value>(), observed.get::<Value>().clone());
+        for object in value["objects"].as_array_mut().into_iter().flatten() {
+            let plan: Vec<&str> =
+                ["size", "note"].into_iter().filter(|field| object[field] != desired[field]).collect();
+            object["plan"] = json!(plan);
+        }
+        Ok(Observed::new(value))
+    }
+
+    async fn create(
+        &self,
+        identity: &Identity,
+        launch: &Launch,
+        desired: &Desired,
+        _: &Observed,
+    ) -> Result<Observed, Failure> {
+        let delay = self.called("create");
+        self.enter(&identity.uid, Entry { epoch: launch.epoch, id: None });
+        tokio::time::sleep(delay / 2).await;
+        let id = {
+            let mut inside = self.0.lock();
+            let id = format!("w-{}", inside.calls.iter().filter(|call| **call == "create").count());
+            inside.objects.insert(id.clone(), desired.get::<Value>().clone());
+            id
+        };
+        tokio::time::sleep(delay / 2).await;
+        self.enter(&identity.uid, Entry { epoch: launch.epoch, id: Some(id.clone()) });
+        Ok(Observed::new(json!({"objects": [{"id": id, "epoch": launch.epoch}], "fate": null})))
+    }
+
+    async fn update(
+        &self,
+        _: &Identity,
+        change: &Change,
+        _: &Desired,
+        observed: &Observed,
+    ) -> Result<(), Failure> {
+        tokio::time::sleep(self.called("update")).await;
+        let mut inside = self.0.lock();
+        for id in ids(observed) {
+            let Some(object) = inside.objects.get_mut(&id) else { continue };
+            for (field, value) in change.get::<Value>().as_object().into_iter().flatten() {
+                object[field] = value.clone();
+            }
+        }
+        Ok(())
+    }
+
+    async fn hand_over(&self, _: &Identity, _: &Desired, _: &Observed) -> Result<Option<String>, Failure> {
+        Ok(None)
+    }
+
+    async fn resume(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    async fn delete(&self, _: &Identity, observed: &Observed) -> Result<Vec<String>, Failure> {
+        tokio::time::sleep(self.called("delete")).await;
+        let mut inside = self.0.lock();
+        for id in ids(observed) {
+            inside.objects.remove(&id);
+        }
+        Ok(vec![])
+    }
+
+    async fn unprotect(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    async fn list_owned(&self, _: &str) -> Result<Vec<(Identity, Observed)>, Failure> {
+        Ok(vec![])
+    }
+
+    async fn find(&self, wanted: &Adopt) -> Result<Vec<Candidate<Observed>>, Failure> {
+        let Adopt::Id(wanted) = wanted else {
+            return Err(Failure {
+                class: FailureClass::Terminal,
+                action: "failed to find a widget".to_owned(),
+                code: "NoTags".to_owned(),
+                message: "widgets have no tags: set lifecycle.adopt.id".to_owned(),
+            });
+        };
+        let found = self.0.lock().objects.get(&wanted.id).cloned();
+        let found = found.map(|object| {
+            let shown = json!({"id": wanted.id, "epoch": 0, "size": object["size"], "note": object["note"]});
+            let observed = Observed::new(json!({"objects": [shown], "fate": null}));
+            Candidate { id: wanted.id.clone(), owner: None, created_by: None, observed }
+        });
+        Ok(found.into_iter().collect())
+    }
+
+    async fn claim(&self, identity: &Identity, epoch: i64, found: &Observed) -> Result<(), Failure> {
+        self.called("claim");
+        self.enter(&identity.uid, Entry { epoch, id: ids(found).into_iter().next() });
+        Ok(())
+    }
+
+    async fn reclaim(
+        &self,
+        _: &Identity,
+        _: i64,
+        _: Option<&Desired>,
+        _: &Observed,
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    async fn release(&self, identity: &Identity, _: &Observed) -> Result<(), Failure> {
+        self.0.lock().journal.remove(&identity.uid);
+        Ok(())
+    }
+
+    async fn mark_created(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
+        Ok(())
+    }
+}
