@@ -35,7 +35,8 @@ impl WidgetController {
     /// # Errors
     /// If the control plane does not respond.
     pub async fn start(test_env: &TestEnv) -> Result<Self> {
-        let flags = ["widgets", "--namespaces", &test_env.ns.name, "--resync-interval", "0", "--concurrency", "1"];
+        let flags =
+            ["widgets", "--namespaces", &test_env.ns.name, "--resync-interval", "0", "--concurrency", "1"];
         let Cli { args, common } = Cli::try_parse_from(flags)?;
         let kube_system = Api::<Namespace>::all(test_env.client()).get("kube-system").await?;
         let cluster = kube_system.metadata.uid.context("kube-system has no UID")?;

@@ -14,9 +14,7 @@ use kraken_options::{Opt, OptionType, Resolved, Resolver};
 use kraken_runtime::watch::RawObject;
 use kraken_spoke::{
     Comparison, Difference, Edit, Fate, FieldDiff, Ignored, OwnSecret, Remedy,
-    dynamic::{
-        Change, Desired, DynKind, KindInfo, Object, Observed, Schema, Spec, Undecoded, interned,
-    },
+    dynamic::{Change, Desired, DynKind, KindInfo, Object, Observed, Schema, Spec, Undecoded, interned},
 };
 use kube::core::ApiResource;
 use serde_json::{Value, json};
@@ -61,7 +59,8 @@ fn schema() -> JSONSchemaProps {
             "properties": {"value": {"type": type_}, "valueFrom": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
         })
     };
-    let schema = json!({"required": ["size"], "properties": {"size": option("integer"), "note": option("string")}});
+    let schema =
+        json!({"required": ["size"], "properties": {"size": option("integer"), "note": option("string")}});
     serde_json::from_value(schema).unwrap_or_default()
 }
 
@@ -194,7 +193,10 @@ impl DynKind for Widgets {
 
     fn state(&self, _: &Desired, observed: &Observed) -> Value {
         let object = objects(observed).first();
-        object.map_or(Value::Null, |object| json!({"id": object["id"], "size": object["size"], "note": object["note"]}))
+        object.map_or(
+            Value::Null,
+            |object| json!({"id": object["id"], "size": object["size"], "note": object["note"]}),
+        )
     }
 
     fn at_creation(&self, _: &Desired) -> Vec<(&'static str, String)> {

@@ -26,6 +26,7 @@ struct Inside {
     /// How long a call takes.
     delay: Duration,
     calls: Vec<&'static str>,
+    created: usize,
 }
 
 /// The provider. Clones are handles of the same one.
@@ -53,6 +54,11 @@ impl Provider {
     /// The number of calls of this name.
     pub fn calls(&self, name: &str) -> usize {
         self.0.lock().calls.iter().filter(|call| **call == name).count()
+    }
+
+    /// The number of creations whose response the journal has.
+    pub fn answered(&self) -> usize {
+        self.0.lock().journal.values().filter(|entry| entry.id.is_some()).count()
     }
 
     fn called(&self, name: &'static str) -> Duration {
@@ -113,7 +119,12 @@ impl DynExternal for Provider {
     }
 
     /// Adds the fields that the provider would change.
-    async fn examine(&self, _: &Identity, desired: &Desired, observed: &Observed) -> Result<Observed, Failure> {
+    async fn examine(
+        &self,
+        _: &Identity,
+        desired: &Desired,
+        observed: &Observed,
+    ) -> Result<Observed, Failure> {
         let (desired, mut value) = (desired.get::<Value>(), observed.get::<Value>().clone());
         for object in value["objects"].as_array_mut().into_iter().flatten() {
             let plan: Vec<&str> =
@@ -135,7 +146,8 @@ impl DynExternal for Provider {
         tokio::time::sleep(delay / 2).await;
         let id = {
             let mut inside = self.0.lock();
-            let id = format!("w-{}", inside.calls.iter().filter(|call| **call == "create").count());
+            inside.created += 1;
+            let id = format!("w-{}", inside.created);
             inside.objects.insert(id.clone(), desired.get::<Value>().clone());
             id
         };
@@ -211,13 +223,7 @@ impl DynExternal for Provider {
         Ok(())
     }
 
-    async fn reclaim(
-        &self,
-        _: &Identity,
-        _: i64,
-        _: Option<&Desired>,
-        _: &Observed,
-    ) -> Result<(), Failure> {
+    async fn reclaim(&self, _: &Identity, _: i64, _: Option<&Desired>, _: &Observed) -> Result<(), Failure> {
         Ok(())
     }
 

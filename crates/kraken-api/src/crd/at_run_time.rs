@@ -36,7 +36,12 @@ struct AnySpec {
 
 /// The CRD of this kind. `spec` is the schema of its options, without `lifecycle`, which is added. Descriptions of lifecycle and status are
 /// left out: they are most of what a hundred kinds would cost the API server, and `kubectl explain` has them of any other kind.
-pub fn of(names: &Names, description: &str, spec: JSONSchemaProps, columns: &[&str]) -> CustomResourceDefinition {
+pub fn of(
+    names: &Names,
+    description: &str,
+    spec: JSONSchemaProps,
+    columns: &[&str],
+) -> CustomResourceDefinition {
     let mut crd = super::summarised(Any::crd(), columns);
     let Names { group, kind, plural, categories } = names;
     crd.metadata.name = Some(format!("{plural}.{group}"));
@@ -49,7 +54,8 @@ pub fn of(names: &Names, description: &str, spec: JSONSchemaProps, columns: &[&s
     crd.spec.names.categories =
         Some(std::iter::once("kraken".to_owned()).chain(categories.iter().cloned()).collect());
     for version in &mut crd.spec.versions {
-        let Some(schema) = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut()) else {
+        let Some(schema) = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut())
+        else {
             continue;
         };
         without_descriptions(schema);

@@ -181,7 +181,8 @@ impl Health {
     /// Failures that a restart may solve; empty if the process is healthy.
     pub fn faults(&self, now: Instant) -> Vec<String> {
         let state = self.state.lock();
-        let mut faults: Vec<String> = state.watches.iter().filter_map(|watch| watch.lock().fault(now)).collect();
+        let mut faults: Vec<String> =
+            state.watches.iter().filter_map(|watch| watch.lock().fault(now)).collect();
         faults.extend(state.watches_of_parts(&|watch| watch.fault(now)));
         faults
     }

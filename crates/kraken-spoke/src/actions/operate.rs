@@ -14,7 +14,7 @@ use tracing::warn;
 use crate::{
     Failure,
     context::Reconcile,
-    dynamic::{DynExternal, Observed},
+    dynamic::{DynExternal, Object, Observed},
     model::outcome::{GRACE, Outcome},
     steps::report,
 };
@@ -54,10 +54,25 @@ where
     }
     let message = format!("{what} since {since:.0}; waiting for the provider's response");
     let outcome = Outcome::InProgress(reason, message);
-    // The first report of it is due: it is in progress for longer than need not be reported.
-    reconcile.memory.retries.in_progress = None;
+    let begun = reconcile.object.clone();
+    reconcile.object = edited_meanwhile(reconcile);
     if let Err(error) = Box::pin(report::report_progress(reconcile, &outcome)).await {
         warn!(%error, "failed to report an operation in progress");
     }
+    // The operation is of the spec with which it began.
+    reconcile.object = begun;
     reconcile.slot.release_while(operation.ended()).await
+}
+
+/// The newest copy of the resource, which may have been edited during the operation; the status is still about the spec with which that
+/// began.
+fn edited_meanwhile(reconcile: &mut Reconcile<'_>) -> Arc<Object> {
+    let begun = reconcile.object.clone();
+    let Some(watched) = reconcile.context.objects.get(&reconcile.key()) else { return begun };
+    if watched.metadata.uid != begun.metadata.uid {
+        return begun;
+    }
+    let mut newest = (*reconcile.memory.copies.newest(watched)).clone();
+    newest.metadata.generation = begun.metadata.generation;
+    Arc::new(newest)
 }

@@ -160,6 +160,10 @@ impl<'a> Reconcile<'a> {
         recorded: &RecordedState,
         clock: Clock,
     ) -> Option<i64> {
+        // The journal knows: see `DynKind::fate`.
+        if self.context.info().journaled {
+            return None;
+        }
         if let Some(intent) = intent {
             let is_unknown = intent.epoch > recorded.epoch && !self.memory.is_refused(intent);
             return (is_unknown && !intent.may_be_invisible(clock)).then_some(intent.epoch);

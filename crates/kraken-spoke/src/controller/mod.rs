@@ -71,12 +71,7 @@ pub(crate) struct Member {
 }
 
 /// Runs the controllers of these kinds, which share the watches of what they write, until the manager of each has stopped.
-async fn run_set(
-    manager: Manager,
-    kinds: Vec<Member>,
-    args: LoopArgs,
-    common: Common,
-) -> anyhow::Result<()> {
+async fn run_set(manager: Manager, kinds: Vec<Member>, args: LoopArgs, common: Common) -> anyhow::Result<()> {
     let account_kind = kinds.iter().find_map(|Member { served: (kind, _), .. }| kind.info().accounts);
     let uses = account_kind.zip(common.accounts.clone());
     let uses = uses.map(|(kind, accounts)| Uses::new(manager.clone(), kind, accounts));

@@ -50,7 +50,14 @@ fn link(connections: &Connections, key: &str, external: &Arc<dyn DynExternal>) -
 
 fn request(id: &str) -> ObserveRequest {
     let identity = Identity { cluster: "cluster".into(), uid: id.into(), owner: format!("Disk/ns/{id}") };
-    ObserveRequest { identity, ids: vec![id.to_owned()], search: false, deep: false, launched: 0, wanted: None }
+    ObserveRequest {
+        identity,
+        ids: vec![id.to_owned()],
+        search: false,
+        deep: false,
+        launched: 0,
+        wanted: None,
+    }
 }
 
 #[tokio::test(start_paused = true)]

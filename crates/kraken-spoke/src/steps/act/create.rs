@@ -86,7 +86,8 @@ async fn epoch(
     what: &str,
 ) -> Result<i64, Outcome> {
     let hash = parameters_hash(&observation.target.desired, what);
-    let (intent, confirmed) = (observation.target.intent.as_ref(), confirmed_at(&*reconcile.object, clock::now()));
+    let (intent, confirmed) =
+        (observation.target.intent.as_ref(), confirmed_at(&*reconcile.object, clock::now()));
     let launched_at = intent.map(|intent| intent.at);
     unknown_creation::permits(&observation.fate, launched_at, confirmed, Reason::Creating)?;
     let is_idempotent = is_idempotent(reconcile, observation, &hash);
