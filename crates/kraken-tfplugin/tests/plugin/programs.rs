@@ -27,6 +27,14 @@ const TIME: Module = Module {
     files: &[],
 };
 
+const OPENSTACK: Module = Module {
+    name: "terraform-provider-openstack",
+    go_mod: include_str!("../providers/openstack/go.mod"),
+    go_sum: include_str!("../providers/openstack/go.sum"),
+    tools: include_str!("../providers/openstack/tools.go"),
+    files: &[],
+};
+
 pub(crate) fn ktest() -> PathBuf {
     ensure(&KTEST, ".", "github.com/hashicorp/terraform-plugin-go", "20 seconds")
 }
@@ -34,6 +42,11 @@ pub(crate) fn ktest() -> PathBuf {
 pub(crate) fn time() -> PathBuf {
     let module = "github.com/hashicorp/terraform-provider-time";
     ensure(&TIME, module, module, "1 minute")
+}
+
+pub(crate) fn openstack() -> PathBuf {
+    let module = "github.com/terraform-provider-openstack/terraform-provider-openstack/v3";
+    ensure(&OPENSTACK, module, module, "90 seconds")
 }
 
 /// The only program of a module, built first if it is not in the cache.
