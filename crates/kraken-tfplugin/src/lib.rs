@@ -1,0 +1,38 @@
+//! A client of the provider plugins of OpenTofu and Terraform.
+//!
+//! A provider is a program. [`Plugin::start`] starts it and connects to it; its calls validate configurations, read objects, plan
+//! changes and apply them. Protocols 5 and 6 have one interface here. The behavior is OpenTofu's: [`proposed_new_state`] merges
+//! state and configuration as it does, and an object differs from its configuration exactly if a plan is not empty.
+//!
+//! ```text
+//! start -> schema -> configure -> (upgrade a stored state ->) read -> plan -> apply -> ... -> shut_down
+//! ```
+//!
+//! - [`Value`] and [`Type`] are the data, with MessagePack for the plugin and JSON for states and configurations.
+//! - [`schema`] says which attributes a type has, and which of them are secret.
+//! - [`Plan`] is pure data: its [differences](Plan::differences) have no secret values, and [`Plan::action`] says what to do.
+//! - [`Plugin::apply`] runs in a task that nothing cancels: a provider that is interrupted forgets what it created.
+//!
+//! The socket is not encrypted; it is in a folder that only this user can enter. The environment of a plugin is empty but for what
+//! the caller sets. Texts of a provider can contain values of its configuration, so callers scrub them.
+
+mod diagnostic;
+mod diff;
+mod path;
+mod plugin;
+mod process;
+mod proposed;
+mod rpc;
+pub mod schema;
+mod types;
+mod value;
+
+pub use diagnostic::{Diagnostic, Severity};
+pub use diff::{Difference, KNOWN_AFTER_APPLY, SENSITIVE, differences, masked};
+pub use path::{Path, Step};
+pub use plugin::{Action, Answer, Applied, CallError, Operation, Plan, Plugin, ResourceState};
+pub use process::{StartError, StartOptions};
+pub use proposed::proposed_new_state;
+pub use rpc::Protocol;
+pub use types::{Type, TypeError};
+pub use value::{ConvertError, Elements, NotANumber, Number, Value};

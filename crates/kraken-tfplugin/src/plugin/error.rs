@@ -1,0 +1,50 @@
+//! Why a call has no result.
+
+use crate::diagnostic::{Diagnostic, Errors};
+use crate::value::ConvertError;
+
+/// Why a call has no result.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The provider has no resource or data source of this type.
+    #[error("the provider has no type {0}")]
+    UnknownType(String),
+    /// A configuration or a state does not have the type of the schema.
+    #[error("{what}: {error}")]
+    Value {
+        /// What it is.
+        what: &'static str,
+        /// The first difference.
+        error: ConvertError,
+    },
+    /// The provider reported errors. Their text may contain values of the configuration.
+    #[error("{}", Errors(.0))]
+    Provider(Vec<Diagnostic>),
+    /// The provider's response does not have the type of the schema: a defect of the provider.
+    #[error("invalid response of the provider: {0}")]
+    Response(String),
+    /// The call failed.
+    #[error("call failed: {message} ({code})")]
+    Rpc {
+        /// The gRPC status code.
+        code: String,
+        /// The text of the status.
+        message: String,
+    },
+    /// The plugin ended. What a change did until then is unknown. The end of its standard error is
+    /// [`Plugin::stderr`](crate::Plugin::stderr).
+    #[error("the plugin ended ({0})")]
+    Ended(String),
+    /// The plugin is being stopped and starts no operation any more.
+    #[error("the plugin is being stopped")]
+    Stopping,
+}
+
+impl CallError {
+    /// Whether the provider answered, so that a failed change is known to have failed in the provider. After any other error,
+    /// an operation that was sent may have succeeded.
+    pub fn is_answer(&self) -> bool {
+        !matches!(self, Self::Rpc { .. } | Self::Ended(_))
+    }
+}

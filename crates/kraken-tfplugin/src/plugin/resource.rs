@@ -1,0 +1,258 @@
+//! The calls of resources and data sources.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::calls::{CAPABILITIES, config, not_deferred, pack, succeeded, unpack};
+use super::{Answer, Applied, CallError, Operation, Plan, Plugin, ResourceState};
+use crate::diagnostic::Diagnostic;
+use crate::diff::{differences, is_same};
+use crate::path::Path;
+use crate::proposed::proposed_new_state;
+use crate::rpc::Method;
+use crate::rpc::messages as wire;
+use crate::schema::Schema;
+use crate::value::Value;
+
+impl Plugin {
+    fn resource(&self, type_name: &str) -> Result<Arc<Schema>, CallError> {
+        found(&self.inner.schema.resources, type_name)
+    }
+
+    /// Validates the configuration of a resource. Unknown values in it are accepted.
+    ///
+    /// # Errors
+    /// When the provider rejects it, or the call fails.
+    pub async fn validate(&self, type_name: &str, value: &Value) -> Result<Vec<Diagnostic>, CallError> {
+        let schema = self.resource(type_name)?;
+        let request = wire::TypeConfig {
+            type_name: type_name.to_owned(),
+            config: Some(config(&schema, value)?),
+            client_capabilities: Some(CAPABILITIES),
+        };
+        let response: wire::checked::First = self.call(Method::ValidateResource, request).await?;
+        succeeded(response.diagnostics)
+    }
+
+    /// Brings a stored state to the version of the schema; `version` is the one that it was stored with. OpenTofu does this with
+    /// each stored state, also with one of the same version, and so should callers.
+    ///
+    /// # Errors
+    /// When the provider cannot read it, such as a state of a newer version, or the call fails.
+    pub async fn upgrade(
+        &self,
+        type_name: &str,
+        version: i64,
+        state: &Json,
+    ) -> Result<Answer<Value>, CallError> {
+        let schema = self.resource(type_name)?;
+        let raw_state = wire::RawState { json: state.to_string().into_bytes(), flatmap: BTreeMap::new() };
+        let request = wire::Upgrade { type_name: type_name.to_owned(), version, raw_state: Some(raw_state) };
+        let response: wire::Upgraded = self.call(Method::Upgrade, request).await?;
+        let warnings = succeeded(response.diagnostics)?;
+        Ok(Answer { value: unpack(response.upgraded_state, &schema.value_type)?, warnings })
+    }
+
+    /// Reads an object. The state does not [exist](ResourceState::exists) if the object does not.
+    ///
+    /// # Errors
+    /// When the provider fails to read it, or the call fails.
+    pub async fn read(
+        &self,
+        type_name: &str,
+        state: &ResourceState,
+    ) -> Result<Answer<ResourceState>, CallError> {
+        let schema = self.resource(type_name)?;
+        let request = wire::Read {
+            type_name: type_name.to_owned(),
+            current_state: Some(pack("state", &state.value, &schema.value_type)?),
+            private: state.private.clone(),
+            client_capabilities: Some(CAPABILITIES),
+        };
+        let response: wire::ReadState = self.call(Method::Read, request).await?;
+        let warnings = succeeded(response.diagnostics)?;
+        not_deferred(response.deferred)?;
+        let value = unpack(response.new_state, &schema.value_type)?;
+        if !value.is_known() {
+            return Err(CallError::Response("the object that was read has unknown values".to_owned()));
+        }
+        Ok(Answer { value: ResourceState { value, private: response.private }, warnings })
+    }
+
+    /// Plans the change from a state, which was just read, to a configuration. A prior state that does not exist is a creation, a
+    /// configuration that is null a deletion.
+    ///
+    /// # Errors
+    /// When the provider rejects the change, or the call fails.
+    pub async fn plan(
+        &self,
+        type_name: &str,
+        prior: &ResourceState,
+        desired: &Value,
+    ) -> Result<Plan, CallError> {
+        let schema = self.resource(type_name)?;
+        let desired = schema.block.with_blocks(desired.clone());
+        let mut plan = Plan {
+            type_name: type_name.to_owned(),
+            prior: prior.clone(),
+            planned: Value::Null,
+            private: prior.private.clone(),
+            differences: vec![],
+            requires_replace: vec![],
+            warnings: vec![],
+            config: desired,
+        };
+        if plan.config.is_null() && (!self.inner.schema.capabilities.plan_destroy || !prior.exists()) {
+            return Ok(plan);
+        }
+        let of = &schema.value_type;
+        let proposed = proposed_new_state(&schema.block, &prior.value, &plan.config);
+        let request = wire::Plan {
+            type_name: type_name.to_owned(),
+            prior_state: Some(pack("prior state", &prior.value, of)?),
+            proposed_new_state: Some(pack("proposed state", &proposed, of)?),
+            config: Some(pack("configuration", &plan.config, of)?),
+            prior_private: prior.private.clone(),
+            client_capabilities: Some(CAPABILITIES),
+        };
+        let response: wire::Planned = self.call(Method::Plan, request).await?;
+        plan.warnings = succeeded(response.diagnostics)?;
+        not_deferred(response.deferred)?;
+        plan.planned = unpack(response.planned_state, of)?;
+        plan.private = response.planned_private;
+        if plan.planned.is_null() != plan.config.is_null() {
+            return Err(CallError::Response(
+                "the plan creates or deletes what the configuration does not".to_owned(),
+            ));
+        }
+        if !plan.config.is_null() {
+            plan.differences = differences(&schema.block, &prior.value, &plan.planned);
+        }
+        if prior.exists() {
+            let paths = response.requires_replace.into_iter().map(Path::from);
+            plan.requires_replace = changed(paths, &schema, &prior.value, &plan.planned);
+        }
+        Ok(plan)
+    }
+
+    /// Executes a plan, in a task of its own.
+    ///
+    /// # Errors
+    /// When nothing was sent: the provider has no such type, the plan does not fit its schema, or the plugin is being stopped.
+    /// The result of the operation is an error if there is no answer, and an [`Applied`] with diagnostics if the provider failed.
+    pub fn apply(&self, plan: Plan) -> Result<Operation, CallError> {
+        let schema = self.resource(&plan.type_name)?;
+        let of = &schema.value_type;
+        let request = wire::Apply {
+            type_name: plan.type_name,
+            prior_state: Some(pack("prior state", &plan.prior.value, of)?),
+            planned_state: Some(pack("planned state", &plan.planned, of)?),
+            config: Some(pack("configuration", &plan.config, of)?),
+            planned_private: plan.private,
+        };
+        let (prior, is_deletion) = (plan.prior, plan.planned.is_null());
+        let guard = self.inner.running.begin()?;
+        let plugin = self.clone();
+        let task = tokio::spawn(async move {
+            let response: wire::Applied = plugin.call(Method::Apply, request).await?;
+            drop(guard);
+            applied(response, &schema, prior, is_deletion)
+        });
+        Ok(Operation { task })
+    }
+
+    /// Finds an object by the id that the type's import has. The state is incomplete; [`Plugin::read`] completes it.
+    ///
+    /// # Errors
+    /// When the provider cannot import the type or finds no object, or the call fails.
+    pub async fn import(&self, type_name: &str, id: &str) -> Result<Answer<ResourceState>, CallError> {
+        let schema = self.resource(type_name)?;
+        let request = wire::Import {
+            type_name: type_name.to_owned(),
+            id: id.to_owned(),
+            client_capabilities: Some(CAPABILITIES),
+        };
+        let response: wire::Imported = self.call(Method::Import, request).await?;
+        let warnings = succeeded(response.diagnostics)?;
+        not_deferred(response.deferred)?;
+        // Some types import objects of other types, too.
+        let imported =
+            response.imported_resources.into_iter().find(|imported| imported.type_name == type_name);
+        let Some(imported) = imported else {
+            return Err(CallError::Response("nothing was imported".to_owned()));
+        };
+        let value = unpack(imported.state, &schema.value_type)?.unknown_as_null();
+        Ok(Answer { value: ResourceState { value, private: imported.private }, warnings })
+    }
+
+    /// Validates the configuration of a data source, and reads it.
+    ///
+    /// # Errors
+    /// When the provider rejects the configuration or finds nothing, or the call fails.
+    pub async fn read_data_source(&self, type_name: &str, value: &Value) -> Result<Answer<Value>, CallError> {
+        let schema = found(&self.inner.schema.data_sources, type_name)?;
+        let packed = config(&schema, value)?;
+        let request = wire::TypeConfig {
+            type_name: type_name.to_owned(),
+            config: Some(packed.clone()),
+            client_capabilities: None,
+        };
+        let response: wire::checked::First = self.call(Method::ValidateDataSource, request).await?;
+        let mut warnings = succeeded(response.diagnostics)?;
+        let request = wire::ReadDataSource {
+            type_name: type_name.to_owned(),
+            config: Some(packed),
+            client_capabilities: Some(CAPABILITIES),
+        };
+        let response: wire::DataSourceState = self.call(Method::ReadDataSource, request).await?;
+        warnings.extend(succeeded(response.diagnostics)?);
+        not_deferred(response.deferred)?;
+        Ok(Answer { value: unpack(response.state, &schema.value_type)?, warnings })
+    }
+}
+
+fn found(schemas: &BTreeMap<String, Arc<Schema>>, type_name: &str) -> Result<Arc<Schema>, CallError> {
+    schemas.get(type_name).cloned().ok_or_else(|| CallError::UnknownType(type_name.to_owned()))
+}
+
+/// The paths at which two states differ. A value that is only written is in no state, so that its path is one.
+fn changed(paths: impl Iterator<Item = Path>, schema: &Schema, before: &Value, after: &Value) -> Vec<Path> {
+    let is_changed = |path: &Path| {
+        let (before, after) = (before.get(path), after.get(path));
+        let is_written = path.steps().len() == 1
+            && schema
+                .block
+                .attributes
+                .get(&path.to_string())
+                .is_some_and(|attribute| attribute.is_write_only);
+        is_written || !is_same(before.unwrap_or(&Value::Null), after.unwrap_or(&Value::Null))
+    };
+    paths.filter(is_changed).collect()
+}
+
+fn applied(
+    response: wire::Applied,
+    schema: &Schema,
+    prior: ResourceState,
+    is_deletion: bool,
+) -> Result<Applied, CallError> {
+    let mut diagnostics: Vec<Diagnostic> = response.diagnostics.into_iter().map(Diagnostic::from).collect();
+    let mut value = unpack(response.new_state, &schema.value_type)?;
+    if !value.is_known() {
+        let detail = "This is a defect of the provider. They are stored as null.".to_owned();
+        diagnostics.push(Diagnostic::error("The object has unknown values after the change", detail));
+        value = value.unknown_as_null();
+    }
+    let is_failed = diagnostics.iter().any(Diagnostic::is_error);
+    if !is_failed && value.is_null() != is_deletion {
+        let detail = "This is a defect of the provider.".to_owned();
+        diagnostics
+            .push(Diagnostic::error("The provider returned no state, or one of a deleted object", detail));
+    }
+    let is_failed = diagnostics.iter().any(Diagnostic::is_error);
+    let state =
+        if is_failed && value.is_null() { prior } else { ResourceState { value, private: response.private } };
+    Ok(Applied { state, diagnostics })
+}

@@ -1,0 +1,131 @@
+//! Applied plans, with faults.
+
+use std::time::Duration;
+
+use kraken_tfplugin::{Action, CallError, ResourceState, Value};
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+use crate::ktest::{BOTH, FILE, Ktest, options};
+
+#[tokio::test]
+async fn an_operation_goes_on_without_its_future_and_without_a_handle() {
+    let ktest = Ktest::start(BOTH[1]).await;
+    let plan = ktest.plan(&ResourceState::default(), &json!({"name": "web", "delay_ms": 400})).await;
+    let mut operation = ktest.plugin.apply(plan.clone()).unwrap();
+    assert!(timeout(Duration::from_millis(50), &mut operation).await.is_err());
+    assert_eq!((ktest.plugin.operations(), operation.is_finished()), (1, false));
+    let other = ktest.plugin.apply(plan).unwrap();
+    drop(other);
+    let (id, Ktest { plugin, .. }) = (ktest.plugin.process_id(), ktest);
+    drop(plugin);
+    sleep(Duration::from_millis(100)).await;
+    assert!(std::path::Path::new(&format!("/proc/{id}")).exists());
+    assert!(operation.await.unwrap().state.exists());
+}
+
+#[tokio::test]
+async fn shutting_down_waits_for_operations_and_starts_no_more() {
+    for protocol in BOTH {
+        let ktest = Ktest::start(protocol).await;
+        let plan = ktest.plan(&ResourceState::default(), &json!({"name": "web", "delay_ms": 600})).await;
+        let operation = ktest.plugin.apply(plan.clone()).unwrap();
+        let plugin = ktest.plugin.clone();
+        let ending = tokio::spawn(async move { plugin.shut_down(Duration::from_secs(5)).await });
+        sleep(Duration::from_millis(100)).await;
+        assert_eq!(ktest.plugin.apply(plan).map(|_| ()), Err(CallError::Stopping));
+        assert!(ktest.plugin.exit_status().is_none());
+        assert!(operation.await.unwrap().state.exists());
+        ending.await.unwrap();
+        assert_eq!(ktest.plugin.exit_status().unwrap().code(), Some(0));
+    }
+}
+
+#[tokio::test]
+async fn an_error_with_a_state_returns_both() {
+    for protocol in BOTH {
+        let ktest = Ktest::start(protocol).await;
+        let plan = ktest.plan(&ResourceState::default(), &json!({"name": "web", "fail": "after"})).await;
+        let applied = ktest.apply(plan).await;
+        assert!(applied.is_failed() && applied.state.exists());
+        assert_eq!(applied.diagnostics[0].to_string(), "fail: ktest failed: after");
+        assert_eq!(applied.state.private, b"failed");
+        assert!(ktest.plugin.read(FILE, &applied.state).await.unwrap().value.exists());
+    }
+}
+
+#[tokio::test]
+async fn an_error_without_a_state_returns_the_prior_one() {
+    for protocol in BOTH {
+        let ktest = Ktest::start(protocol).await;
+        for (fail, objects) in [("before", 0), ("lost", 1)] {
+            let plan = ktest.plan(&ResourceState::default(), &json!({"name": "web", "fail": fail})).await;
+            let applied = ktest.apply(plan).await;
+            assert!(applied.is_failed() && !applied.state.exists());
+            assert_eq!(ktest.objects(), objects);
+        }
+        let state = ktest.create(&json!({"name": "web"})).await;
+        let applied = ktest.apply(ktest.plan(&state, &json!({"name": "web", "fail": "before"})).await).await;
+        assert!(applied.is_failed() && applied.state == state);
+
+        let state = ktest.make(&state, &json!({"name": "web", "fail": "delete"})).await;
+        let plan = ktest.plugin.plan(FILE, &state, &Value::Null).await.unwrap();
+        assert_eq!(plan.action(), Action::Delete);
+        let applied = ktest.apply(plan).await;
+        assert!(applied.is_failed() && applied.state.value == state.value);
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_that_ends_during_an_operation_leaves_its_result_unknown() {
+    for protocol in BOTH {
+        let ktest = Ktest::start(protocol).await;
+        let config = json!({"name": "web", "delay_ms": 5000, "exit_after_ms": 100});
+        let plan = ktest.plan(&ResourceState::default(), &config).await;
+        let error = ktest.plugin.apply(plan).unwrap().await.unwrap_err();
+        assert_eq!(error, CallError::Ended("exit status: 3".to_owned()));
+        assert!(!error.is_answer());
+        assert_eq!((ktest.objects(), ktest.plugin.operations()), (1, 0));
+        // All that follows fails at once.
+        let error = ktest.plugin.read(FILE, &ResourceState::default()).await.unwrap_err();
+        assert_eq!(error, CallError::Ended("exit status: 3".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_killed_plugin_is_reported_with_its_signal() {
+    let ktest = Ktest::start(BOTH[1]).await;
+    let plan = ktest.plan(&ResourceState::default(), &json!({"name": "web", "delay_ms": 5000})).await;
+    let operation = ktest.plugin.apply(plan).unwrap();
+    sleep(Duration::from_millis(100)).await;
+    let status =
+        std::process::Command::new("kill").args(["-9", &ktest.plugin.process_id().to_string()]).status();
+    assert!(status.unwrap().success());
+    let error = operation.await.unwrap_err();
+    assert!(error.to_string().contains("signal: 9"), "{error}");
+}
+
+#[tokio::test]
+async fn a_plugin_that_prints_much_is_not_blocked() {
+    for protocol in BOTH {
+        let (options, socket) = options(protocol);
+        let ktest = Ktest::start_with(options.env("KTEST_CHATTY", "1"), socket).await;
+        let state = ktest.create(&json!({"name": "web"})).await;
+        for _ in 0..5 {
+            let read = timeout(Duration::from_secs(20), ktest.plugin.read(FILE, &state)).await;
+            assert!(read.unwrap().unwrap().value.exists());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_read_does_not_disturb_others() {
+    let ktest = Ktest::start(BOTH[0]).await;
+    let state = ktest.create(&json!({"name": "web"})).await;
+    for _ in 0..50 {
+        let _ = timeout(Duration::from_micros(300), ktest.plugin.read(FILE, &state)).await;
+    }
+    assert!(ktest.plugin.read(FILE, &state).await.unwrap().value.exists());
+    ktest.plugin.cancel_all().await.unwrap();
+    assert!(ktest.plugin.read(FILE, &state).await.unwrap().value.exists());
+}
