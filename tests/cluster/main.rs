@@ -42,5 +42,6 @@ mod rights;
 mod rotate;
 mod secrecy;
 mod tenancy;
+mod tofu;
 mod web_tier;
 mod widgets;

@@ -1,12 +1,12 @@
 //! Kinds that are installed into and removed from a running controller, whose creations take long and cannot be searched for.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Result;
 use kraken_tests::{
-    TestEnv,
+    KindsController, TestEnv,
     test_env::condition,
-    widgets::{GROUP, Provider, WidgetController},
+    widgets::{GROUP, Provider, Widgets},
 };
 use serde_json::{Value, json};
 
@@ -20,6 +20,17 @@ fn widget(kind: &str, name: &str, spec: &Value) -> String {
     .to_string()
 }
 
+/// Installs this kind of widgets.
+async fn add(
+    controller: &KindsController,
+    test_env: &TestEnv,
+    kind: &str,
+    provider: &Provider,
+) -> Result<()> {
+    let widgets = Widgets::new(kind);
+    controller.add(test_env, &widgets.crd(), Arc::new(widgets), Arc::new(provider.clone())).await
+}
+
 fn sized(size: i64) -> Value {
     json!({"size": {"value": size}})
 }
@@ -31,9 +42,9 @@ async fn now_confirmed(test_env: &TestEnv, kind: &str) -> Result<()> {
 }
 
 /// Ends the controller while the provider creates a widget, and starts it again.
-async fn interrupted(test_env: &TestEnv, kind: &str) -> Result<(Provider, WidgetController)> {
-    let (provider, controller) = (Provider::default(), WidgetController::start(test_env).await?);
-    controller.add(test_env, kind, &provider).await?;
+async fn interrupted(test_env: &TestEnv, kind: &str) -> Result<(Provider, KindsController)> {
+    let (provider, controller) = (Provider::default(), KindsController::start(test_env).await?);
+    add(&controller, test_env, kind, &provider).await?;
     provider.takes(Duration::from_secs(4));
     test_env.apply(&widget(kind, "a", &sized(3))).await?;
     while provider.objects().is_empty() {
@@ -41,17 +52,17 @@ async fn interrupted(test_env: &TestEnv, kind: &str) -> Result<(Provider, Widget
     }
     drop(controller);
     provider.takes(Duration::ZERO);
-    let controller = WidgetController::start(test_env).await?;
-    controller.add(test_env, kind, &provider).await?;
+    let controller = KindsController::start(test_env).await?;
+    add(&controller, test_env, kind, &provider).await?;
     Ok((provider, controller))
 }
 
 #[tokio::test]
 async fn kinds_are_added_and_removed_while_their_controller_runs() -> Result<()> {
     let test_env = TestEnv::new().await?;
-    let (provider, controller) = (Provider::default(), WidgetController::start(&test_env).await?);
-    controller.add(&test_env, "WidgetOne", &provider).await?;
-    controller.add(&test_env, "WidgetTwo", &provider).await?;
+    let (provider, controller) = (Provider::default(), KindsController::start(&test_env).await?);
+    add(&controller, &test_env, "WidgetOne", &provider).await?;
+    add(&controller, &test_env, "WidgetTwo", &provider).await?;
     test_env.apply(&widget("WidgetOne", "a", &sized(3))).await?;
     // Kinds that are known at run time have references like any other.
     let from = json!({"valueFrom": {"ref": "WidgetOne/a/size"}});
@@ -61,7 +72,7 @@ async fn kinds_are_added_and_removed_while_their_controller_runs() -> Result<()>
     test_env.patch("WidgetOne", "a", json!({"spec": sized(4)})).await?;
     test_env.until("WidgetTwo", "b", |b| b["status"]["summary"]["size"] == "4").await?;
 
-    controller.remove("WidgetOne").await;
+    controller.remove(&Widgets::key("WidgetOne")).await;
     assert_eq!(controller.problems(), Vec::<String>::new());
     assert!(
         !controller.metrics().contains("kraken_resources{kind=\"WidgetOne\""),
@@ -74,7 +85,7 @@ async fn kinds_are_added_and_removed_while_their_controller_runs() -> Result<()>
     test_env.ready("WidgetTwo", "c").await?;
     assert!(provider.objects().values().all(|object| object["size"] != 5), "{:?}", provider.objects());
 
-    controller.add(&test_env, "WidgetOne", &provider).await?;
+    add(&controller, &test_env, "WidgetOne", &provider).await?;
     test_env.until("WidgetTwo", "b", |b| b["status"]["summary"]["size"] == "5").await?;
     assert_eq!(provider.objects().len(), 3);
     test_env.delete("WidgetTwo", "b").await?;
@@ -87,8 +98,8 @@ async fn kinds_are_added_and_removed_while_their_controller_runs() -> Result<()>
 #[tokio::test]
 async fn drift_of_a_kind_that_is_known_at_run_time_is_reverted() -> Result<()> {
     let test_env = TestEnv::new().await?;
-    let (provider, controller) = (Provider::default(), WidgetController::start(&test_env).await?);
-    controller.add(&test_env, "WidgetDrift", &provider).await?;
+    let (provider, controller) = (Provider::default(), KindsController::start(&test_env).await?);
+    add(&controller, &test_env, "WidgetDrift", &provider).await?;
     test_env.apply(&widget("WidgetDrift", "a", &sized(3))).await?;
     test_env.ready("WidgetDrift", "a").await?;
     provider.tamper("w-1", "size", json!(9));
@@ -104,8 +115,8 @@ async fn drift_of_a_kind_that_is_known_at_run_time_is_reverted() -> Result<()> {
 #[tokio::test]
 async fn operation_that_takes_long_is_reported_and_holds_up_no_other_resource() -> Result<()> {
     let test_env = TestEnv::new().await?;
-    let (provider, controller) = (Provider::default(), WidgetController::start(&test_env).await?);
-    controller.add(&test_env, "WidgetSlow", &provider).await?;
+    let (provider, controller) = (Provider::default(), KindsController::start(&test_env).await?);
+    add(&controller, &test_env, "WidgetSlow", &provider).await?;
     provider.takes(LONG);
     test_env.apply(&widget("WidgetSlow", "a", &sized(3))).await?;
     while provider.calls("create") == 0 {
@@ -138,16 +149,16 @@ async fn operation_that_takes_long_is_reported_and_holds_up_no_other_resource() 
 #[tokio::test]
 async fn removal_of_a_kind_waits_for_the_creation_in_progress() -> Result<()> {
     let test_env = TestEnv::new().await?;
-    let (provider, controller) = (Provider::default(), WidgetController::start(&test_env).await?);
-    controller.add(&test_env, "WidgetRemoved", &provider).await?;
+    let (provider, controller) = (Provider::default(), KindsController::start(&test_env).await?);
+    add(&controller, &test_env, "WidgetRemoved", &provider).await?;
     provider.takes(Duration::from_secs(4));
     test_env.apply(&widget("WidgetRemoved", "a", &sized(3))).await?;
     while provider.calls("create") == 0 {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    controller.remove("WidgetRemoved").await;
+    controller.remove(&Widgets::key("WidgetRemoved")).await;
     assert_eq!(provider.answered(), 1);
-    controller.add(&test_env, "WidgetRemoved", &provider).await?;
+    add(&controller, &test_env, "WidgetRemoved", &provider).await?;
     test_env.ready("WidgetRemoved", "a").await?;
     assert_eq!(provider.objects().len(), 1);
     Ok(())
@@ -176,8 +187,8 @@ async fn interrupted_creation_is_repeated_once_after_a_person_says_that_nothing_
     test_env.ready("WidgetDenied", "a").await?;
     assert_eq!(provider.calls("create"), 2);
     drop(controller);
-    let controller = WidgetController::start(&test_env).await?;
-    controller.add(&test_env, "WidgetDenied", &provider).await?;
+    let controller = KindsController::start(&test_env).await?;
+    add(&controller, &test_env, "WidgetDenied", &provider).await?;
     test_env.patch("WidgetDenied", "a", json!({"spec": sized(6)})).await?;
     test_env.until("WidgetDenied", "a", |a| a["status"]["summary"]["size"] == "6").await?;
     assert_eq!(provider.calls("create"), 2);

@@ -278,3 +278,11 @@ pub(crate) const LOST_LEASE: &str = "lost the lease";
 pub(crate) fn has_lost_its_lease(log: &Path) -> bool {
     log_text(log).is_ok_and(|text| text.lines().next_back().is_some_and(|line| line.contains(LOST_LEASE)))
 }
+
+/// Kills a process that a controller started, such as a provider, at once.
+///
+/// # Errors
+/// If it does not exist.
+pub fn kill_at_once(pid: i32) -> std::io::Result<()> {
+    kill(Pid::from_raw(pid), Signal::SIGKILL).map_err(std::io::Error::from)
+}

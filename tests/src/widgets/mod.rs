@@ -1,7 +1,6 @@
 //! A kind that is known at run time only, of a provider without tags: what a controller of many providers' types is made of, in the
 //! smallest form. Its schema, its desired and observed states are JSON, its creations are slow, and a journal of its own says what exists.
 
-mod controller;
 mod provider;
 
 use std::borrow::Cow;
@@ -19,7 +18,6 @@ use kraken_spoke::{
 use kube::core::ApiResource;
 use serde_json::{Value, json};
 
-pub use controller::WidgetController;
 pub use provider::Provider;
 
 /// The API group of all kinds of widgets.
@@ -95,6 +93,11 @@ impl Widgets {
             accounts: None,
         };
         Self { info }
+    }
+
+    /// The key of a kind with this name.
+    pub fn key(kind: &str) -> String {
+        owner_kind(kind, GROUP)
     }
 
     /// Its CRD.

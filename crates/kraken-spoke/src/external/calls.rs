@@ -26,7 +26,7 @@ pub struct Identity {
 
 impl Identity {
     /// The kind, namespace and name of the resource; `None` if the text is another, as in tags that somebody edited.
-    pub(crate) fn resource(&self) -> Option<(&str, ObjectKey)> {
+    pub fn resource(&self) -> Option<(&str, ObjectKey)> {
         let (kind, key) = self.owner.split_once('/')?;
         let (namespace, name) = key.split_once('/')?;
         Some((kind, ObjectKey::new(namespace, name)))

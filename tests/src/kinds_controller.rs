@@ -4,13 +4,18 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::{
+    api::core::v1::Namespace, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
 use kraken_runtime::{Manager, RunArgs};
-use kraken_spoke::{LoopArgs, controller::Kinds, dynamic::DynKind};
+use kraken_spoke::{
+    LoopArgs,
+    controller::Kinds,
+    dynamic::{DynExternal, DynKind},
+};
 use kraken_testing::manifests;
-use kube::{Api, runtime::conditions};
+use kube::{Api, Client, core::ApiResource, runtime::conditions};
 
-use super::{GROUP, Provider, Widgets};
 use crate::TestEnv;
 
 #[derive(Debug, Parser)]
@@ -23,20 +28,20 @@ struct Cli {
 
 /// A running controller. Dropping it is a crash: nothing is finished.
 #[derive(Debug)]
-pub struct WidgetController {
+pub struct KindsController {
     runtime: Option<tokio::runtime::Runtime>,
     manager: Manager,
     kinds: Kinds,
 }
 
-impl WidgetController {
+impl KindsController {
     /// Starts it for one namespace, without any kind.
     ///
     /// # Errors
     /// If the control plane does not respond.
     pub async fn start(test_env: &TestEnv) -> Result<Self> {
         let flags =
-            ["widgets", "--namespaces", &test_env.ns.name, "--resync-interval", "0", "--concurrency", "1"];
+            ["kinds", "--namespaces", &test_env.ns.name, "--resync-interval", "0", "--concurrency", "1"];
         let Cli { args, common } = Cli::try_parse_from(flags)?;
         let kube_system = Api::<Namespace>::all(test_env.client()).get("kube-system").await?;
         let cluster = kube_system.metadata.uid.context("kube-system has no UID")?;
@@ -45,35 +50,44 @@ impl WidgetController {
         let control_plane = &test_env.env.control_plane;
         let client = runtime.spawn(async move { control_plane.client().await }).await??;
         let _inside = runtime.enter();
-        let manager = Manager::detached("kraken-widgets", client, args, cluster);
+        let manager = Manager::detached("kraken-kinds", client, args, cluster);
         let kinds = Kinds::new(manager.clone(), common);
         Ok(Self { runtime: Some(runtime), manager: manager.clone(), kinds })
+    }
+
+    /// The client and the field manager, for the calls of a kind.
+    pub fn client(&self) -> (Client, &'static str) {
+        (self.manager.client.clone(), self.manager.name)
     }
 
     /// Installs the CRD of this kind and adds the kind.
     ///
     /// # Errors
     /// The API server's error.
-    pub async fn add(&self, test_env: &TestEnv, kind: &str, provider: &Provider) -> Result<()> {
-        let widgets = Widgets::new(kind);
-        let crd = widgets.crd();
+    pub async fn add(
+        &self,
+        test_env: &TestEnv,
+        crd: &CustomResourceDefinition,
+        kind: Arc<dyn DynKind>,
+        external: Arc<dyn DynExternal>,
+    ) -> Result<()> {
         let name = crd.metadata.name.clone().unwrap_or_default();
-        let role = hub_role(kind, &widgets.info().resource.plural);
+        let role = hub_role(&kind.info().resource);
         let yaml = format!("{}\n---\n{role}", serde_json::to_string(&crd)?);
-        let documents = manifests::parse("the CRD of a widget", &yaml)?;
+        let documents = manifests::parse("the CRD of a kind", &yaml)?;
         manifests::apply(&test_env.client(), &documents, &test_env.ns.name).await?;
         let served = conditions::is_crd_established();
         kube::runtime::wait::await_condition(Api::all(test_env.client()), &name, served).await?;
         if let Some(runtime) = &self.runtime {
             let _inside = runtime.enter();
-            self.kinds.add(vec![(Arc::new(widgets), Arc::new(provider.clone()))]);
+            self.kinds.add(vec![(kind, external)]);
         }
         Ok(())
     }
 
-    /// Removes the kind. Its CRD and its objects remain.
-    pub async fn remove(&self, kind: &str) {
-        self.kinds.remove(&kraken_api::names::owner_kind(kind, GROUP)).await;
+    /// Removes the kind with this key. Its CRD and its objects remain.
+    pub async fn remove(&self, key: &str) {
+        self.kinds.remove(key).await;
     }
 
     /// What `/readyz` and `/healthz` would report.
@@ -88,7 +102,7 @@ impl WidgetController {
     }
 }
 
-impl Drop for WidgetController {
+impl Drop for KindsController {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -97,11 +111,12 @@ impl Drop for WidgetController {
 }
 
 /// The hub's permission to read objects of the kind.
-fn hub_role(kind: &str, plural: &str) -> String {
-    let name = format!("{}-hub", kind.to_lowercase());
+fn hub_role(resource: &ApiResource) -> String {
+    let ApiResource { group, plural, .. } = resource;
+    let name = format!("{plural}-hub");
     let role = serde_json::json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
-        "rules": [{"apiGroups": [GROUP], "resources": [plural], "verbs": ["get"]}],
+        "rules": [{"apiGroups": [group], "resources": [plural], "verbs": ["get"]}],
     });
     let binding = serde_json::json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},

@@ -1,0 +1,107 @@
+//! The schema of a kind's options, from the schema of its type. Attributes and blocks have the provider's names; each attribute is an
+//! option with `value` or `valueFrom`.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
+use kraken_tfplugin::{
+    Type,
+    schema::{Attribute, Block, Form, NestedBlock, Nesting},
+};
+use serde_json::{Map, Value as Json, json};
+
+/// The longest description, in characters: a provider's documentation is longer.
+const MAX_DESCRIPTION: usize = 200;
+
+/// Whether users set this attribute. `id` is the provider's, also where it could be set.
+pub(crate) fn is_option(name: &str, attribute: &Attribute) -> bool {
+    name != "id" && (attribute.is_required || attribute.is_optional)
+}
+
+/// Whether at most one such block can exist, so that it is an object and no list.
+pub(crate) fn is_single(nested: &NestedBlock) -> bool {
+    nested.max_items == 1 || matches!(nested.nesting, Nesting::Single | Nesting::Group)
+}
+
+/// The schema of the options of a block.
+pub(crate) fn options(block: &Block) -> JSONSchemaProps {
+    serde_json::from_value(object(block)).unwrap_or_default()
+}
+
+fn object(block: &Block) -> Json {
+    let mut properties = Map::new();
+    let mut required: Vec<&str> = vec![];
+    for (name, attribute) in block.attributes.iter().filter(|(name, attribute)| is_option(name, attribute)) {
+        properties.insert(name.clone(), option(attribute));
+        required.extend(attribute.is_required.then_some(name.as_str()));
+    }
+    for (name, nested) in &block.blocks {
+        properties.insert(name.clone(), blocks(nested));
+        required.extend((nested.min_items > 0).then_some(name.as_str()));
+    }
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+/// An attribute: a literal, or where its value comes from.
+fn option(attribute: &Attribute) -> Json {
+    let mut description: String = attribute.description.chars().take(MAX_DESCRIPTION).collect();
+    if attribute.is_deprecated {
+        description = format!("Deprecated. {description}");
+    }
+    let value = match &attribute.form {
+        Form::Plain(plain) => of_type(plain),
+        Form::Nested { nesting, attributes } => {
+            let types = attributes.iter().map(|(name, attribute)| (name.clone(), value_of(attribute)));
+            collection(*nesting, &json!({"type": "object", "properties": types.collect::<Map<_, _>>()}))
+        }
+    };
+    let mut schema = json!({
+        "type": "object",
+        "properties": {"value": value, "valueFrom": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+    });
+    if !description.is_empty() {
+        schema["description"] = json!(description);
+    }
+    schema
+}
+
+fn value_of(attribute: &Attribute) -> Json {
+    match &attribute.form {
+        Form::Plain(plain) => of_type(plain),
+        Form::Nested { .. } => anything(),
+    }
+}
+
+fn blocks(nested: &NestedBlock) -> Json {
+    let one = object(&nested.block);
+    if is_single(nested) { one } else { collection(nested.nesting, &one) }
+}
+
+fn collection(nesting: Nesting, one: &Json) -> Json {
+    match nesting {
+        Nesting::Single | Nesting::Group => one.clone(),
+        Nesting::List | Nesting::Set => json!({"type": "array", "items": one}),
+        Nesting::Map => json!({"type": "object", "additionalProperties": one}),
+    }
+}
+
+fn anything() -> Json {
+    json!({"x-kubernetes-preserve-unknown-fields": true})
+}
+
+fn of_type(of: &Type) -> Json {
+    match of {
+        Type::Bool => json!({"type": "boolean"}),
+        Type::Number => json!({"type": "number"}),
+        Type::String => json!({"type": "string"}),
+        Type::List(element) | Type::Set(element) => json!({"type": "array", "items": of_type(element)}),
+        Type::Map(element) => json!({"type": "object", "additionalProperties": of_type(element)}),
+        Type::Object(attributes) => {
+            let properties = attributes.iter().map(|(name, of)| (name.clone(), of_type(of)));
+            json!({"type": "object", "properties": properties.collect::<Map<_, _>>()})
+        }
+        Type::Dynamic | Type::Tuple(_) => anything(),
+    }
+}

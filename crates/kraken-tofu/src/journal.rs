@@ -1,0 +1,252 @@
+//! The journal of a resource: what was requested from the provider, and the states that it returned. It is a Secret, because states contain
+//! the values of sensitive attributes, and it is written **before** anything is created.
+//!
+//! One entry per creation. An entry without a response is a creation whose result is not known: its process ended meanwhile.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::Timestamp;
+use k8s_openapi::{
+    ByteString,
+    api::core::v1::Secret,
+    apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
+};
+use kraken_spoke::{
+    Failure, FailureClass, Identity,
+    api::names::owned_name,
+    runtime::{
+        patch::{ApiError, apply, within},
+        watch::ObjectKey,
+    },
+};
+use kraken_tfplugin::ResourceState;
+use kube::{Api, Client, api::DeleteParams, core::ApiResource};
+use parking_lot::Mutex;
+use serde_json::{Value as Json, json};
+
+/// The type of the Secret.
+pub const SECRET_TYPE: &str = "kraken-iac.eoinfennessy.com/tofu-state";
+/// The key of its content.
+const KEY: &str = "journal";
+
+/// One creation of a resource, or its adoption.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    /// The launch.
+    pub(crate) epoch: i64,
+    /// When it was requested.
+    pub(crate) at: Timestamp,
+    /// The description with the marker that was sent, for types whose objects can be found by it.
+    pub(crate) description: Option<String>,
+    /// Whether the provider answered.
+    pub(crate) is_answered: bool,
+    /// The state of the object, if there is one.
+    pub(crate) state: Option<Stored>,
+}
+
+/// A state as it is stored.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Stored {
+    /// The version of the schema.
+    pub(crate) version: i64,
+    /// The value.
+    pub(crate) value: Json,
+    /// Data of the provider.
+    pub(crate) private: Vec<u8>,
+}
+
+/// Without the value, which may be secret.
+impl std::fmt::Debug for Stored {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stored").field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+impl Stored {
+    /// The stored form of a state; `None` if there is no object.
+    pub(crate) fn of(version: i64, state: &ResourceState) -> Option<Self> {
+        let value = state.value.to_json().ok().filter(|value| !value.is_null())?;
+        Some(Self { version, value, private: state.private.clone() })
+    }
+}
+
+/// The entries of a resource, the oldest first.
+pub(crate) type Journal = Vec<Entry>;
+
+/// The journals of the resources of one kind.
+pub(crate) struct Journals {
+    client: Client,
+    /// The field manager.
+    manager: &'static str,
+    resource: ApiResource,
+    /// The key of the kind in names.
+    key: String,
+    /// By UID. This process is their only writer.
+    known: Mutex<HashMap<String, Option<Journal>>>,
+}
+
+impl Journals {
+    pub(crate) fn new(client: Client, manager: &'static str, resource: ApiResource, key: String) -> Self {
+        Self { client, manager, resource, key, known: Mutex::default() }
+    }
+
+    /// The journal of a resource; `None` if it has none.
+    pub(crate) async fn read(&self, identity: &Identity) -> Result<Option<Journal>, Failure> {
+        if let Some(known) = self.known.lock().get(&identity.uid) {
+            return Ok(known.clone());
+        }
+        let (namespace, name) = self.place(identity)?;
+        let read = within("read the journal", self.api(&namespace).get_opt(&name)).await;
+        let secret = read.map_err(|error| failed(&error))?;
+        let journal = match secret.and_then(|secret| secret.data?.remove(KEY)) {
+            None => None,
+            Some(text) => Some(decode(&text.0).ok_or_else(|| unreadable(&namespace, &name))?),
+        };
+        self.known.lock().insert(identity.uid.clone(), journal.clone());
+        Ok(journal)
+    }
+
+    /// Writes the journal of a resource, if it changed.
+    pub(crate) async fn write(&self, identity: &Identity, journal: Journal) -> Result<(), Failure> {
+        if self.known.lock().get(&identity.uid) == Some(&Some(journal.clone())) {
+            return Ok(());
+        }
+        let (namespace, name) = self.place(identity)?;
+        let owner = identity.resource().map(|(_, key)| key.name.to_string()).unwrap_or_default();
+        let secret = Secret {
+            metadata: ObjectMeta {
+                name: Some(name.clone()),
+                owner_references: Some(vec![OwnerReference {
+                    api_version: self.resource.api_version.clone(),
+                    kind: self.resource.kind.clone(),
+                    name: owner,
+                    uid: identity.uid.clone(),
+                    controller: Some(true),
+                    block_owner_deletion: Some(false),
+                }]),
+                ..ObjectMeta::default()
+            },
+            type_: Some(SECRET_TYPE.to_owned()),
+            data: Some(BTreeMap::from([(
+                KEY.to_owned(),
+                ByteString(encode(&journal).to_string().into_bytes()),
+            )])),
+            ..Secret::default()
+        };
+        // Until it is written, what is stored is not known.
+        self.known.lock().remove(&identity.uid);
+        apply(&self.api(&namespace), self.manager, &name, &secret).await.map_err(|error| failed(&error))?;
+        self.known.lock().insert(identity.uid.clone(), Some(journal));
+        Ok(())
+    }
+
+    /// Deletes the journal of a resource that releases its object.
+    pub(crate) async fn delete(&self, identity: &Identity) -> Result<(), Failure> {
+        let (namespace, name) = self.place(identity)?;
+        self.known.lock().remove(&identity.uid);
+        let api = self.api(&namespace);
+        match within("delete the journal", api.delete(&name, &DeleteParams::default())).await {
+            Err(error) if !error.is_not_found() => Err(failed(&error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Forgets a resource that is gone.
+    pub(crate) fn forget(&self, identity: &Identity) {
+        self.known.lock().remove(&identity.uid);
+    }
+
+    fn api(&self, namespace: &str) -> Api<Secret> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    /// The namespace and the name of the Secret. The name ends with a part of the UID: a later resource of the same name has another
+    /// journal.
+    fn place(&self, identity: &Identity) -> Result<(String, String), Failure> {
+        let Some((_, ObjectKey { namespace, name })) = identity.resource() else {
+            return Err(unreadable("", &identity.owner));
+        };
+        let uid: String = identity.uid.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
+        Ok((namespace.to_string(), owned_name(&format!("state.{}", self.key), &format!("{name}-{uid}"))))
+    }
+}
+
+fn encode(journal: &[Entry]) -> Json {
+    let entries = journal.iter().map(|entry| {
+        let state = entry.state.as_ref().map(|state| {
+            json!({"version": state.version, "value": state.value, "private": hex::encode(&state.private)})
+        });
+        json!({
+            "epoch": entry.epoch, "at": entry.at.to_string(), "description": entry.description,
+            "answered": entry.is_answered, "state": state,
+        })
+    });
+    json!({"entries": entries.collect::<Vec<_>>()})
+}
+
+/// `None` if it is no journal.
+fn decode(text: &[u8]) -> Option<Journal> {
+    let json: Json = serde_json::from_slice(text).ok()?;
+    let entry = |entry: &Json| {
+        let state = match &entry["state"] {
+            Json::Null => None,
+            state => Some(Stored {
+                version: state["version"].as_i64()?,
+                value: state["value"].clone(),
+                private: hex::decode(state["private"].as_str()?).ok()?,
+            }),
+        };
+        Some(Entry {
+            epoch: entry["epoch"].as_i64()?,
+            at: entry["at"].as_str()?.parse().ok()?,
+            description: entry["description"].as_str().map(str::to_owned),
+            is_answered: entry["answered"].as_bool()?,
+            state,
+        })
+    };
+    json["entries"].as_array()?.iter().map(entry).collect()
+}
+
+fn failed(error: &ApiError) -> Failure {
+    Failure {
+        class: FailureClass::Transient,
+        action: "failed to access the journal of the resource".to_owned(),
+        code: String::new(),
+        message: error.to_string(),
+    }
+}
+
+fn unreadable(namespace: &str, name: &str) -> Failure {
+    Failure {
+        class: FailureClass::Terminal,
+        action: "failed to read the journal of the resource".to_owned(),
+        code: String::new(),
+        message: format!(
+            "the Secret {namespace}/{name} was edited and is no journal; restore it, or delete it if status.externalIds names the object"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn journal_round_trips_and_anything_else_is_none() {
+        let stored = Stored { version: 1, value: json!({"id": "x"}), private: vec![0, 255] };
+        let entry = |is_answered, state| Entry {
+            epoch: 3,
+            at: "2026-01-31T12:00:00Z".parse().unwrap(),
+            description: Some("web".to_owned()),
+            is_answered,
+            state,
+        };
+        let journal = vec![entry(false, None), entry(true, Some(stored))];
+        assert_eq!(decode(encode(&journal).to_string().as_bytes()), Some(journal));
+        for text in ["", "{}", r#"{"entries": [{}]}"#, r#"{"entries": [{"epoch": "1"}]}"#] {
+            assert_eq!(decode(text.as_bytes()), None, "{text}");
+        }
+        let state = Stored { version: 1, value: json!({"password": "hunter2"}), private: vec![] };
+        assert!(!format!("{state:?}").contains("hunter2"));
+    }
+}

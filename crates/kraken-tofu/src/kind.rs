@@ -1,0 +1,263 @@
+//! A resource type as a kind of the loop: the pure functions.
+
+use std::sync::Arc;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kraken_spoke::{
+    Comparison, Difference, Edit, Fate, FieldDiff, Ignored, Lifecycle, OwnSecret, Remedy, Resolver,
+    api::{crd::at_run_time, names::owner_kind},
+    dynamic::{self, Change, Desired, DynKind, KindInfo, Object, Observed, Spec, Undecoded, interned},
+    runtime::watch::RawObject,
+};
+use kraken_tfplugin::{
+    Path, masked,
+    schema::{Attribute, Schema},
+};
+use kube::core::ApiResource;
+use serde_json::{Value as Json, json};
+
+use crate::{crd, names, observed, options};
+
+/// The version of all kinds.
+const VERSION: &str = "v1alpha1";
+
+/// The spec of a resource.
+#[derive(Debug)]
+struct TofuSpec {
+    lifecycle: Lifecycle,
+    json: Json,
+}
+
+impl Spec for TofuSpec {
+    fn lifecycle(&self) -> &Lifecycle {
+        &self.lifecycle
+    }
+
+    fn json(&self) -> Json {
+        self.json.clone()
+    }
+}
+
+/// A resource type.
+#[derive(Debug)]
+pub struct TofuKind {
+    info: KindInfo,
+    names: at_run_time::Names,
+    type_name: String,
+    schema: Arc<Schema>,
+}
+
+impl TofuKind {
+    /// The kind of this type.
+    pub fn new(type_name: &str, schema: Arc<Schema>) -> Self {
+        let names = names::of(type_name);
+        let of_options = schema.clone();
+        let info = KindInfo {
+            name: interned(&names.kind),
+            resource: ApiResource {
+                group: names.group.clone(),
+                version: VERSION.to_owned(),
+                api_version: format!("{}/{VERSION}", names.group),
+                kind: names.kind.clone(),
+                plural: names.plural.clone(),
+            },
+            key: owner_kind(&names.kind, &names.group),
+            schema: dynamic::Schema::new(move || crd::options(&of_options.block)),
+            is_idempotent: false,
+            idempotent_by_name: false,
+            shows_deleted: false,
+            drift_paths: &[],
+            secret_field_paths: &[],
+            summary: &[],
+            missing_path: "",
+            whole_paths: &[],
+            ordered_fields: &[],
+            disrupts: false,
+            journaled: true,
+            slow: true,
+            looks_up: false,
+            answers: "",
+            accounts: None,
+        };
+        Self { info, names, type_name: type_name.to_owned(), schema }
+    }
+
+    /// The resource type.
+    pub fn type_name(&self) -> &str {
+        &self.type_name
+    }
+
+    /// The schema of the type.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Its CRD.
+    pub fn crd(&self) -> CustomResourceDefinition {
+        let description = format!("The resource type {} of an OpenTofu provider.", self.type_name);
+        at_run_time::of(&self.names, &description, crd::options(&self.schema.block), &[])
+    }
+}
+
+/// The path of a field as in a spec: a block of which at most one can exist is an object there, and a list in the provider.
+fn field(path: &Path) -> String {
+    path.to_string().replace("[0]", "")
+}
+
+/// A value for a person.
+fn shown(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        Json::Null => "absent".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+impl DynKind for TofuKind {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn decode(&self, object: &RawObject) -> Result<Object, Undecoded> {
+        let undecoded = |error: serde_json::Error| (Box::new(object.metadata.clone()), error.to_string());
+        let json: Json = RawObject::decode(object.spec.as_deref()).map_err(undecoded)?;
+        let lifecycle = json.get("lifecycle").cloned().unwrap_or_else(|| json!({}));
+        let lifecycle = serde_json::from_value(lifecycle).map_err(undecoded)?;
+        let status = RawObject::decode(object.status.as_deref()).map_err(undecoded)?;
+        Ok(Object::new(object.metadata.clone(), TofuSpec { lifecycle, json }, status))
+    }
+
+    fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired> {
+        let config = options::config(&self.schema, &spec.json(), values)?;
+        Some(Desired::new(observed::Desired { config, schema: self.schema.clone() }))
+    }
+
+    fn own_secret(&self, _: &dyn Spec) -> Option<OwnSecret> {
+        None
+    }
+
+    fn unprotected_by(&self, _: &dyn Spec) -> Option<&'static str> {
+        None
+    }
+
+    /// Only the provider's plan knows whether an edit requires a new object.
+    fn edit_of(&self, _: &dyn Spec, _: &dyn Spec, _: &str) -> Edit {
+        Edit::InPlace
+    }
+
+    fn nothing(&self) -> Observed {
+        Observed::new(observed::Observed::default())
+    }
+
+    fn compare(&self, _: &Desired, observed: &Observed) -> Comparison<Change> {
+        let mut comparison = Comparison::default();
+        let Some(object) = observed::Observed::of(observed).objects.first() else {
+            comparison.missing = Some(self.type_name.clone());
+            return comparison;
+        };
+        let Some(plan) = &object.plan else { return comparison };
+        let replacing: Vec<String> = plan.requires_replace.iter().map(field).collect();
+        let of_config = |path: &Path| {
+            // What the provider itself sets after a change is no difference of the spec.
+            plan.config.get(path).is_some_and(|value| !value.is_null()) || replacing.contains(&field(path))
+        };
+        for difference in &plan.differences {
+            if difference.is_unknown && !of_config(&difference.path) {
+                continue;
+            }
+            let path = field(&difference.path);
+            let remedy = if replacing.is_empty() {
+                Remedy::Change(Change::new(path.clone()))
+            } else if replacing.contains(&path) {
+                Remedy::Immutable("the provider needs a new object for it".to_owned())
+            } else {
+                // A provider executes a plan as a whole.
+                Remedy::Immutable(format!(
+                    "is changed with {}, for which the provider needs a new object",
+                    replacing.join(", ")
+                ))
+            };
+            let field = FieldDiff::new(path, shown(&difference.after), shown(&difference.before));
+            comparison.differences.push(Difference { field, remedy });
+        }
+        comparison
+    }
+
+    fn without_ignored(&self, _: &Desired, _: &Observed, _: &Ignored) -> Option<Desired> {
+        None
+    }
+
+    /// Everything but sensitive attributes.
+    fn state(&self, _: &Desired, observed: &Observed) -> Json {
+        let Some(object) = observed::Observed::of(observed).objects.first() else { return Json::Null };
+        let mut state = masked(&self.schema.block, &object.state.value);
+        if let Some(attributes) = state.as_object_mut() {
+            let block = &self.schema.block;
+            attributes.retain(|name, _| {
+                !block.attributes.get(name).is_some_and(Attribute::has_secrets)
+                    && !block.blocks.get(name).is_some_and(|nested| nested.block.has_secrets())
+            });
+        }
+        state
+    }
+
+    fn at_creation(&self, _: &Desired) -> Vec<(&'static str, String)> {
+        vec![]
+    }
+
+    fn max_objects(&self, _: &Desired) -> usize {
+        1
+    }
+
+    fn needs_deep_observation(&self, _: &Desired) -> bool {
+        false
+    }
+
+    fn describe_change(&self, _: &Change) -> Option<String> {
+        None
+    }
+
+    fn ids(&self, observed: &Observed) -> Vec<String> {
+        observed::Observed::of(observed).objects.iter().map(|object| object.id.clone()).collect()
+    }
+
+    fn shown(&self, observed: &Observed) -> Vec<String> {
+        self.ids(observed)
+    }
+
+    fn select(&self, observed: Observed, ids: &[String]) -> (Observed, Observed) {
+        let observed = observed::Observed::of(&observed);
+        let (one, other) = observed.objects.iter().cloned().partition(|object| ids.contains(&object.id));
+        (observed.with(one), observed.with(other))
+    }
+
+    fn untagged(&self, _: &Observed) -> Vec<String> {
+        vec![]
+    }
+
+    fn replicas(&self, _: &Observed) -> Option<i32> {
+        None
+    }
+
+    fn disrupted(&self, _: &Observed) -> (Vec<String>, bool) {
+        (vec![], false)
+    }
+
+    fn is_gone(&self, observed: &Observed) -> bool {
+        observed::Observed::of(observed).objects.is_empty()
+    }
+
+    fn epoch(&self, observed: &Observed) -> i64 {
+        observed::Observed::of(observed).objects.iter().map(|object| object.epoch).max().unwrap_or_default()
+    }
+
+    fn fate(&self, observed: &Observed) -> Fate {
+        observed::Observed::of(observed).fate.clone()
+    }
+
+    fn split(&self, observed: Observed, epoch: i64) -> (Observed, Observed) {
+        let observed = observed::Observed::of(&observed);
+        let (before, since) = observed.objects.iter().cloned().partition(|object| object.epoch < epoch);
+        (observed.with(before), observed.with(since))
+    }
+}

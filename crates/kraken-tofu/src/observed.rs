@@ -1,0 +1,53 @@
+//! What is desired and observed of a resource. Their `Debug` shows no secret values.
+
+use std::{fmt, sync::Arc};
+
+use kraken_spoke::{Fate, dynamic};
+use kraken_tfplugin::{Plan, ResourceState, Value, masked, schema::Schema};
+
+/// The desired state: a configuration without unknown values.
+#[derive(Clone)]
+pub(crate) struct Desired {
+    pub(crate) config: Value,
+    pub(crate) schema: Arc<Schema>,
+}
+
+/// With hidden secret values: a digest of it says whether two launches have the same parameters.
+impl fmt::Debug for Desired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", masked(&self.schema.block, &self.config))
+    }
+}
+
+/// One object of the provider.
+#[derive(Clone, Debug)]
+pub(crate) struct Object {
+    /// The id that the type's import accepts.
+    pub(crate) id: String,
+    /// The launch that created it.
+    pub(crate) epoch: i64,
+    /// Whether its description has a marker: one that was adopted has none.
+    pub(crate) is_marked: bool,
+    /// As it was just read.
+    pub(crate) state: ResourceState,
+    /// What would make it as desired; `None` before it is examined.
+    pub(crate) plan: Option<Arc<Plan>>,
+}
+
+/// What exists of a resource: during a replacement, more than one object.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Observed {
+    pub(crate) objects: Vec<Object>,
+    pub(crate) fate: Fate,
+}
+
+impl Observed {
+    pub(crate) fn of(observed: &dynamic::Observed) -> &Self {
+        observed.get()
+    }
+
+    /// The same with other objects.
+    pub(crate) fn with(&self, objects: Vec<Object>) -> dynamic::Observed {
+        dynamic::Observed::new(Self { objects, fate: self.fate.clone() })
+    }
+}

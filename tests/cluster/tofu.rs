@@ -1,0 +1,241 @@
+//! Resource types of an OpenTofu provider as kinds. The provider `ktest` keeps its objects as files.
+
+#[allow(dead_code, reason = "the tests of the client of plugins use the other programs, too")]
+#[path = "../../crates/kraken-tfplugin/tests/plugin/programs.rs"]
+mod programs;
+
+use std::{collections::BTreeMap, fs, sync::Arc, time::Duration};
+
+use anyhow::{Context as _, Result};
+use kraken_testing::process::kill_at_once;
+use kraken_tests::{KindsController, TestEnv};
+use kraken_tofu::{Provider, TofuExternal, TofuKind, names::GROUP};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::{Mutex, MutexGuard};
+
+const KIND: &str = "KtestFile";
+/// A kind has one CRD and one controller in this cluster.
+static ONE: Mutex<()> = Mutex::const_new(());
+
+struct Setting {
+    test_env: TestEnv,
+    files: TempDir,
+    provider: Arc<Provider>,
+    controller: KindsController,
+    _one: MutexGuard<'static, ()>,
+}
+
+async fn controller(test_env: &TestEnv, provider: &Arc<Provider>) -> Result<KindsController> {
+    let controller = KindsController::start(test_env).await?;
+    let schema = provider.schema().resources.get("ktest_file").context("ktest has no type ktest_file")?;
+    let kind = TofuKind::new("ktest_file", schema.clone());
+    let (client, manager) = controller.client();
+    let external = TofuExternal::new(provider.clone(), &kind, client, manager);
+    assert!(external.is_marked());
+    controller.add(test_env, &kind.crd(), Arc::new(kind), Arc::new(external)).await?;
+    Ok(controller)
+}
+
+async fn provider(test_env: &TestEnv, files: &TempDir) -> Result<Arc<Provider>> {
+    let program = tokio::task::spawn_blocking(programs::ktest).await?;
+    let config = json!({"folder": files.path(), "token": test_env.secret_value("token")});
+    Ok(Arc::new(Provider::start(program, None, config).await?))
+}
+
+async fn setting() -> Result<Setting> {
+    let one = ONE.lock().await;
+    let test_env = TestEnv::new().await?;
+    let files = tempfile::tempdir()?;
+    let provider = provider(&test_env, &files).await?;
+    let controller = controller(&test_env, &provider).await?;
+    Ok(Setting { test_env, files, provider, controller, _one: one })
+}
+
+fn file(name: &str, spec: &Value) -> String {
+    json!({"apiVersion": format!("{GROUP}/v1alpha1"), "kind": KIND, "metadata": {"name": name}, "spec": spec})
+        .to_string()
+}
+
+impl Setting {
+    /// The provider's objects, by id.
+    fn objects(&self) -> BTreeMap<String, Value> {
+        let all = fs::read_dir(self.files.path()).unwrap().map(|file| file.unwrap().path());
+        let read = |path: std::path::PathBuf| {
+            let content = fs::read_to_string(&path).unwrap();
+            (
+                path.file_stem().unwrap().to_string_lossy().into_owned(),
+                serde_json::from_str(&content).unwrap_or(json!(content)),
+            )
+        };
+        all.map(read).collect()
+    }
+
+    /// Waits until there are so many objects.
+    async fn objects_are(&self, number: usize) {
+        for _ in 0..900 {
+            if self.objects().len() == number {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert_eq!(self.objects().len(), number, "{:?}", self.objects());
+    }
+
+    async fn touch(&self, name: &str) -> Result<()> {
+        let annotations =
+            json!({"kraken-iac.eoinfennessy.com/reconcile-requested-at": jiff::Timestamp::now().to_string()});
+        self.test_env.patch(KIND, name, json!({"metadata": {"annotations": annotations}})).await
+    }
+}
+
+#[tokio::test]
+async fn resource_type_of_a_provider_has_references_changes_and_deletion() -> Result<()> {
+    let s = setting().await?;
+    let spec = json!({
+        "name": {"value": "web"}, "description": {"value": "Of the shop"}, "labels": {"value": {"a": "b"}},
+        "rule": [{"port": {"value": 80}}, {"port": {"value": 443}, "protocol": {"value": "udp"}}],
+        "secret": {"value": s.test_env.secret_value("attribute")},
+    });
+    s.test_env.apply(&file("a", &spec)).await?;
+    let ready = s.test_env.ready(KIND, "a").await?;
+    assert_eq!(s.objects().len(), 1);
+    let id = ready["status"]["externalIds"][0].as_str().unwrap().to_owned();
+    // Kinds of providers refer to each other as all kinds do: the size, which the provider chose, and the main id.
+    let spec = json!({
+        "name": {"valueFrom": {"templateString": "of {{ .KrakenResource.KtestFile.a.id }}"}},
+        "size": {"valueFrom": {"ref": "KtestFile/a/size"}},
+    });
+    s.test_env.apply(&file("b", &spec)).await?;
+    s.test_env.ready(KIND, "b").await?;
+    let state = s.test_env.get("StateDeclaration", "ktestfile.tofu.b").await?["spec"]["data"].clone();
+    assert_eq!((&state["name"], &state["size"]), (&json!(format!("of {id}")), &json!(10)));
+    // What is sensitive is in no published state.
+    let state = s.test_env.get("StateDeclaration", "ktestfile.tofu.a").await?["spec"]["data"].clone();
+    assert!(
+        state["id"].is_string() && state["secret"].is_null() && state["fingerprint"].is_null(),
+        "{state}"
+    );
+    assert_eq!(state["rule"][1]["protocol"], "udp");
+
+    s.test_env.patch(KIND, "a", json!({"spec": {"size": {"value": 12}}})).await?;
+    s.test_env.until("StateDeclaration", "ktestfile.tofu.b", |b| b["spec"]["data"]["size"] == 12).await?;
+    assert_eq!(s.objects().len(), 2);
+    // Deleted after its dependents.
+    s.test_env.delete(KIND, "a").await?;
+    s.test_env.not_ready(KIND, "a", "DeletionBlocked").await?;
+    s.test_env.delete(KIND, "b").await?;
+    s.test_env.gone(KIND, "a").await?;
+    assert_eq!(s.objects().len(), 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn drift_is_reverted_and_a_change_that_needs_a_new_object_says_so() -> Result<()> {
+    let s = setting().await?;
+    s.test_env.apply(&file("a", &json!({"name": {"value": "web"}, "size": {"value": 3}}))).await?;
+    let ready = s.test_env.ready(KIND, "a").await?;
+    let id = ready["status"]["externalIds"][0].as_str().unwrap().to_owned();
+    let path = fs::read_dir(s.files.path())?.next().context("no file")??.path();
+    let content = fs::read_to_string(&path)?;
+    assert!(content.contains("\"size\":\"3\"") || content.contains("\"size\":3"), "{content}");
+    fs::write(
+        &path,
+        content.replace("\"size\":\"3\"", "\"size\":\"9\"").replace("\"size\":3", "\"size\":9"),
+    )?;
+    s.touch("a").await?;
+    for _ in 0..300 {
+        if !fs::read_to_string(&path)?.contains('9') {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let restored = fs::read_to_string(&path)?;
+    assert!(restored.contains("\"size\":\"3\"") || restored.contains("\"size\":3"), "{restored}");
+
+    s.test_env.patch(KIND, "a", json!({"spec": {"name": {"value": "api"}}})).await?;
+    let message = s.test_env.not_ready(KIND, "a", "ImmutableField").await?;
+    assert!(message.contains("spec.name") && message.contains("lifecycle.replace"), "{message}");
+    s.test_env.patch(KIND, "a", json!({"spec": {"lifecycle": {"replace": "CreateFirst"}}})).await?;
+    let replaced = s.test_env.until(KIND, "a", |a| a["status"]["externalIds"] != json!([id.clone()])).await?;
+    s.test_env.ready(KIND, "a").await?;
+    s.objects_are(1).await;
+    assert_eq!(replaced["metadata"]["name"], "a");
+    Ok(())
+}
+
+#[tokio::test]
+async fn creation_whose_provider_was_killed_is_found_again() -> Result<()> {
+    let s = setting().await?;
+    // The object exists, and its response takes long.
+    s.test_env.apply(&file("a", &json!({"name": {"value": "web"}, "delay_ms": {"value": 20_000}}))).await?;
+    s.objects_are(1).await;
+    let process = s.provider.process_id().await.context("the provider does not run")?;
+    kill_at_once(process)?;
+    let ready = s.test_env.ready(KIND, "a").await?;
+    assert_eq!(s.objects().len(), 1, "{:?}", s.objects());
+    assert!(s.objects().contains_key(ready["status"]["externalIds"][0].as_str().unwrap()), "{ready}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn creation_whose_controller_ended_is_found_again() -> Result<()> {
+    let s = setting().await?;
+    s.test_env.apply(&file("a", &json!({"name": {"value": "web"}, "delay_ms": {"value": 20_000}}))).await?;
+    s.objects_are(1).await;
+    let Setting { test_env, files, provider: former, controller: ended, _one } = s;
+    let process = former.process_id().await.context("the provider does not run")?;
+    drop(ended);
+    // A process that ends takes its provider with it.
+    kill_at_once(process)?;
+    let provider = provider(&test_env, &files).await?;
+    let controller = controller(&test_env, &provider).await?;
+    test_env.ready(KIND, "a").await?;
+    let s = Setting { test_env, files, provider, controller, _one };
+    assert_eq!(s.objects().len(), 1, "{:?}", s.objects());
+    assert_eq!(s.controller.problems(), Vec::<String>::new());
+    Ok(())
+}
+
+#[tokio::test]
+async fn existing_object_is_adopted_by_its_id_and_kept() -> Result<()> {
+    let s = setting().await?;
+    let spec = json!({"name": {"value": "web"}, "lifecycle": {"deletion": "Retain"}});
+    s.test_env.apply(&file("a", &spec)).await?;
+    let ready = s.test_env.ready(KIND, "a").await?;
+    let id = ready["status"]["externalIds"][0].clone();
+    s.test_env.delete(KIND, "a").await?;
+    s.test_env.gone(KIND, "a").await?;
+    assert_eq!(s.objects().len(), 1);
+    let spec = json!({"name": {"value": "web"}, "lifecycle": {"adopt": {"id": id}}});
+    s.test_env.apply(&file("b", &spec)).await?;
+    let adopted = s
+        .test_env
+        .until(KIND, "b", |b| {
+            b["status"]["externalIds"] == json!([id.clone()])
+                || b["status"]["conditions"][0]["reason"] == "AwaitingApproval"
+        })
+        .await?;
+    if adopted["status"]["plan"]["hash"].is_string() {
+        let annotations =
+            json!({"kraken-iac.eoinfennessy.com/approved-plan": adopted["status"]["plan"]["hash"]});
+        s.test_env.patch(KIND, "b", json!({"metadata": {"annotations": annotations}})).await?;
+    }
+    s.test_env.ready(KIND, "b").await?;
+    assert_eq!(s.objects().len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn error_of_a_provider_is_a_condition_without_secret_values() -> Result<()> {
+    let s = setting().await?;
+    let spec = json!({"name": {"value": "web"}, "fail": {"value": "before"}});
+    s.test_env.apply(&file("a", &spec)).await?;
+    let message = s.test_env.not_ready(KIND, "a", "CloudRefused").await?;
+    assert!(message.contains("failed to create ktest_file: fail: ktest failed"), "{message}");
+    assert_eq!(s.objects().len(), 0);
+    s.test_env.patch(KIND, "a", json!({"spec": {"fail": null}})).await?;
+    s.test_env.ready(KIND, "a").await?;
+    s.objects_are(1).await;
+    Ok(())
+}
