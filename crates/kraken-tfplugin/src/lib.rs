@@ -31,7 +31,7 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use diff::{Difference, KNOWN_AFTER_APPLY, SENSITIVE, differences, masked};
 pub use path::{Path, Step};
 pub use plugin::{Action, Answer, Applied, CallError, Operation, Plan, Plugin, ResourceState};
-pub use process::{StartError, StartOptions};
+pub use process::{StartError, StartOptions, exec_plugin};
 pub use proposed::proposed_new_state;
 pub use rpc::Protocol;
 pub use types::{Type, TypeError};

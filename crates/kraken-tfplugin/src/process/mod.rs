@@ -2,6 +2,7 @@
 
 mod handshake;
 mod launch;
+mod parent;
 mod program;
 mod tail;
 
@@ -16,6 +17,7 @@ use tokio::time::timeout;
 
 pub(crate) use launch::start;
 pub use launch::{StartError, StartOptions};
+pub use parent::exec_plugin;
 pub(crate) use tail::Tail;
 
 /// A running or ended process. It is killed when this is dropped.
