@@ -13,7 +13,8 @@
 //! - [`Plan`] is pure data: its [differences](Plan::differences) have no secret values, and [`Plan::action`] says what to do.
 //! - [`Plugin::apply`] runs in a task that nothing cancels: a provider that is interrupted forgets what it created.
 //!
-//! The socket is not encrypted; it is in a folder that only this user can enter. The environment of a plugin is empty but for what
+//! The connection is not encrypted: it is a Unix socket in a folder that only this user can enter, and its file is removed as soon as
+//! we are connected. The environment of a plugin is empty but for what
 //! the caller sets. Texts of a provider can contain values of its configuration, so callers scrub them.
 
 mod diagnostic;

@@ -42,9 +42,9 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Whether the provider answered, so that a failed change is known to have failed in the provider. After any other error,
-    /// an operation that was sent may have succeeded.
-    pub fn is_answer(&self) -> bool {
-        !matches!(self, Self::Rpc { .. } | Self::Ended(_))
+    /// Whether an operation that failed with it may have changed something: there is no valid answer. All other errors are of calls
+    /// that were not sent, or that the provider answered.
+    pub fn may_have_changed(&self) -> bool {
+        matches!(self, Self::Response(_) | Self::Rpc { .. } | Self::Ended(_))
     }
 }

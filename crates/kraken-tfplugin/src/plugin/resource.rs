@@ -137,11 +137,12 @@ impl Plugin {
         Ok(plan)
     }
 
-    /// Executes a plan, in a task of its own.
+    /// Executes a plan, in a task of the runtime that started the plugin.
     ///
     /// # Errors
     /// When nothing was sent: the provider has no such type, the plan does not fit its schema, or the plugin is being stopped.
-    /// The result of the operation is an error if there is no answer, and an [`Applied`] with diagnostics if the provider failed.
+    /// The result of the operation is an error if there is no answer, after which the object
+    /// [may have changed](CallError::may_have_changed), and an [`Applied`] with diagnostics if the provider failed.
     pub fn apply(&self, plan: Plan) -> Result<Operation, CallError> {
         let schema = self.resource(&plan.type_name)?;
         let of = &schema.value_type;
@@ -155,9 +156,9 @@ impl Plugin {
         let (prior, is_deletion) = (plan.prior, plan.planned.is_null());
         let guard = self.inner.running.begin()?;
         let plugin = self.clone();
-        let task = tokio::spawn(async move {
+        let task = self.inner.runtime.spawn(async move {
+            let _guard = guard;
             let response: wire::Applied = plugin.call(Method::Apply, request).await?;
-            drop(guard);
             applied(response, &schema, prior, is_deletion)
         });
         Ok(Operation { task })

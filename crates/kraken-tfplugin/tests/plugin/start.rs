@@ -145,6 +145,14 @@ async fn a_plugin_ends_when_it_is_asked_to() {
 }
 
 #[tokio::test]
+async fn the_socket_is_removed_after_the_connection() {
+    let (options, socket) = options(Protocol::V5);
+    let plugin = Plugin::start(&options).await.unwrap();
+    assert_eq!(fs::read_dir(socket.path()).unwrap().count(), 0);
+    assert!(plugin.exit_status().is_none());
+}
+
+#[tokio::test]
 async fn a_plugin_ends_with_its_last_handle() {
     let ktest = Ktest::start(Protocol::V6).await;
     let (id, other) = (ktest.plugin.process_id(), ktest.plugin.clone());
