@@ -114,6 +114,16 @@ fn an_unknown_value_with_statements_about_it_is_unknown() {
 }
 
 #[test]
+fn a_value_that_is_nested_too_deeply_is_an_error() {
+    let nested =
+        |depth| [[&[0x92, 0xc4, 9], &b"\"dynamic\""[..]].concat().repeat(depth), vec![0xc0]].concat();
+    assert!(Value::from_msgpack(&nested(100), &Type::Dynamic).is_ok());
+    assert!(Value::from_msgpack(&nested(100_000), &Type::Dynamic).is_err());
+    let lists = [vec![0x91; 100_000], vec![0xc0]].concat();
+    assert!(Value::from_msgpack(&lists, &strings()).is_err());
+}
+
+#[test]
 fn sets_are_equal_in_any_order() {
     let (a, b) = (Value::from("a"), Value::from("b"));
     assert_eq!(Value::set([b.clone(), a.clone(), b.clone()]), Value::set([a, b]));
