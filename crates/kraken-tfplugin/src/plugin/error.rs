@@ -18,6 +18,16 @@ pub enum CallError {
         /// The first difference.
         error: ConvertError,
     },
+    /// A stored state is of a version of the type that this provider does not know yet.
+    #[error(
+        "the state has version {stored}, and this version of the provider knows {known}; use a newer one"
+    )]
+    NewerState {
+        /// The version that it was stored with.
+        stored: i64,
+        /// The version of the schema.
+        known: i64,
+    },
     /// The provider reported errors. Their text may contain values of the configuration.
     #[error("{}", Errors(.0))]
     Provider(Vec<Diagnostic>),

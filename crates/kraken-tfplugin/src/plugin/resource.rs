@@ -40,7 +40,7 @@ impl Plugin {
     /// each stored state, also with one of the same version, and so should callers.
     ///
     /// # Errors
-    /// When the provider cannot read it, such as a state of a newer version, or the call fails.
+    /// When the state is of a newer version, the provider cannot read it, or the call fails.
     pub async fn upgrade(
         &self,
         type_name: &str,
@@ -48,6 +48,10 @@ impl Plugin {
         state: &Json,
     ) -> Result<Answer<Value>, CallError> {
         let schema = self.resource(type_name)?;
+        if version > schema.version {
+            // Not every provider refuses it itself.
+            return Err(CallError::NewerState { stored: version, known: schema.version });
+        }
         let raw_state = wire::RawState { json: state.to_string().into_bytes(), flatmap: BTreeMap::new() };
         let request = wire::Upgrade { type_name: type_name.to_owned(), version, raw_state: Some(raw_state) };
         let response: wire::Upgraded = self.call(Method::Upgrade, request).await?;

@@ -30,7 +30,7 @@ enum Node<'a> {
     Plain { of: &'a Type, is_computed: bool },
 }
 
-impl<'a> Node<'a> {
+impl Node<'_> {
     /// Whether a configured value differs from a prior one only in what a provider computes. Each part of the prior value is
     /// compared; what is only configured does not matter.
     fn can_become(self, config: &Value, prior: &Value) -> bool {

@@ -128,7 +128,7 @@ async fn a_stored_state_is_upgraded_and_a_newer_one_is_refused() {
             ktest.plugin.upgrade(FILE, 0, &json!({"id": "a", "title": "web"})).await.unwrap().value;
         assert_eq!(upgraded.attribute("name"), &"web".into());
         let error = ktest.plugin.upgrade(FILE, 2, &stored).await.unwrap_err();
-        assert_eq!(error.to_string(), "newer state: version 2");
+        assert_eq!(error, CallError::NewerState { stored: 2, known: 1 });
     }
 }
 
