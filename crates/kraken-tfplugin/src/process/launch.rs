@@ -77,9 +77,9 @@ impl StartOptions {
 /// Texts contain what the program printed to its standard error, at most 4 KiB: it was given no configuration yet.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The path of the folder is too long for a socket in it.
-    #[error("the path of the folder is too long for a Unix socket: {0}")]
-    Folder(PathBuf),
+    /// The folder cannot be used.
+    #[error("folder {0}: {1}")]
+    Folder(PathBuf, String),
     /// The file cannot be read.
     #[error("failed to read {0}: {1}")]
     Open(PathBuf, io::Error),
@@ -146,7 +146,11 @@ pub(crate) struct Started {
 /// Starts a program and waits until it listens.
 pub(crate) async fn start(options: &StartOptions) -> Result<Started, StartError> {
     if options.folder.as_os_str().len() + SOCKET_NAME > MAX_SOCKET_PATH {
-        return Err(StartError::Folder(options.folder.clone()));
+        let why = "its path is too long for a Unix socket in it".to_owned();
+        return Err(StartError::Folder(options.folder.clone(), why));
+    }
+    if let Err(error) = tokio::fs::metadata(&options.folder).await {
+        return Err(StartError::Folder(options.folder.clone(), error.to_string()));
     }
     let file = opened(options).await?;
     let mut child =
