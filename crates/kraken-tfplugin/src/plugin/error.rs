@@ -28,7 +28,7 @@ pub enum CallError {
         /// The version of the schema.
         known: i64,
     },
-    /// The provider reported errors. Their text may contain values of the configuration.
+    /// The provider reported errors, or the schema does not permit the configuration. Their text may contain values of the configuration.
     #[error("{}", Errors(.0))]
     Provider(Vec<Diagnostic>),
     /// The provider's response does not have the type of the schema: a defect of the provider.

@@ -21,10 +21,10 @@ impl Plugin {
         found(&self.inner.schema.resources, type_name)
     }
 
-    /// Validates the configuration of a resource. Unknown values in it are accepted.
+    /// Validates the configuration of a resource, by its schema and then by the provider. Unknown values in it are accepted.
     ///
     /// # Errors
-    /// When the provider rejects it, or the call fails.
+    /// When the [schema](crate::schema::Block::check) or the provider rejects it, or the call fails.
     pub async fn validate(&self, type_name: &str, value: &Value) -> Result<Vec<Diagnostic>, CallError> {
         let schema = self.resource(type_name)?;
         let request = wire::TypeConfig {

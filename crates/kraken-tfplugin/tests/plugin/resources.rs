@@ -146,6 +146,22 @@ async fn errors_name_the_attribute_or_the_type() {
 }
 
 #[tokio::test]
+async fn a_configuration_that_the_schema_does_not_permit_is_rejected_with_all_errors() {
+    let ktest = Ktest::start(BOTH[1]).await;
+    let config = json!({
+        "id": "mine", "rule": vec![json!({"port": 80}); 9], "disk": [{"size": 1}],
+        "endpoints": [{"host": "a"}, {"host": null, "address": "b"}],
+    });
+    let error = ktest.plugin.validate(FILE, &ktest.config(&config)).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "endpoints[1].address: cannot be set: Only the provider sets it.; endpoints[1].host: is required; \
+         id: cannot be set: Only the provider sets it.; name: is required; disk.name: is required; \
+         rule: has too many blocks: Expected 8 or fewer, got 9."
+    );
+}
+
+#[tokio::test]
 async fn a_configuration_with_unknown_values_is_validated_and_planned() {
     for protocol in BOTH {
         let ktest = Ktest::start(protocol).await;
