@@ -72,6 +72,7 @@ impl Found {
         if is_same(before, after) {
             return;
         }
+        let found = self.differences.len();
         match &attribute.form {
             _ if attribute.is_secret() => {
                 let hidden = |value: &Value| if value.is_null() { Json::Null } else { SENSITIVE.into() };
@@ -81,6 +82,10 @@ impl Found {
             Form::Nested { nesting, attributes } => {
                 self.objects(Objects::Attributes(attributes), *nesting, before, after);
             }
+        }
+        // Nothing inside it differs, but the values do: a null element of a list, a key with null, the type of a dynamic value.
+        if self.differences.len() == found {
+            self.push(shown_attribute(attribute, before), shown_attribute(attribute, after), false, after);
         }
     }
 

@@ -93,3 +93,40 @@ fn fractions_are_compared_as_binary_ones() {
     assert_eq!(found(&size("0.1"), &binary), []);
     assert_eq!(found(&size("9007199254740993"), &size("9007199254740992")).len(), 1);
 }
+
+#[test]
+fn values_that_differ_always_have_a_difference() {
+    let tags = |keys: &[&str]| {
+        Value::object([(
+            "tags",
+            Value::Map(keys.iter().map(|key| ((*key).to_owned(), Value::Null)).collect()),
+        )])
+    };
+    assert_eq!(found(&tags(&["a"]), &tags(&[])), [("tags".to_owned(), json!({"a": null}), json!({}))]);
+    let block = Block {
+        attributes: [("any".to_owned(), attribute(Type::Dynamic, false))].into(),
+        ..Block::default()
+    };
+    let any = |of| Value::object([("any", Value::Dynamic(Box::new((of, Value::List(vec![])))))]);
+    let all = differences(&block, &any(Type::Tuple(vec![])), &any(Type::List(Box::new(Type::String))));
+    assert_eq!(all.iter().map(|found| found.path.to_string()).collect::<Vec<_>>(), ["any"]);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
+    #[test]
+    fn a_plan_without_differences_is_one_without_a_change(before: [Option<u8>; 3], after: [Option<u8>; 3]) {
+        let block = Block {
+            attributes: [("list".to_owned(), attribute(Type::List(Box::new(Type::Number)), false))].into(),
+            ..Block::default()
+        };
+        // Lists of up to three elements, which may be null.
+        let list = |elements: [Option<u8>; 3]| {
+            let known = elements.iter().flatten().take_while(|element| **element > 20);
+            let elements = known.map(|element| if element % 3 == 0 { Value::Null } else { i64::from(*element % 2).into() });
+            Value::object([("list", Value::List(elements.collect()))])
+        };
+        let (before, after) = (list(before), list(after));
+        proptest::prop_assert_eq!(differences(&block, &before, &after).is_empty(), before == after);
+    }
+}

@@ -57,6 +57,7 @@ fn typed_values() -> impl Strategy<Value = (Type, Value)> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn a_value_survives_message_pack((of, value) in typed_values()) {
         let bytes = value.to_msgpack(&of).unwrap();
