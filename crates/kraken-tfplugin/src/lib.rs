@@ -13,7 +13,8 @@
 //! - [`Plan`] is pure data: its [differences](Plan::differences) have no secret values, and [`Plan::action`] says what to do.
 //! - [`Plugin::apply`] runs in a task that nothing cancels: a provider that is interrupted forgets what it created.
 //!
-//! The socket is not encrypted; it is in a folder that only this user can enter. The environment of a plugin is empty but for what
+//! The connection is not encrypted: it is a Unix socket in a folder that only this user can enter, and its file is removed as soon as
+//! we are connected. The environment of a plugin is empty but for what
 //! the caller sets. Texts of a provider can contain values of its configuration, so callers scrub them.
 
 mod diagnostic;
@@ -31,7 +32,7 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use diff::{Difference, KNOWN_AFTER_APPLY, SENSITIVE, differences, masked};
 pub use path::{Path, Step};
 pub use plugin::{Action, Answer, Applied, CallError, Operation, Plan, Plugin, ResourceState};
-pub use process::{StartError, StartOptions};
+pub use process::{StartError, StartOptions, exec_plugin};
 pub use proposed::proposed_new_state;
 pub use rpc::Protocol;
 pub use types::{Type, TypeError};

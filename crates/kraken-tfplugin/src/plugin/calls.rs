@@ -74,9 +74,12 @@ pub(super) fn not_deferred(deferred: Option<Deferred>) -> Result<(), CallError> 
     }
 }
 
-/// A configuration as a message.
+/// A configuration as a message, if the schema permits it.
 pub(super) fn config(schema: &Schema, config: &Value) -> Result<DynamicValue, CallError> {
-    pack("configuration", &schema.block.with_blocks(config.clone()), &schema.value_type)
+    let config = schema.block.with_blocks(config.clone());
+    let packed = pack("configuration", &config, &schema.value_type)?;
+    let errors = schema.block.check(&config);
+    if errors.is_empty() { Ok(packed) } else { Err(CallError::Provider(errors)) }
 }
 
 pub(super) fn pack(what: &'static str, value: &Value, of: &Type) -> Result<DynamicValue, CallError> {

@@ -18,7 +18,17 @@ pub enum CallError {
         /// The first difference.
         error: ConvertError,
     },
-    /// The provider reported errors. Their text may contain values of the configuration.
+    /// A stored state is of a version of the type that this provider does not know yet.
+    #[error(
+        "the state has version {stored}, and this version of the provider knows {known}; use a newer one"
+    )]
+    NewerState {
+        /// The version that it was stored with.
+        stored: i64,
+        /// The version of the schema.
+        known: i64,
+    },
+    /// The provider reported errors, or the schema does not permit the configuration. Their text may contain values of the configuration.
     #[error("{}", Errors(.0))]
     Provider(Vec<Diagnostic>),
     /// The provider's response does not have the type of the schema: a defect of the provider.
@@ -42,9 +52,9 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Whether the provider answered, so that a failed change is known to have failed in the provider. After any other error,
-    /// an operation that was sent may have succeeded.
-    pub fn is_answer(&self) -> bool {
-        !matches!(self, Self::Rpc { .. } | Self::Ended(_))
+    /// Whether an operation that failed with it may have changed something: there is no valid answer. All other errors are of calls
+    /// that were not sent, or that the provider answered.
+    pub fn may_have_changed(&self) -> bool {
+        matches!(self, Self::Response(_) | Self::Rpc { .. } | Self::Ended(_))
     }
 }

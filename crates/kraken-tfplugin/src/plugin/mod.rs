@@ -15,6 +15,7 @@ use nix::sys::signal::Signal;
 pub use operation::Operation;
 use operation::Running;
 pub use state::{Action, Answer, Applied, Plan, ResourceState};
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use crate::process::{self, Process, StartError, StartOptions};
@@ -37,6 +38,7 @@ pub struct Plugin {
 #[derive(Debug)]
 struct Inner {
     connection: Connection,
+    runtime: Handle,
     schema: Arc<ProviderSchema>,
     running: Running,
     process: Process,
@@ -48,21 +50,18 @@ impl Plugin {
     /// # Errors
     /// When the program is not the expected one, is no plugin, does not listen in time, or has no valid schema.
     pub async fn start(options: &StartOptions) -> Result<Self, StartError> {
-        let started = process::start(options).await?;
-        let connection = Connection::open(&started.handshake.socket, started.handshake.protocol).await?;
+        let process::Started { process, handshake } = process::start(options).await?;
+        let connection = Connection::open(&handshake.socket, handshake.protocol).await?;
+        // Nobody else shall connect, and a plugin that is killed would leave it. A plugin that ends removes it if it exists.
+        let _ = tokio::fs::remove_file(&handshake.socket).await;
         tokio::spawn(connection.clone().discard_output());
-        let process = started.process;
-        let response = match connection.protocol {
+        let schema = match connection.protocol {
             Protocol::V5 => Self::get_schema::<Attribute5>(&connection, &process).await?,
             Protocol::V6 => Self::get_schema::<CommonAttribute>(&connection, &process).await?,
         };
+        let (runtime, running) = (Handle::current(), Running::default());
         Ok(Self {
-            inner: Arc::new(Inner {
-                connection,
-                schema: Arc::new(response),
-                running: Running::default(),
-                process,
-            }),
+            inner: Arc::new(Inner { connection, runtime, schema: Arc::new(schema), running, process }),
         })
     }
 

@@ -21,10 +21,10 @@ impl Plugin {
         found(&self.inner.schema.resources, type_name)
     }
 
-    /// Validates the configuration of a resource. Unknown values in it are accepted.
+    /// Validates the configuration of a resource, by its schema and then by the provider. Unknown values in it are accepted.
     ///
     /// # Errors
-    /// When the provider rejects it, or the call fails.
+    /// When the [schema](crate::schema::Block::check) or the provider rejects it, or the call fails.
     pub async fn validate(&self, type_name: &str, value: &Value) -> Result<Vec<Diagnostic>, CallError> {
         let schema = self.resource(type_name)?;
         let request = wire::TypeConfig {
@@ -40,7 +40,7 @@ impl Plugin {
     /// each stored state, also with one of the same version, and so should callers.
     ///
     /// # Errors
-    /// When the provider cannot read it, such as a state of a newer version, or the call fails.
+    /// When the state is of a newer version, the provider cannot read it, or the call fails.
     pub async fn upgrade(
         &self,
         type_name: &str,
@@ -48,6 +48,10 @@ impl Plugin {
         state: &Json,
     ) -> Result<Answer<Value>, CallError> {
         let schema = self.resource(type_name)?;
+        if version > schema.version {
+            // Not every provider refuses it itself.
+            return Err(CallError::NewerState { stored: version, known: schema.version });
+        }
         let raw_state = wire::RawState { json: state.to_string().into_bytes(), flatmap: BTreeMap::new() };
         let request = wire::Upgrade { type_name: type_name.to_owned(), version, raw_state: Some(raw_state) };
         let response: wire::Upgraded = self.call(Method::Upgrade, request).await?;
@@ -137,11 +141,12 @@ impl Plugin {
         Ok(plan)
     }
 
-    /// Executes a plan, in a task of its own.
+    /// Executes a plan, in a task of the runtime that started the plugin.
     ///
     /// # Errors
     /// When nothing was sent: the provider has no such type, the plan does not fit its schema, or the plugin is being stopped.
-    /// The result of the operation is an error if there is no answer, and an [`Applied`] with diagnostics if the provider failed.
+    /// The result of the operation is an error if there is no answer, after which the object
+    /// [may have changed](CallError::may_have_changed), and an [`Applied`] with diagnostics if the provider failed.
     pub fn apply(&self, plan: Plan) -> Result<Operation, CallError> {
         let schema = self.resource(&plan.type_name)?;
         let of = &schema.value_type;
@@ -155,9 +160,9 @@ impl Plugin {
         let (prior, is_deletion) = (plan.prior, plan.planned.is_null());
         let guard = self.inner.running.begin()?;
         let plugin = self.clone();
-        let task = tokio::spawn(async move {
+        let task = self.inner.runtime.spawn(async move {
+            let _guard = guard;
             let response: wire::Applied = plugin.call(Method::Apply, request).await?;
-            drop(guard);
             applied(response, &schema, prior, is_deletion)
         });
         Ok(Operation { task })

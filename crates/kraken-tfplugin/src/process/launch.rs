@@ -15,7 +15,7 @@ use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::handshake::{self, Handshake};
-use super::{Process, Tail, program};
+use super::{Process, Tail, parent, program};
 use crate::plugin::CallError;
 use crate::schema::SchemaError;
 
@@ -46,6 +46,9 @@ pub struct StartOptions {
     pub env: BTreeMap<OsString, OsString>,
     /// The time until the plugin must listen; 30 seconds by default.
     pub deadline: Duration,
+    /// A command that becomes the plugin with [`exec_plugin`](crate::exec_plugin), to which arguments are added. Without one, a plugin
+    /// outlives this process if that is killed and is not the first process of its container.
+    pub launcher: Vec<OsString>,
 }
 
 impl StartOptions {
@@ -57,6 +60,7 @@ impl StartOptions {
             folder: folder.into(),
             env: BTreeMap::new(),
             deadline: Duration::from_secs(30),
+            launcher: vec![],
         }
     }
 
@@ -73,9 +77,9 @@ impl StartOptions {
 /// Texts contain what the program printed to its standard error, at most 4 KiB: it was given no configuration yet.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The path of the folder is too long for a socket in it.
-    #[error("the path of the folder is too long for a Unix socket: {0}")]
-    Folder(PathBuf),
+    /// The folder cannot be used.
+    #[error("folder {0}: {1}")]
+    Folder(PathBuf, String),
     /// The file cannot be read.
     #[error("failed to read {0}: {1}")]
     Open(PathBuf, io::Error),
@@ -142,12 +146,15 @@ pub(crate) struct Started {
 /// Starts a program and waits until it listens.
 pub(crate) async fn start(options: &StartOptions) -> Result<Started, StartError> {
     if options.folder.as_os_str().len() + SOCKET_NAME > MAX_SOCKET_PATH {
-        return Err(StartError::Folder(options.folder.clone()));
+        let why = "its path is too long for a Unix socket in it".to_owned();
+        return Err(StartError::Folder(options.folder.clone(), why));
+    }
+    if let Err(error) = tokio::fs::metadata(&options.folder).await {
+        return Err(StartError::Folder(options.folder.clone(), error.to_string()));
     }
     let file = opened(options).await?;
     let mut child =
         spawn(options, &file).map_err(|error| StartError::Spawn(options.program.clone(), error))?;
-    drop(file);
     let stderr = Tail::default();
     let errors = child.stderr.take().map(|output| tokio::spawn(stderr.clone().fill(output)));
     let stdout = child.stdout.take().map(BufReader::new);
@@ -155,7 +162,10 @@ pub(crate) async fn start(options: &StartOptions) -> Result<Started, StartError>
     let pid = Pid::from_raw(child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or_default());
     let process = Process::supervise(child, pid, stderr);
 
-    let Ok(line) = timeout(options.deadline, first_line(stdout)).await else {
+    let line = timeout(options.deadline, first_line(stdout)).await;
+    // A launcher opens it by our descriptor.
+    drop(file);
+    let Ok(line) = line else {
         return Err(StartError::Deadline { deadline: options.deadline, stderr: process.stderr.text() });
     };
     if line.is_empty() {
@@ -197,8 +207,18 @@ async fn opened(options: &StartOptions) -> Result<File, StartError> {
 
 fn spawn(options: &StartOptions, file: &File) -> io::Result<Child> {
     // Not by its path: another file could be there by now.
-    Command::new(format!("/proc/self/fd/{}", file.as_raw_fd()))
-        .arg0(&options.program)
+    let mut command = match options.launcher.split_first() {
+        None => Command::new(format!("/proc/self/fd/{}", file.as_raw_fd())),
+        Some((launcher, arguments)) => {
+            let mut command = Command::new(launcher);
+            command.args(arguments).args(parent::arguments(file.as_raw_fd(), options.program.clone().into()));
+            command
+        }
+    };
+    if options.launcher.is_empty() {
+        command.arg0(&options.program);
+    }
+    command
         .env_clear()
         .envs(&options.env)
         .env(COOKIE.0, COOKIE.1)

@@ -2,6 +2,7 @@
 
 mod handshake;
 mod launch;
+mod parent;
 mod program;
 mod tail;
 
@@ -14,8 +15,9 @@ use tokio::process::Child;
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
-pub(crate) use launch::start;
 pub use launch::{StartError, StartOptions};
+pub(crate) use launch::{Started, start};
+pub use parent::exec_plugin;
 pub(crate) use tail::Tail;
 
 /// A running or ended process. It is killed when this is dropped.

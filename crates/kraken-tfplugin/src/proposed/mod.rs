@@ -103,21 +103,24 @@ fn merged_attribute(attribute: &Attribute, prior: &Value, config: &Value) -> Val
 /// Whether a prior value of an attribute that is both optional and computed came from a configuration: it contains a value that the
 /// provider cannot have computed. If such an attribute is configured no longer, its value is not kept.
 fn was_configured(attribute: &Attribute, prior: &Value) -> bool {
+    attribute.is_optional && has_configured(attribute, prior)
+}
+
+fn has_configured(attribute: &Attribute, prior: &Value) -> bool {
     let Form::Nested { attributes, .. } = &attribute.form else {
         return false;
     };
     let object = |object: &Value| {
         attributes.iter().any(|(name, inner)| {
             let value = object.attribute(name);
-            !value.is_null() && (!inner.is_computed || was_configured(inner, value))
+            !value.is_null() && (!inner.is_computed || has_configured(inner, value))
         })
     };
-    attribute.is_optional
-        && match prior {
-            Value::Object(_) => object(prior),
-            Value::List(elements) => elements.iter().any(object),
-            Value::Set(elements) => elements.as_slice().iter().any(object),
-            Value::Map(elements) => elements.values().any(object),
-            _ => false,
-        }
+    match prior {
+        Value::Object(_) => object(prior),
+        Value::List(elements) => elements.iter().any(object),
+        Value::Set(elements) => elements.as_slice().iter().any(object),
+        Value::Map(elements) => elements.values().any(object),
+        _ => false,
+    }
 }

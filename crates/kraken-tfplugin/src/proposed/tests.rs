@@ -120,11 +120,35 @@ fn elements_of_sets_are_merged_with_what_they_can_have_become() {
 }
 
 #[test]
+fn an_element_that_is_configured_in_detail_is_merged_first() {
+    let block = with_blocks(Nesting::Set);
+    let prior = Value::set([disk("b", "2", "20"), disk("b", "3", "30")]);
+    // Without a name, it can have become none; with a name only, either, but not the one that has its size configured.
+    let config = Value::set([disk("", "", ""), disk("b", "", ""), disk("b", "", "20")]);
+    let merged = Value::set([disk("", "", ""), disk("b", "3", "30"), disk("b", "2", "20")]);
+    assert_eq!(proposed(&block, prior, config), merged);
+}
+
+#[test]
+fn a_set_in_an_element_of_a_set_has_to_be_equal() {
+    let strings = |elements: &[&str]| Value::set(elements.iter().map(|text| (*text).into()));
+    let tags = Attribute { form: Form::Plain(Type::Set(Box::new(Type::String))), ..either() };
+    let form = Form::Nested {
+        nesting: Nesting::Set,
+        attributes: block(vec![("tags", tags), ("id", computed())]).attributes,
+    };
+    let block = block(vec![("disk", Attribute { is_optional: true, ..attribute(form) })]);
+    let element = |tags: Value, id: &str| Value::set([Value::object([("tags", tags), ("id", optional(id))])]);
+    let prior = element(strings(&["a"]), "1");
+    assert_eq!(proposed(&block, prior.clone(), element(strings(&["a"]), "")), prior);
+    assert_eq!(proposed(&block, prior, element(Value::Null, "")), element(Value::Null, ""));
+}
+
+#[test]
 fn two_equal_elements_of_a_configuration_use_two_prior_ones() {
     let block = with_blocks(Nesting::Set);
     let prior = Value::set([disk("b", "2", "20"), disk("b", "3", "30")]);
     let config = Value::set([disk("b", "", ""), disk("b", "", "30")]);
-    // The one without a size comes first, and takes the first prior element.
     assert_eq!(proposed(&block, prior.clone(), config), prior);
 }
 
@@ -146,6 +170,15 @@ fn nested_objects_that_came_from_a_configuration_are_not_kept() {
     assert_eq!(proposed(&block, computed.clone(), Value::Null), computed);
     // A name is always configured.
     assert_eq!(proposed(&block, Value::List(vec![disk("a", "1", "10")]), Value::Null), Value::Null);
+
+    // Also if it is in a computed one.
+    let inner = Attribute { is_computed: true, is_optional: false, ..block.attributes["disk"].clone() };
+    let form = Form::Nested { nesting: Nesting::Single, attributes: [("inner".to_owned(), inner)].into() };
+    let outer = Attribute { is_computed: true, is_optional: true, ..attribute(form) };
+    let block = self::block(vec![("disk", outer)]);
+    let prior = |name| Value::object([("inner", Value::List(vec![disk(name, "1", "")]))]);
+    assert_eq!(proposed(&block, prior("a"), Value::Null), Value::Null);
+    assert_eq!(proposed(&block, prior(""), Value::Null), prior(""));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Schemas: the attributes and blocks of providers, resources and data sources.
 
+mod check;
 mod decode;
 mod implied;
 

@@ -16,14 +16,10 @@ use crate::types::Type;
 
 /// A value. Its type is known from the schema, except that of [`Value::Dynamic`].
 ///
-/// `Debug` shows the value, so do not log values that may be secret.
+/// `Debug` shows the value, so do not log values that may be secret. The order is that in which elements of sets are merged with
+/// those of a prior state: null is last, so that what is configured in detail is found first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Value {
-    /// No value.
-    #[default]
-    Null,
-    /// Not known before a change is applied.
-    Unknown,
     /// `true` or `false`.
     Bool(bool),
     /// A number.
@@ -40,6 +36,11 @@ pub enum Value {
     Object(BTreeMap<String, Value>),
     /// A value of an attribute with the type [`Type::Dynamic`], with its type.
     Dynamic(Box<(Type, Value)>),
+    /// Not known before a change is applied.
+    Unknown,
+    /// No value.
+    #[default]
+    Null,
 }
 
 /// The elements of a set, in the order of [`Value`], so that equal sets are equal. Equal elements are one, if they are known.

@@ -5,11 +5,15 @@
 //! that, else text.
 
 use rmpv::Value as Packed;
-use rmpv::decode::read_value;
+use rmpv::decode::read_value_with_max_depth;
 
 use super::{ConvertError, Elements, Number, Value};
 use crate::path::{Path, Step};
 use crate::types::Type;
+
+/// The deepest nesting, so that no value of a plugin exhausts the stack. rmpv counts an array or a map twice, so that this is as deep as
+/// serde_json reads JSON.
+const MAX_DEPTH: usize = 256;
 
 impl Value {
     /// The MessagePack of the value as one of a type.
@@ -30,7 +34,7 @@ impl Value {
     /// When it is no MessagePack, has bytes at its end, or is not of the type.
     pub fn from_msgpack(mut bytes: &[u8], of: &Type) -> Result<Self, ConvertError> {
         let root = &mut Path::default();
-        let packed = read_value(&mut bytes)
+        let packed = read_value_with_max_depth(&mut bytes, MAX_DEPTH)
             .map_err(|error| ConvertError::new(root, format!("invalid MessagePack: {error}")))?;
         if !bytes.is_empty() {
             return Err(ConvertError::new(root, "invalid MessagePack: bytes after its end"));

@@ -229,6 +229,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
         fn numbers_are_ordered_as_integers(a: i64, b: i64) {
             prop_assert_eq!(Number::from(a).cmp(&Number::from(b)), a.cmp(&b));

@@ -57,6 +57,7 @@ fn typed_values() -> impl Strategy<Value = (Type, Value)> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn a_value_survives_message_pack((of, value) in typed_values()) {
         let bytes = value.to_msgpack(&of).unwrap();
@@ -111,6 +112,16 @@ fn an_unknown_value_with_statements_about_it_is_unknown() {
     // Extension 12 with a map: not null.
     let bytes = hex::decode("c7030c8101c2").unwrap();
     assert_eq!(Value::from_msgpack(&bytes, &Type::String), Ok(Value::Unknown));
+}
+
+#[test]
+fn a_value_that_is_nested_too_deeply_is_an_error() {
+    let nested =
+        |depth| [[&[0x92, 0xc4, 9], &b"\"dynamic\""[..]].concat().repeat(depth), vec![0xc0]].concat();
+    assert!(Value::from_msgpack(&nested(100), &Type::Dynamic).is_ok());
+    assert!(Value::from_msgpack(&nested(100_000), &Type::Dynamic).is_err());
+    let lists = [vec![0x91; 100_000], vec![0xc0]].concat();
+    assert!(Value::from_msgpack(&lists, &strings()).is_err());
 }
 
 #[test]

@@ -128,7 +128,7 @@ async fn a_stored_state_is_upgraded_and_a_newer_one_is_refused() {
             ktest.plugin.upgrade(FILE, 0, &json!({"id": "a", "title": "web"})).await.unwrap().value;
         assert_eq!(upgraded.attribute("name"), &"web".into());
         let error = ktest.plugin.upgrade(FILE, 2, &stored).await.unwrap_err();
-        assert_eq!(error.to_string(), "newer state: version 2");
+        assert_eq!(error, CallError::NewerState { stored: 2, known: 1 });
     }
 }
 
@@ -143,6 +143,22 @@ async fn errors_name_the_attribute_or_the_type() {
     let invalid = Value::object([("name", 5.into())]);
     let error = ktest.plugin.validate(FILE, &invalid).await.unwrap_err();
     assert_eq!(error.to_string(), "configuration: name: expected string, got number");
+}
+
+#[tokio::test]
+async fn a_configuration_that_the_schema_does_not_permit_is_rejected_with_all_errors() {
+    let ktest = Ktest::start(BOTH[1]).await;
+    let config = json!({
+        "id": "mine", "rule": vec![json!({"port": 80}); 9], "disk": [{"size": 1}],
+        "endpoints": [{"host": "a"}, {"host": null, "address": "b"}],
+    });
+    let error = ktest.plugin.validate(FILE, &ktest.config(&config)).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "endpoints[1].address: cannot be set: Only the provider sets it.; endpoints[1].host: is required; \
+         id: cannot be set: Only the provider sets it.; name: is required; disk.name: is required; \
+         rule: has too many blocks: Expected 8 or fewer, got 9."
+    );
 }
 
 #[tokio::test]
