@@ -101,7 +101,7 @@ impl Provider {
         })?;
         if let Err(error) = plugin.configure(&config).await {
             plugin.shut_down(GRACE).await;
-            let class = if error.is_answer() { FailureClass::Credentials } else { FailureClass::Transient };
+            let class = if error.may_have_changed() { FailureClass::Transient } else { FailureClass::Credentials };
             return Err(self.failure("failed to configure the provider", class, &error.to_string(), &[]));
         }
         *current = Some(plugin.clone());
@@ -110,7 +110,7 @@ impl Provider {
 
     /// The failure of a call. An error that the provider returned needs an edit most likely; after any other one, the result is not known.
     pub(crate) fn failed(&self, action: &str, error: &CallError, secrets: &[String]) -> Failure {
-        let class = if error.is_answer() { FailureClass::Terminal } else { FailureClass::Transient };
+        let class = if error.may_have_changed() { FailureClass::Transient } else { FailureClass::Terminal };
         self.failure(action, class, &error.to_string(), secrets)
     }
 
