@@ -14,9 +14,11 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
     match code {
         "IdempotentParameterMismatch" => FailureClass::TokenUsed,
         // A name or port that must be unique: the next observation determines the object that has it.
-        "DuplicateLoadBalancerName" | "DuplicateTargetGroupName" | "DuplicateListener" | "PriorityInUse" => {
-            FailureClass::TokenUsed
-        }
+        "DuplicateLoadBalancerName"
+        | "DuplicateTargetGroupName"
+        | "DuplicateListener"
+        | "PriorityInUse"
+        | "EntityAlreadyExists" => FailureClass::TokenUsed,
         "IdempotentInstanceTerminated" => FailureClass::TokenSpent,
 
         "RequestLimitExceeded"
@@ -71,6 +73,12 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         // from a stale read.
         "Gateway.NotAttached" if message.contains("any internet gateway") => FailureClass::NotYet,
 
+        // IAM is eventually consistent: a new role or policy is not visible to all of its servers, nor to other services, for some
+        // seconds. Names come from its own responses, or from a spec, whose object may be created outside Kraken.
+        "NoSuchEntity" | "DeleteConflict" => FailureClass::NotYet,
+        "MalformedPolicyDocument" if message.contains("Invalid principal") => FailureClass::NotYet,
+        "InvalidParameterValue" if message.contains("Invalid IAM Instance Profile") => FailureClass::NotYet,
+
         // A stale read, or a rule that AWS does not recognize: nothing was changed.
         "InvalidPermission.Duplicate" | "InvalidPermission.NotFound" => FailureClass::NotYet,
 
@@ -83,6 +91,9 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         | "HealthUnavailable"
         | "Unavailable"
         | "PendingVerification"
+        // Another change of the same IAM object is in progress.
+        | "ConcurrentModification"
+        | "EntityTemporarilyUnmodifiable"
         // A stale read: the object exists already, or is deleted already.
         | "RouteAlreadyExists"
         | "InvalidRoute.NotFound"
@@ -142,6 +153,12 @@ mod tests {
             ("IncorrectInstanceState", 400, NotYet),
             ("DependencyViolation", 400, NotYet),
             ("ResourceInUse", 400, NotYet),
+            ("EntityAlreadyExists", 409, TokenUsed),
+            ("NoSuchEntity", 404, NotYet),
+            ("DeleteConflict", 409, NotYet),
+            ("ConcurrentModification", 409, Transient),
+            ("LimitExceeded", 409, Terminal),
+            ("MalformedPolicyDocument", 400, Terminal),
             ("HealthUnavailable", 500, Transient),
             ("PriorRequestNotComplete", 429, Throttled),
             ("TargetGroupAssociationLimit", 400, Terminal),
@@ -173,6 +190,16 @@ mod tests {
             ("Gateway.NotAttached", "Network vpc-1 is not attached to any internet gateway", NotYet),
             ("Gateway.NotAttached", "resource igw-1 is not attached to network vpc-1", Transient),
             ("InvalidSubnet", "Not enough IP space available in subnet-1. ELB requires at least 8", Terminal),
+            (
+                "MalformedPolicyDocument",
+                "Invalid principal in policy: \"AWS\":\"arn:aws:iam::1:role/a\"",
+                NotYet,
+            ),
+            (
+                "InvalidParameterValue",
+                "Value (web) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name",
+                NotYet,
+            ),
             ("AuthFailure", "AWS was not able to validate the provided access credentials", Credentials),
             ("AuthFailure", "You do not have permission to access the specified resource.", Terminal),
             ("AuthFailure", "Not authorized for images: [ami-1]", Terminal),

@@ -41,6 +41,7 @@ pub fn is_invalid_id(failure: &Failure) -> bool {
             | "ListenerNotFound"
             | "RuleNotFound"
             | "InvalidAMIID.Unavailable"
+            | "NoSuchEntity"
     ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
 }
 

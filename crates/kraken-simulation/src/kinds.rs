@@ -30,7 +30,7 @@ static CRDS: LazyLock<Vec<Value>> = LazyLock::new(|| {
     all.into_iter().map(|definition| serde_json::to_value(definition).unwrap_or_default()).collect()
 });
 
-/// The definitions of all controllers, from which the files in `crds/` are generated.
+/// The definitions of all controllers but that of IAM, from which the files in `crds/` are generated.
 pub fn definitions() -> &'static [CustomResourceDefinition] {
     &DEFINITIONS
 }
@@ -97,9 +97,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_the_suite_is_served() {
+    fn every_kind_of_the_suite_is_served_except_those_of_iam() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crds");
-        assert_eq!(crds().len(), kraken_testing::manifests::read(&folder).unwrap().len());
+        let count = |folder| kraken_testing::manifests::read(folder).unwrap().len();
+        // They have no behavior that other kinds do not have.
+        assert_eq!(crds().len(), count(&folder) - count(&folder.join("aws-iam")));
         let vpc = served("VPC").unwrap();
         assert_eq!(
             vpc.path("prod", "main"),

@@ -29,12 +29,12 @@ async fn test_env() -> Result<TestEnv> {
     TestEnv::on(env).await
 }
 
-fn id(object: &Value) -> Result<&str> {
+pub(crate) fn id(object: &Value) -> Result<&str> {
     object["status"]["externalIds"][0].as_str().context("no external id")
 }
 
 /// Requests a reconcile, like a user.
-async fn request_reconcile(test_env: &TestEnv, kind: &str, name: &str, when: &str) -> Result<()> {
+pub(crate) async fn request_reconcile(test_env: &TestEnv, kind: &str, name: &str, when: &str) -> Result<()> {
     let annotation = json!({"kraken-iac.eoinfennessy.com/reconcile-requested-at": when});
     test_env.patch(kind, name, json!({"metadata": {"annotations": annotation}})).await
 }
@@ -241,7 +241,7 @@ async fn problems_are_reported_by_the_schema_the_rules_or_aws() -> Result<()> {
 }
 
 /// Waits until a condition is true.
-async fn until<F: Future<Output = Result<bool>>>(holds: impl Fn() -> F) -> Result<()> {
+pub(crate) async fn until<F: Future<Output = Result<bool>>>(holds: impl Fn() -> F) -> Result<()> {
     let start = std::time::Instant::now();
     while !holds().await? {
         if start.elapsed() > kraken_tests::test_env::TIMEOUT {

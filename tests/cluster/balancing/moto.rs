@@ -5,6 +5,7 @@ use kraken_simulator::{REGION, http};
 use kraken_tests::TestEnv;
 
 pub(crate) const EC2: (&str, &str) = ("ec2", "2016-11-15");
+pub(crate) const IAM: (&str, &str) = ("iam", "2010-05-08");
 pub(crate) const ELB: (&str, &str) = ("elasticloadbalancing", "2015-12-01");
 
 /// A call of moto's API, with its raw response.
@@ -30,7 +31,7 @@ pub(crate) async fn call(
 }
 
 /// The texts of all elements of a name.
-pub(super) fn texts(xml: &str, name: &str) -> Vec<String> {
+pub(crate) fn texts(xml: &str, name: &str) -> Vec<String> {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let text = |rest: &str| rest.split_once(&close).map(|(text, _)| text.to_owned());
     xml.split(&open).skip(1).filter_map(text).collect()

@@ -15,7 +15,7 @@ use crate::{node, ui};
 const NAMESPACE: &str = "e2e-components";
 const HUB: &str = "hub";
 /// The order in which the README installs them: the hub, then spokes. Their Accounts come last, which they can use but do not need.
-const ORDER: [&str; 5] = [HUB, "aws-vpc", "aws-ec2-instance", "aws-elb", "aws-account"];
+const ORDER: [&str; 6] = [HUB, "aws-vpc", "aws-ec2-instance", "aws-elb", "aws-iam", "aws-account"];
 
 /// The tool of the installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +116,11 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
             "targetgroup/components",
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: TargetGroup\nmetadata: {name: components}\n\
              spec: {vpcID: {valueFrom: {ref: VPC/components}}, port: {value: 80}, protocol: {value: HTTP}}\n",
+        ),
+        "aws-iam" => (
+            "iampol/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Policy\nmetadata: {name: components}\n\
+             spec: {document: {statements: [{effect: {value: Allow}, actions: {value: [s3:GetObject]}, resources: {value: ['*']}}]}}\n",
         ),
         "aws-account" => (
             "account/components",
