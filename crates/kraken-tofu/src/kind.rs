@@ -169,7 +169,10 @@ impl DynKind for TofuKind {
             let remedy = if replacing.is_empty() {
                 Remedy::Change(Change::new(path.clone()))
             } else if replacing.contains(&path) {
-                Remedy::Immutable("the provider needs a new object for it".to_owned())
+                Remedy::Immutable(
+                    "the provider needs a new object for it: restore the old value, or let Kraken replace the object (spec.lifecycle.replace)"
+                        .to_owned(),
+                )
             } else {
                 // A provider executes a plan as a whole.
                 Remedy::Immutable(format!(

@@ -101,7 +101,8 @@ impl Provider {
         })?;
         if let Err(error) = plugin.configure(&config).await {
             plugin.shut_down(GRACE).await;
-            let class = if error.may_have_changed() { FailureClass::Transient } else { FailureClass::Credentials };
+            let class =
+                if error.may_have_changed() { FailureClass::Transient } else { FailureClass::Credentials };
             return Err(self.failure("failed to configure the provider", class, &error.to_string(), &[]));
         }
         *current = Some(plugin.clone());
