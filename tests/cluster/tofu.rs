@@ -1,4 +1,5 @@
 //! Resource types of an OpenTofu provider as kinds. The provider `ktest` keeps its objects as files.
+#![allow(clippy::unwrap_used, reason = "helpers of these tests only")]
 
 #[allow(dead_code, reason = "the tests of the client of plugins use the other programs, too")]
 #[path = "../../crates/kraken-tfplugin/tests/plugin/programs.rs"]
@@ -23,7 +24,8 @@ struct Setting {
     files: TempDir,
     provider: Arc<Provider>,
     controller: KindsController,
-    _one: MutexGuard<'static, ()>,
+    /// Held until the end of the test.
+    one: MutexGuard<'static, ()>,
 }
 
 async fn controller(test_env: &TestEnv, provider: &Arc<Provider>) -> Result<KindsController> {
@@ -49,7 +51,7 @@ async fn setting() -> Result<Setting> {
     let files = tempfile::tempdir()?;
     let provider = provider(&test_env, &files).await?;
     let controller = controller(&test_env, &provider).await?;
-    Ok(Setting { test_env, files, provider, controller, _one: one })
+    Ok(Setting { test_env, files, provider, controller, one })
 }
 
 fn file(name: &str, spec: &Value) -> String {
@@ -76,7 +78,8 @@ impl Setting {
         let mut object = self.objects()[id].clone();
         object[field] = value;
         let path = fs::read_dir(self.files.path()).unwrap().map(|file| file.unwrap().path());
-        let path = { path }.find(|path| path.file_stem().is_some_and(|name| name == id)).unwrap();
+        let mut path = path;
+        let path = path.find(|path| path.file_stem().is_some_and(|name| name == id)).unwrap();
         fs::write(path, object.to_string()).unwrap();
     }
 
@@ -186,7 +189,7 @@ async fn creation_whose_controller_ended_is_found_again() -> Result<()> {
     let s = setting().await?;
     s.test_env.apply(&file("a", &json!({"name": {"value": "web"}, "delay_ms": {"value": 20_000}}))).await?;
     s.objects_are(1).await;
-    let Setting { test_env, files, provider: former, controller: ended, _one } = s;
+    let Setting { test_env, files, provider: former, controller: ended, one } = s;
     let process = former.process_id().await.context("the provider does not run")?;
     drop(ended);
     // A process that ends takes its provider with it.
@@ -194,7 +197,7 @@ async fn creation_whose_controller_ended_is_found_again() -> Result<()> {
     let provider = provider(&test_env, &files).await?;
     let controller = controller(&test_env, &provider).await?;
     test_env.ready(KIND, "a").await?;
-    let s = Setting { test_env, files, provider, controller, _one };
+    let s = Setting { test_env, files, provider, controller, one };
     assert_eq!(s.objects().len(), 1, "{:?}", s.objects());
     assert_eq!(s.controller.problems(), Vec::<String>::new());
     Ok(())

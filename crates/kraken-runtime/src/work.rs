@@ -175,10 +175,11 @@ pub async fn run<K, F, Fut>(
 }
 
 /// A reconcile with a timeout, which does not run during its operations; `None` if it timed out.
-async fn within<F: Future>(length: Duration, operations: Operations, mut reconcile: F) -> Option<F::Output>
-where
-    F: Unpin,
-{
+async fn within<F: Future + Unpin>(
+    length: Duration,
+    operations: Operations,
+    mut reconcile: F,
+) -> Option<F::Output> {
     loop {
         let before = operations.load(Ordering::Relaxed);
         match tokio::time::timeout(length, &mut reconcile).await {

@@ -159,7 +159,9 @@ pub(crate) fn collect_secrets(block: &Block, value: &Value, secrets: &mut Vec<St
             Value::Map(all) => all.values().collect(),
             one => vec![one],
         };
-        each.into_iter().for_each(|one| collect_secrets(&nested.block, one, secrets));
+        for one in each {
+            collect_secrets(&nested.block, one, secrets);
+        }
     }
 }
 
