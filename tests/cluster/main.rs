@@ -44,5 +44,6 @@ mod rotate;
 mod secrecy;
 mod tenancy;
 mod tofu;
+mod tofu_openstack;
 mod web_tier;
 mod widgets;

@@ -3,7 +3,7 @@
 
 #[allow(dead_code, reason = "the tests of the client of plugins use the other programs, too")]
 #[path = "../../crates/kraken-tfplugin/tests/plugin/programs.rs"]
-mod programs;
+pub(crate) mod programs;
 
 use std::{collections::BTreeMap, fs, sync::Arc, time::Duration};
 
@@ -28,14 +28,21 @@ struct Setting {
     one: MutexGuard<'static, ()>,
 }
 
-async fn controller(test_env: &TestEnv, provider: &Arc<Provider>) -> Result<KindsController> {
+/// A controller of these types of a provider.
+pub(crate) async fn controller(
+    test_env: &TestEnv,
+    provider: &Arc<Provider>,
+    types: &[&str],
+) -> Result<KindsController> {
     let controller = KindsController::start(test_env).await?;
-    let schema = provider.schema().resources.get("ktest_file").context("ktest has no type ktest_file")?;
-    let kind = TofuKind::new("ktest_file", schema.clone());
-    let (client, manager) = controller.client();
-    let external = TofuExternal::new(provider.clone(), &kind, client, manager);
-    assert!(external.is_marked());
-    controller.add(test_env, &kind.crd(), Arc::new(kind), Arc::new(external)).await?;
+    for type_name in types {
+        let schema = provider.schema().resources.get(*type_name);
+        let schema = schema.with_context(|| format!("the provider has no type {type_name}"))?;
+        let kind = TofuKind::new(type_name, schema.clone());
+        let (client, manager) = controller.client();
+        let external = TofuExternal::new(provider.clone(), &kind, client, manager);
+        controller.add(test_env, &kind.crd(), Arc::new(kind), Arc::new(external)).await?;
+    }
     Ok(controller)
 }
 
@@ -50,7 +57,7 @@ async fn setting() -> Result<Setting> {
     let test_env = TestEnv::new().await?;
     let files = tempfile::tempdir()?;
     let provider = provider(&test_env, &files).await?;
-    let controller = controller(&test_env, &provider).await?;
+    let controller = controller(&test_env, &provider, &["ktest_file"]).await?;
     Ok(Setting { test_env, files, provider, controller, one })
 }
 
@@ -195,7 +202,7 @@ async fn creation_whose_controller_ended_is_found_again() -> Result<()> {
     // A process that ends takes its provider with it.
     kill_at_once(process)?;
     let provider = provider(&test_env, &files).await?;
-    let controller = controller(&test_env, &provider).await?;
+    let controller = controller(&test_env, &provider, &["ktest_file"]).await?;
     test_env.ready(KIND, "a").await?;
     let s = Setting { test_env, files, provider, controller, one };
     assert_eq!(s.objects().len(), 1, "{:?}", s.objects());

@@ -8,9 +8,9 @@ mod find;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
-    Adopt, Candidate, Failure, FailureClass, Fate, Identity, Launch, Location, ObserveRequest,
-    account::{Connection, OnChange, Refusal},
+    Adopt, Candidate, Failure, FailureClass, Fate, Identity, Launch, ObserveRequest,
     dynamic::{Change, Desired, DynExternal, DynKind, Observed},
     runtime::clock,
 };
@@ -30,6 +30,9 @@ use crate::{
 /// How long an object that is not found may still appear: its request may have reached the provider's service just before its process
 /// ended.
 const SETTLES: Duration = Duration::from_secs(30);
+
+/// The number of resources that are read at the same time.
+const READS: usize = 16;
 
 /// The calls of one resource type.
 pub struct TofuExternal {
@@ -168,6 +171,25 @@ impl TofuExternal {
         }
     }
 
+    /// Writes the state of the provider's response. It is nowhere else, so that a failure is retried for half a minute.
+    async fn record(&self, identity: &Identity, epoch: i64, state: &ResourceState) -> Result<(), Failure> {
+        let mut delays = [1, 2, 4, 8, 16].map(Duration::from_secs).into_iter();
+        loop {
+            let written = async {
+                let mut journal = self.journals.read(identity).await?.unwrap_or_default();
+                for entry in journal.iter_mut().filter(|entry| entry.epoch == epoch) {
+                    entry.is_answered = true;
+                    entry.state = Stored::of(self.schema.version, state);
+                }
+                self.journals.write(identity, journal).await
+            };
+            match (written.await, delays.next()) {
+                (Err(_), Some(delay)) => tokio::time::sleep(delay).await,
+                (written, _) => return written,
+            }
+        }
+    }
+
     /// Applies a plan and records the result, whatever it is.
     async fn apply(
         &self,
@@ -180,12 +202,7 @@ impl TofuExternal {
         let failed = |error| self.provider.failed(&action, &error, &secrets);
         let operation = self.provider.plugin().await?.apply(plan).map_err(failed)?;
         let Applied { state, diagnostics } = operation.await.map_err(failed)?;
-        let mut journal = self.journals.read(identity).await?.unwrap_or_default();
-        for entry in journal.iter_mut().filter(|entry| entry.epoch == epoch) {
-            entry.is_answered = true;
-            entry.state = Stored::of(self.schema.version, &state);
-        }
-        self.journals.write(identity, journal).await?;
+        self.record(identity, epoch, &state).await?;
         let errors: Vec<String> =
             diagnostics.iter().filter(|one| one.is_error()).map(ToString::to_string).collect();
         if errors.is_empty() {
@@ -211,26 +228,12 @@ fn object(epoch: i64, state: ResourceState) -> Object {
 
 #[async_trait]
 impl DynExternal for TofuExternal {
-    async fn connect(
-        &self,
-        _: &str,
-        _: Option<&str>,
-    ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal> {
-        Ok(None)
-    }
-
-    fn on_account_change(&self, _: OnChange) {}
-
-    async fn location(&self) -> Result<Option<Location>, Failure> {
-        Ok(None)
-    }
-
     async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
-        let mut all = vec![];
+        let mut reads = vec![];
         for request in requests {
-            all.push(Observed::new(self.observed(request).await?));
+            reads.push(self.observed(request));
         }
-        Ok(all)
+        stream::iter(reads).buffered(READS).map_ok(Observed::new).try_collect().await
     }
 
     /// Adds the provider's own plan.
@@ -297,14 +300,6 @@ impl DynExternal for TofuExternal {
         self.apply(identity, object.epoch, "change", (**plan).clone()).await.map(drop)
     }
 
-    async fn hand_over(&self, _: &Identity, _: &Desired, _: &Observed) -> Result<Option<String>, Failure> {
-        Ok(None)
-    }
-
-    async fn resume(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
-        Ok(())
-    }
-
     async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<Vec<String>, Failure> {
         for object in &observed::Observed::of(observed).objects {
             let plugin = self.provider.plugin().await?;
@@ -313,15 +308,6 @@ impl DynExternal for TofuExternal {
                 .map_err(|error| self.provider.failed(&self.action("plan the deletion of"), &error, &[]))?;
             self.apply(identity, object.epoch, "delete", plan).await?;
         }
-        Ok(vec![])
-    }
-
-    async fn unprotect(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    /// The journals are the resources' own: they are deleted with them.
-    async fn list_owned(&self, _: &str) -> Result<Vec<(Identity, Observed)>, Failure> {
         Ok(vec![])
     }
 
@@ -349,15 +335,7 @@ impl DynExternal for TofuExternal {
         self.journals.write(identity, entries).await
     }
 
-    async fn reclaim(&self, _: &Identity, _: i64, _: Option<&Desired>, _: &Observed) -> Result<(), Failure> {
-        Ok(())
-    }
-
     async fn release(&self, identity: &Identity, _: &Observed) -> Result<(), Failure> {
         self.journals.delete(identity).await
-    }
-
-    async fn mark_created(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
-        Ok(())
     }
 }

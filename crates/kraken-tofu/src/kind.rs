@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kraken_spoke::{
-    Comparison, Difference, Edit, Fate, FieldDiff, Ignored, Lifecycle, OwnSecret, Remedy, Resolver,
-    api::{crd::at_run_time, names::owner_kind},
+    Comparison, Difference, Fate, FieldDiff, Lifecycle, Remedy, Resolver,
+    api::crd::at_run_time,
     dynamic::{self, Change, Desired, DynKind, KindInfo, Object, Observed, Spec, Undecoded, interned},
     runtime::watch::RawObject,
 };
@@ -52,32 +52,18 @@ impl TofuKind {
     pub fn new(type_name: &str, schema: Arc<Schema>) -> Self {
         let names = names::of(type_name);
         let of_options = schema.clone();
+        let resource = ApiResource {
+            group: names.group.clone(),
+            version: VERSION.to_owned(),
+            api_version: format!("{}/{VERSION}", names.group),
+            kind: names.kind.clone(),
+            plural: names.plural.clone(),
+        };
+        let of_spec = dynamic::Schema::new(move || crd::options(&of_options.block));
         let info = KindInfo {
-            name: interned(&names.kind),
-            resource: ApiResource {
-                group: names.group.clone(),
-                version: VERSION.to_owned(),
-                api_version: format!("{}/{VERSION}", names.group),
-                kind: names.kind.clone(),
-                plural: names.plural.clone(),
-            },
-            key: owner_kind(&names.kind, &names.group),
-            schema: dynamic::Schema::new(move || crd::options(&of_options.block)),
-            is_idempotent: false,
-            idempotent_by_name: false,
-            shows_deleted: false,
-            drift_paths: &[],
-            secret_field_paths: &[],
-            summary: &[],
-            missing_path: "",
-            whole_paths: &[],
-            ordered_fields: &[],
-            disrupts: false,
             journaled: true,
             slow: true,
-            looks_up: false,
-            answers: "",
-            accounts: None,
+            ..KindInfo::new(interned(&names.kind), resource, of_spec)
         };
         Self { info, names, type_name: type_name.to_owned(), schema }
     }
@@ -132,19 +118,6 @@ impl DynKind for TofuKind {
         Some(Desired::new(observed::Desired { config, schema: self.schema.clone() }))
     }
 
-    fn own_secret(&self, _: &dyn Spec) -> Option<OwnSecret> {
-        None
-    }
-
-    fn unprotected_by(&self, _: &dyn Spec) -> Option<&'static str> {
-        None
-    }
-
-    /// Only the provider's plan knows whether an edit requires a new object.
-    fn edit_of(&self, _: &dyn Spec, _: &dyn Spec, _: &str) -> Edit {
-        Edit::InPlace
-    }
-
     fn nothing(&self) -> Observed {
         Observed::new(observed::Observed::default())
     }
@@ -186,10 +159,6 @@ impl DynKind for TofuKind {
         comparison
     }
 
-    fn without_ignored(&self, _: &Desired, _: &Observed, _: &Ignored) -> Option<Desired> {
-        None
-    }
-
     /// Everything but sensitive attributes.
     fn state(&self, _: &Desired, observed: &Observed) -> Json {
         let Some(object) = observed::Observed::of(observed).objects.first() else { return Json::Null };
@@ -204,46 +173,14 @@ impl DynKind for TofuKind {
         state
     }
 
-    fn at_creation(&self, _: &Desired) -> Vec<(&'static str, String)> {
-        vec![]
-    }
-
-    fn max_objects(&self, _: &Desired) -> usize {
-        1
-    }
-
-    fn needs_deep_observation(&self, _: &Desired) -> bool {
-        false
-    }
-
-    fn describe_change(&self, _: &Change) -> Option<String> {
-        None
-    }
-
     fn ids(&self, observed: &Observed) -> Vec<String> {
         observed::Observed::of(observed).objects.iter().map(|object| object.id.clone()).collect()
-    }
-
-    fn shown(&self, observed: &Observed) -> Vec<String> {
-        self.ids(observed)
     }
 
     fn select(&self, observed: Observed, ids: &[String]) -> (Observed, Observed) {
         let observed = observed::Observed::of(&observed);
         let (one, other) = observed.objects.iter().cloned().partition(|object| ids.contains(&object.id));
         (observed.with(one), observed.with(other))
-    }
-
-    fn untagged(&self, _: &Observed) -> Vec<String> {
-        vec![]
-    }
-
-    fn replicas(&self, _: &Observed) -> Option<i32> {
-        None
-    }
-
-    fn disrupted(&self, _: &Observed) -> (Vec<String>, bool) {
-        (vec![], false)
     }
 
     fn is_gone(&self, observed: &Observed) -> bool {

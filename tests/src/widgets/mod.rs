@@ -12,7 +12,7 @@ use kraken_api::{Lifecycle, crd::at_run_time, names::owner_kind};
 use kraken_options::{Opt, OptionType, Resolved, Resolver};
 use kraken_runtime::watch::RawObject;
 use kraken_spoke::{
-    Comparison, Difference, Edit, Fate, FieldDiff, Ignored, OwnSecret, Remedy,
+    Comparison, Difference, Fate, FieldDiff, Remedy,
     dynamic::{Change, Desired, DynKind, KindInfo, Object, Observed, Schema, Spec, Undecoded, interned},
 };
 use kube::core::ApiResource;
@@ -65,32 +65,19 @@ fn schema() -> JSONSchemaProps {
 impl Widgets {
     /// The kind with this name.
     pub fn new(kind: &str) -> Self {
+        let resource = ApiResource {
+            group: GROUP.into(),
+            version: "v1alpha1".into(),
+            api_version: format!("{GROUP}/v1alpha1"),
+            kind: kind.into(),
+            plural: plural(kind),
+        };
         let info = KindInfo {
-            name: interned(kind),
-            resource: ApiResource {
-                group: GROUP.into(),
-                version: "v1alpha1".into(),
-                api_version: format!("{GROUP}/v1alpha1"),
-                kind: kind.into(),
-                plural: plural(kind),
-            },
-            key: owner_kind(kind, GROUP),
-            schema: Schema::new(schema),
-            is_idempotent: false,
-            idempotent_by_name: false,
-            shows_deleted: false,
-            drift_paths: &[],
             secret_field_paths: &[("size", &["size"]), ("note", &["note"])],
             summary: &[("Size", "size")],
-            missing_path: "",
-            whole_paths: &[],
-            ordered_fields: &[],
-            disrupts: false,
             journaled: true,
             slow: true,
-            looks_up: false,
-            answers: "",
-            accounts: None,
+            ..KindInfo::new(interned(kind), resource, Schema::new(schema))
         };
         Self { info }
     }
@@ -156,18 +143,6 @@ impl DynKind for Widgets {
         Some(Desired::new(json!({"size": size.expose(), "note": note.map(|note| note.expose().clone())})))
     }
 
-    fn own_secret(&self, _: &dyn Spec) -> Option<OwnSecret> {
-        None
-    }
-
-    fn unprotected_by(&self, _: &dyn Spec) -> Option<&'static str> {
-        None
-    }
-
-    fn edit_of(&self, _: &dyn Spec, _: &dyn Spec, _: &str) -> Edit {
-        Edit::InPlace
-    }
-
     fn nothing(&self) -> Observed {
         Observed::new(json!({"objects": [], "fate": null}))
     }
@@ -190,10 +165,6 @@ impl DynKind for Widgets {
         comparison
     }
 
-    fn without_ignored(&self, _: &Desired, _: &Observed, _: &Ignored) -> Option<Desired> {
-        None
-    }
-
     fn state(&self, _: &Desired, observed: &Observed) -> Value {
         let object = objects(observed).first();
         object.map_or(
@@ -202,45 +173,13 @@ impl DynKind for Widgets {
         )
     }
 
-    fn at_creation(&self, _: &Desired) -> Vec<(&'static str, String)> {
-        vec![]
-    }
-
-    fn max_objects(&self, _: &Desired) -> usize {
-        1
-    }
-
-    fn needs_deep_observation(&self, _: &Desired) -> bool {
-        false
-    }
-
-    fn describe_change(&self, _: &Change) -> Option<String> {
-        None
-    }
-
     fn ids(&self, observed: &Observed) -> Vec<String> {
         objects(observed).iter().map(id).collect()
-    }
-
-    fn shown(&self, observed: &Observed) -> Vec<String> {
-        self.ids(observed)
     }
 
     fn select(&self, observed: Observed, ids: &[String]) -> (Observed, Observed) {
         let (one, other) = objects(&observed).iter().cloned().partition(|object| ids.contains(&id(object)));
         (with(&observed, one), with(&observed, other))
-    }
-
-    fn untagged(&self, _: &Observed) -> Vec<String> {
-        vec![]
-    }
-
-    fn replicas(&self, _: &Observed) -> Option<i32> {
-        None
-    }
-
-    fn disrupted(&self, _: &Observed) -> (Vec<String>, bool) {
-        (vec![], false)
     }
 
     fn is_gone(&self, observed: &Observed) -> bool {

@@ -4,8 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use kraken_spoke::{
-    Adopt, Candidate, Failure, FailureClass, Identity, Launch, Location, ObserveRequest,
-    account::{Connection, OnChange, Refusal},
+    Adopt, Candidate, Failure, FailureClass, Identity, Launch, ObserveRequest,
     dynamic::{Change, Desired, DynExternal, Observed},
 };
 use parking_lot::Mutex;
@@ -100,20 +99,6 @@ fn ids(observed: &Observed) -> Vec<String> {
 
 #[async_trait]
 impl DynExternal for Provider {
-    async fn connect(
-        &self,
-        _: &str,
-        _: Option<&str>,
-    ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal> {
-        Ok(None)
-    }
-
-    fn on_account_change(&self, _: OnChange) {}
-
-    async fn location(&self) -> Result<Option<Location>, Failure> {
-        Ok(None)
-    }
-
     async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
         Ok(requests.iter().map(|request| Observed::new(self.observed(request))).collect())
     }
@@ -174,28 +159,12 @@ impl DynExternal for Provider {
         Ok(())
     }
 
-    async fn hand_over(&self, _: &Identity, _: &Desired, _: &Observed) -> Result<Option<String>, Failure> {
-        Ok(None)
-    }
-
-    async fn resume(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
-        Ok(())
-    }
-
     async fn delete(&self, _: &Identity, observed: &Observed) -> Result<Vec<String>, Failure> {
         tokio::time::sleep(self.called("delete")).await;
         let mut inside = self.0.lock();
         for id in ids(observed) {
             inside.objects.remove(&id);
         }
-        Ok(vec![])
-    }
-
-    async fn unprotect(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    async fn list_owned(&self, _: &str) -> Result<Vec<(Identity, Observed)>, Failure> {
         Ok(vec![])
     }
 
@@ -223,16 +192,8 @@ impl DynExternal for Provider {
         Ok(())
     }
 
-    async fn reclaim(&self, _: &Identity, _: i64, _: Option<&Desired>, _: &Observed) -> Result<(), Failure> {
-        Ok(())
-    }
-
     async fn release(&self, identity: &Identity, _: &Observed) -> Result<(), Failure> {
         self.0.lock().journal.remove(&identity.uid);
-        Ok(())
-    }
-
-    async fn mark_created(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
         Ok(())
     }
 }

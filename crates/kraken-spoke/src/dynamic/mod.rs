@@ -12,7 +12,7 @@ mod typed;
 use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
-use kraken_api::{Adopt, Location};
+use kraken_api::{Adopt, Location, names::owner_kind};
 use kraken_options::Resolver;
 use kraken_runtime::watch::RawObject;
 use kube::core::ApiResource;
@@ -89,7 +89,34 @@ pub struct KindInfo {
     pub accounts: Option<AccountKind>,
 }
 
-/// The pure functions of a kind. Each corresponds to the function of the same name in [`crate::External`].
+impl KindInfo {
+    /// A kind without any of the optional features.
+    pub fn new(name: &'static str, resource: ApiResource, schema: Schema) -> Self {
+        Self {
+            key: owner_kind(name, &resource.group),
+            name,
+            resource,
+            schema,
+            is_idempotent: false,
+            idempotent_by_name: false,
+            shows_deleted: false,
+            drift_paths: &[],
+            secret_field_paths: &[],
+            summary: &[],
+            missing_path: "",
+            whole_paths: &[],
+            ordered_fields: &[],
+            disrupts: false,
+            journaled: false,
+            slow: false,
+            looks_up: false,
+            answers: "",
+            accounts: None,
+        }
+    }
+}
+
+/// The pure functions of a kind, with the defaults of [`crate::External`]. Each corresponds to the function of the same name in [`crate::External`].
 #[allow(missing_docs)]
 pub trait DynKind: Send + Sync + 'static {
     fn info(&self) -> &KindInfo;
@@ -101,20 +128,43 @@ pub trait DynKind: Send + Sync + 'static {
     fn decode(&self, object: &RawObject) -> Result<Object, Undecoded>;
 
     fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired>;
-    fn own_secret(&self, spec: &dyn Spec) -> Option<OwnSecret>;
-    fn unprotected_by(&self, spec: &dyn Spec) -> Option<&'static str>;
-    fn edit_of(&self, before: &dyn Spec, after: &dyn Spec, field: &str) -> Edit;
+    fn own_secret(&self, _: &dyn Spec) -> Option<OwnSecret> {
+        None
+    }
+
+    fn unprotected_by(&self, _: &dyn Spec) -> Option<&'static str> {
+        None
+    }
+
+    fn edit_of(&self, _before: &dyn Spec, _after: &dyn Spec, _field: &str) -> Edit {
+        Edit::InPlace
+    }
 
     /// The observed value of a resource without remote objects.
     fn nothing(&self) -> Observed;
 
     fn compare(&self, desired: &Desired, observed: &Observed) -> Comparison<Change>;
-    fn without_ignored(&self, desired: &Desired, observed: &Observed, ignored: &Ignored) -> Option<Desired>;
+    fn without_ignored(&self, _: &Desired, _: &Observed, _: &Ignored) -> Option<Desired> {
+        None
+    }
+
     fn state(&self, desired: &Desired, observed: &Observed) -> Value;
-    fn at_creation(&self, desired: &Desired) -> Vec<(&'static str, String)>;
-    fn max_objects(&self, desired: &Desired) -> usize;
-    fn needs_deep_observation(&self, desired: &Desired) -> bool;
-    fn describe_change(&self, change: &Change) -> Option<String>;
+    fn at_creation(&self, _: &Desired) -> Vec<(&'static str, String)> {
+        vec![]
+    }
+
+    fn max_objects(&self, _: &Desired) -> usize {
+        1
+    }
+
+    fn needs_deep_observation(&self, _: &Desired) -> bool {
+        false
+    }
+
+    fn describe_change(&self, _: &Change) -> Option<String> {
+        None
+    }
+
     fn deletes(&self, _: &Change) -> Vec<String> {
         vec![]
     }
@@ -124,11 +174,23 @@ pub trait DynKind: Send + Sync + 'static {
     }
 
     fn ids(&self, observed: &Observed) -> Vec<String>;
-    fn shown(&self, observed: &Observed) -> Vec<String>;
+    fn shown(&self, observed: &Observed) -> Vec<String> {
+        self.ids(observed)
+    }
+
     fn select(&self, observed: Observed, ids: &[String]) -> (Observed, Observed);
-    fn untagged(&self, observed: &Observed) -> Vec<String>;
-    fn replicas(&self, observed: &Observed) -> Option<i32>;
-    fn disrupted(&self, observed: &Observed) -> (Vec<String>, bool);
+    fn untagged(&self, _: &Observed) -> Vec<String> {
+        vec![]
+    }
+
+    fn replicas(&self, _: &Observed) -> Option<i32> {
+        None
+    }
+
+    fn disrupted(&self, _: &Observed) -> (Vec<String>, bool) {
+        (vec![], false)
+    }
+
     fn is_gone(&self, observed: &Observed) -> bool;
     fn epoch(&self, observed: &Observed) -> i64;
 
@@ -147,11 +209,18 @@ pub trait DynKind: Send + Sync + 'static {
 pub trait DynExternal: Send + Sync + 'static {
     async fn connect(
         &self,
-        namespace: &str,
-        account: Option<&str>,
-    ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal>;
-    fn on_account_change(&self, on_change: OnChange);
-    async fn location(&self) -> Result<Option<Location>, Failure>;
+        _namespace: &str,
+        _account: Option<&str>,
+    ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal> {
+        Ok(None)
+    }
+
+    fn on_account_change(&self, _: OnChange) {}
+
+    async fn location(&self) -> Result<Option<Location>, Failure> {
+        Ok(None)
+    }
+
     async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure>;
     /// What a comparison must know in addition to what was observed, such as the provider's own plan for this desired state. Called
     /// before each comparison with objects that exist.
@@ -180,14 +249,27 @@ pub trait DynExternal: Send + Sync + 'static {
     ) -> Result<(), Failure>;
     async fn hand_over(
         &self,
-        identity: &Identity,
-        desired: &Desired,
-        replaced: &Observed,
-    ) -> Result<Option<String>, Failure>;
-    async fn resume(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
+        _: &Identity,
+        _: &Desired,
+        _replaced: &Observed,
+    ) -> Result<Option<String>, Failure> {
+        Ok(None)
+    }
+
+    async fn resume(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
+        Ok(())
+    }
+
     async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<Vec<String>, Failure>;
-    async fn unprotect(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
-    async fn list_owned(&self, cluster: &str) -> Result<Vec<(Identity, Observed)>, Failure>;
+    async fn unprotect(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Nothing, if the external keeps a journal in the cluster, which is deleted with the resource.
+    async fn list_owned(&self, _cluster: &str) -> Result<Vec<(Identity, Observed)>, Failure> {
+        Ok(vec![])
+    }
+
     async fn find(&self, wanted: &Adopt) -> Result<Vec<Candidate<Observed>>, Failure>;
     async fn import(&self, _: &Scope) -> Result<Option<Import>, Failure> {
         Ok(None)
@@ -197,11 +279,16 @@ pub trait DynExternal: Send + Sync + 'static {
         &self,
         identity: &Identity,
         epoch: i64,
-        desired: Option<&Desired>,
+        _: Option<&Desired>,
         bare: &Observed,
-    ) -> Result<(), Failure>;
+    ) -> Result<(), Failure> {
+        self.claim(identity, epoch, bare).await
+    }
+
     async fn release(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
-    async fn mark_created(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
+    async fn mark_created(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// A kind, shared by all its users.

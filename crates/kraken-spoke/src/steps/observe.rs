@@ -160,9 +160,13 @@ async fn attempt(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool)
         kind.without_ignored(&target.desired, &parts.current, &target.ignored)
     };
     if !kind.ids(&parts.current).is_empty() {
-        let (external, identity) = (&reconcile.context.external, &reconcile.identity);
-        let examined = external.examine(identity, kept.as_ref().unwrap_or(&target.desired), &parts.current);
-        parts.current = reconcile.slot.release_while(examined).await.map_err(Outcome::Failed)?;
+        let (context, identity) = (&reconcile.context, &reconcile.identity);
+        let desired = kept.as_ref().unwrap_or(&target.desired);
+        let examined = context.external.examine(identity, desired, &parts.current);
+        // Of most kinds, there is nothing to wait for.
+        let examined =
+            if context.info().slow { reconcile.slot.release_while(examined).await } else { examined.await };
+        parts.current = examined.map_err(Outcome::Failed)?;
     }
     let comparison = compare(reconcile, target, kept.as_ref(), &parts.current);
     Ok(Attempt { shown, parts, fate, kept, comparison, is_searched: search || !scope.recorded.may_exist })

@@ -1,0 +1,144 @@
+//! Resource types of the unmodified provider of OpenStack as kinds, on a real OpenStack: `OS_AUTH_URL` and the other variables of its
+//! clients name one on which networks may be created.
+#![allow(clippy::unwrap_used, reason = "helpers of these tests only")]
+
+use std::{env, sync::Arc, time::Duration};
+
+use anyhow::{Context as _, Result};
+use kraken_testing::process::kill_at_once;
+use kraken_tests::TestEnv;
+use kraken_tfplugin::{Plugin, StartOptions, Value};
+use kraken_tofu::{Provider, names::GROUP};
+use serde_json::{Value as Json, json};
+
+use crate::tofu::{controller, programs};
+
+const TYPES: [&str; 6] = [
+    "openstack_networking_network_v2",
+    "openstack_networking_subnet_v2",
+    "openstack_networking_router_v2",
+    "openstack_networking_secgroup_v2",
+    "openstack_networking_secgroup_rule_v2",
+    "openstack_networking_port_v2",
+];
+
+fn object(kind: &str, name: &str, spec: &Json) -> String {
+    let kind = format!("OpenstackNetworking{kind}V2");
+    json!({"apiVersion": format!("{GROUP}/v1alpha1"), "kind": kind, "metadata": {"name": name}, "spec": spec})
+        .to_string()
+}
+
+fn kind(short: &str) -> String {
+    format!("OpenstackNetworking{short}V2")
+}
+
+async fn provider() -> Result<Arc<Provider>> {
+    let program = tokio::task::spawn_blocking(programs::openstack).await?;
+    let of = |name: &str| env::var(name).ok();
+    let config = json!({
+        "auth_url": of("OS_AUTH_URL").context("OS_AUTH_URL is not set")?, "user_name": of("OS_USERNAME"),
+        "password": of("OS_PASSWORD"), "tenant_name": of("OS_PROJECT_NAME"), "region": of("OS_REGION_NAME"),
+        "user_domain_id": of("OS_USER_DOMAIN_ID"), "project_domain_id": of("OS_PROJECT_DOMAIN_ID"),
+    });
+    Ok(Arc::new(Provider::start(program, None, config).await?))
+}
+
+#[tokio::test]
+#[ignore = "requires OpenStack"]
+async fn network_of_a_team_is_created_changed_and_deleted() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let provider = provider().await?;
+    let _controller = controller(&test_env, &provider, &TYPES).await?;
+    let reference = |of: &str, name: &str| json!({"valueFrom": {"ref": format!("{}/{name}", kind(of))}});
+    let stack = [
+        object(
+            "Port",
+            "web",
+            &json!({
+                "name": {"value": "web"}, "network_id": reference("Network", "web"),
+                "fixed_ip": [{"subnet_id": reference("Subnet", "web"), "ip_address": {"value": "10.9.0.15"}}],
+            }),
+        ),
+        object(
+            "SecgroupRule",
+            "https",
+            &json!({
+                "direction": {"value": "ingress"}, "ethertype": {"value": "IPv4"}, "protocol": {"value": "tcp"},
+                "port_range_min": {"value": 443}, "port_range_max": {"value": 443},
+                "remote_ip_prefix": {"value": "0.0.0.0/0"}, "security_group_id": reference("Secgroup", "web"),
+            }),
+        ),
+        object("Secgroup", "web", &json!({"name": {"value": "web"}})),
+        object(
+            "Subnet",
+            "web",
+            &json!({
+                "network_id": reference("Network", "web"), "cidr": {"value": "10.9.0.0/24"}, "ip_version": {"value": 4},
+            }),
+        ),
+        object("Router", "web", &json!({"name": {"value": "web"}})),
+        object("Network", "web", &json!({"name": {"value": "web"}, "description": {"value": "Of the shop"}})),
+    ];
+    test_env.apply(&stack.join("\n---\n")).await?;
+    let all = [
+        ("Port", "web"),
+        ("SecgroupRule", "https"),
+        ("Secgroup", "web"),
+        ("Subnet", "web"),
+        ("Router", "web"),
+        ("Network", "web"),
+    ];
+    for (short, name) in all {
+        test_env.ready(&kind(short), name).await?;
+    }
+    test_env.patch(&kind("Network"), "web", json!({"spec": {"name": {"value": "shop"}}})).await?;
+    test_env
+        .until("StateDeclaration", "openstacknetworkingnetworkv2.tofu.web", |state| {
+            state["spec"]["data"]["name"] == "shop"
+        })
+        .await?;
+    // All at once: each waits for its dependents.
+    for (short, name) in all.iter().rev() {
+        test_env.delete(&kind(short), name).await?;
+    }
+    for (short, name) in all {
+        test_env.gone(&kind(short), name).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+#[ignore = "requires OpenStack"]
+async fn network_whose_provider_was_killed_exists_once() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let provider = provider().await?;
+    let _controller = controller(&test_env, &provider, &TYPES[..1]).await?;
+    let folder = tempfile::tempdir()?;
+    let mut options = StartOptions::new(programs::openstack(), folder.path());
+    options.env = env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OS_")).collect();
+    let witness = Plugin::start(&options).await?;
+    witness.configure(&Value::object([])).await?;
+    let source = &witness.schema().data_sources[TYPES[0]].value_type;
+    for (index, delay) in [40, 120, 250, 400, 700].into_iter().enumerate() {
+        let name = format!("killed-{index}");
+        test_env.apply(&object("Network", &name, &json!({"name": {"value": name}}))).await?;
+        // Until the creation is requested.
+        let has_intent = |object: &Json| object["metadata"]["finalizers"].is_array();
+        test_env.until(&kind("Network"), &name, has_intent).await?;
+        tokio::time::sleep(Duration::from_millis(delay)).await;
+        if let Some(process) = provider.process_id().await {
+            // It may have ended just now.
+            let _ = kill_at_once(process);
+        }
+        let ready = test_env.ready(&kind("Network"), &name).await?;
+        // It fails if there are two.
+        let query = Value::from_config(&json!({"name": name}), source).unwrap();
+        let only = witness.read_data_source(TYPES[0], &query).await?.value;
+        assert_eq!(only.attribute("id").as_str(), ready["status"]["externalIds"][0].as_str());
+    }
+    for index in 0..5 {
+        test_env.delete(&kind("Network"), &format!("killed-{index}")).await?;
+        test_env.gone(&kind("Network"), &format!("killed-{index}")).await?;
+    }
+    Ok(())
+}
