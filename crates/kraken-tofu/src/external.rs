@@ -14,7 +14,7 @@ use kraken_spoke::{
     dynamic::{Change, Desired, DynExternal, DynKind, Observed},
     runtime::clock,
 };
-use kraken_tfplugin::{Applied, Plan, ResourceState, Value, schema::Schema};
+use kraken_tfplugin::{Applied, CallError, Plan, ResourceState, Value, schema::Schema};
 use kube::Client;
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -73,6 +73,18 @@ impl TofuExternal {
         format!("failed to {verb} {}", self.type_name)
     }
 
+    /// The failure of a call about an object with these values.
+    fn failed(&self, verb: &str, error: &CallError, values: &[&Value]) -> Failure {
+        let secrets: Vec<String> = values.iter().flat_map(|value| self.secrets_of(value)).collect();
+        self.provider.failed(&self.action(verb), error, &secrets)
+    }
+
+    /// The provider's plan from this state to this configuration.
+    async fn plan(&self, verb: &str, prior: &ResourceState, config: &Value) -> Result<Plan, Failure> {
+        let plan = self.provider.plugin().await?.plan(&self.type_name, prior, config).await;
+        plan.map_err(|error| self.failed(verb, &error, &[&prior.value, config]))
+    }
+
     fn secrets_of(&self, value: &Value) -> Vec<String> {
         let mut secrets = vec![];
         collect_secrets(&self.schema.block, value, &mut secrets);
@@ -83,17 +95,15 @@ impl TofuExternal {
     async fn current(&self, stored: &Stored) -> Result<ResourceState, Failure> {
         let plugin = self.provider.plugin().await?;
         let upgraded = plugin.upgrade(&self.type_name, stored.version, &stored.value).await;
-        let value = upgraded
-            .map_err(|error| self.provider.failed(&self.action("upgrade the state of"), &error, &[]))?;
-        Ok(ResourceState { value: value.value, private: stored.private.clone() })
+        let upgraded = upgraded.map_err(|error| self.failed("upgrade the state of", &error, &[]))?;
+        Ok(ResourceState { value: upgraded.value, private: stored.private.clone() })
     }
 
     /// The object with this state, if it still exists.
     async fn read(&self, state: &ResourceState) -> Result<Option<ResourceState>, Failure> {
         let plugin = self.provider.plugin().await?;
         let read = plugin.read(&self.type_name, state).await;
-        let secrets = self.secrets_of(&state.value);
-        let read = read.map_err(|error| self.provider.failed(&self.action("read"), &error, &secrets))?.value;
+        let read = read.map_err(|error| self.failed("read", &error, &[&state.value]))?.value;
         Ok(read.exists().then_some(read))
     }
 
@@ -101,7 +111,7 @@ impl TofuExternal {
     async fn imported(&self, id: &str) -> Result<Option<ResourceState>, Failure> {
         let plugin = self.provider.plugin().await?;
         let imported = plugin.import(&self.type_name, id).await;
-        let imported = imported.map_err(|error| self.provider.failed(&self.action("import"), &error, &[]))?;
+        let imported = imported.map_err(|error| self.failed("import", &error, &[]))?;
         self.read(&imported.value).await
     }
 
@@ -112,7 +122,6 @@ impl TofuExternal {
             return self.without_journal(request).await;
         };
         let mut fate = Fate::Known;
-        let before = journal.clone();
         for entry in journal.iter_mut().filter(|entry| !entry.is_answered) {
             fate = self.resolve(identity, entry).await?;
         }
@@ -130,9 +139,7 @@ impl TofuExternal {
             }
         }
         let is_over = journal.iter().all(|entry| entry.is_answered && entry.state.is_none());
-        if journal != before {
-            self.journals.write(identity, journal).await?;
-        }
+        self.journals.write(identity, journal).await?;
         if is_over {
             // The resource may be deleted next, and nothing else would free the memory.
             self.journals.forget(identity);
@@ -198,7 +205,9 @@ impl TofuExternal {
         verb: &str,
         plan: Plan,
     ) -> Result<ResourceState, Failure> {
-        let (action, secrets) = (self.action(verb), self.secrets_of(&plan.config));
+        // A deletion has no configuration, and its state has the same secret values.
+        let secrets = [self.secrets_of(&plan.config), self.secrets_of(&plan.prior.value)].concat();
+        let action = self.action(verb);
         let failed = |error| self.provider.failed(&action, &error, &secrets);
         let operation = self.provider.plugin().await?.apply(plan).map_err(failed)?;
         let Applied { state, diagnostics } = operation.await.map_err(failed)?;
@@ -245,14 +254,10 @@ impl DynExternal for TofuExternal {
     ) -> Result<Observed, Failure> {
         let (config, observed) =
             (&desired.get::<observed::Desired>().config, observed::Observed::of(observed));
-        let plugin = self.provider.plugin().await?;
         let mut objects = observed.objects.clone();
         if let Some(object) = objects.first_mut() {
             let config = Self::sent(object.is_marked, identity, object.epoch, config);
-            let secrets = self.secrets_of(&config);
-            let plan = plugin.plan(&self.type_name, &object.state, &config).await;
-            let plan = plan
-                .map_err(|error| self.provider.failed(&self.action("plan a change of"), &error, &secrets))?;
+            let plan = self.plan("plan a change of", &object.state, &config).await?;
             object.plan = Some(Arc::new(plan));
         }
         Ok(observed.with(objects))
@@ -267,10 +272,7 @@ impl DynExternal for TofuExternal {
     ) -> Result<Observed, Failure> {
         let config = &desired.get::<observed::Desired>().config;
         let config = Self::sent(self.is_marked, identity, launch.epoch, config);
-        let plugin = self.provider.plugin().await?;
-        let plan = plugin.plan(&self.type_name, &ResourceState::default(), &config).await;
-        let secrets = self.secrets_of(&config);
-        let plan = plan.map_err(|error| self.provider.failed(&self.action("plan"), &error, &secrets))?;
+        let plan = self.plan("plan", &ResourceState::default(), &config).await?;
         let mut journal: Journal = self.journals.read(identity).await?.unwrap_or_default();
         // What does not exist any more, and what a person says was not created.
         journal.retain(|entry| entry.state.is_some());
@@ -302,10 +304,7 @@ impl DynExternal for TofuExternal {
 
     async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<Vec<String>, Failure> {
         for object in &observed::Observed::of(observed).objects {
-            let plugin = self.provider.plugin().await?;
-            let plan = plugin.plan(&self.type_name, &object.state, &Value::Null).await;
-            let plan = plan
-                .map_err(|error| self.provider.failed(&self.action("plan the deletion of"), &error, &[]))?;
+            let plan = self.plan("plan the deletion of", &object.state, &Value::Null).await?;
             self.apply(identity, object.epoch, "delete", plan).await?;
         }
         Ok(vec![])

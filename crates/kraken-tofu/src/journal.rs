@@ -108,7 +108,7 @@ impl Journals {
 
     /// Writes the journal of a resource, if it changed.
     pub(crate) async fn write(&self, identity: &Identity, journal: Journal) -> Result<(), Failure> {
-        if self.known.lock().get(&identity.uid) == Some(&Some(journal.clone())) {
+        if self.known.lock().get(&identity.uid).is_some_and(|known| known.as_ref() == Some(&journal)) {
             return Ok(());
         }
         let (namespace, name) = self.place(identity)?;

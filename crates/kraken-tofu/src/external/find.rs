@@ -38,7 +38,7 @@ impl TofuExternal {
             {
                 return Ok(self.nothing(identity, entry, &what));
             }
-            Err(error) => return Err(self.provider.failed(&self.action("search for"), &error, &[])),
+            Err(error) => return Err(self.failed("search for", &error, &[])),
         };
         let Some(id) = marker::found(&answer, &marker::of(identity, entry.epoch)) else {
             return Ok(Fate::Unknown(format!("{what}, and its data source returned another object")));
