@@ -44,6 +44,7 @@ mod rotate;
 mod secrecy;
 mod tenancy;
 mod tofu;
+mod tofu_install;
 mod tofu_openstack;
 mod web_tier;
 mod widgets;

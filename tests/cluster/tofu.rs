@@ -5,12 +5,12 @@
 #[path = "../../crates/kraken-tfplugin/tests/plugin/programs.rs"]
 pub(crate) mod programs;
 
-use std::{collections::BTreeMap, fs, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result};
 use kraken_testing::process::kill_at_once;
 use kraken_tests::{KindsController, TestEnv};
-use kraken_tofu::{Provider, TofuExternal, TofuKind, names::GROUP};
+use kraken_tofu::{Config, Program, ProgramOptions, Provider, TofuExternal, TofuKind, names::GROUP};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::{Mutex, MutexGuard};
@@ -46,10 +46,17 @@ pub(crate) async fn controller(
     Ok(controller)
 }
 
+/// A provider with this configuration.
+pub(crate) async fn configured(path: PathBuf, options: Value) -> Result<Arc<Provider>> {
+    let program = Program::load(ProgramOptions { path, ..ProgramOptions::default() }).await?;
+    let config = Config { options, ..Config::default() };
+    Ok(Arc::new(Provider::new(Arc::new(program), config)?))
+}
+
 async fn provider(test_env: &TestEnv, files: &TempDir) -> Result<Arc<Provider>> {
     let program = tokio::task::spawn_blocking(programs::ktest).await?;
     let config = json!({"folder": files.path(), "token": test_env.secret_value("token")});
-    Ok(Arc::new(Provider::start(program, None, config).await?))
+    configured(program, config).await
 }
 
 async fn setting() -> Result<Setting> {

@@ -11,7 +11,7 @@ use kraken_tfplugin::{Plugin, StartOptions, Value};
 use kraken_tofu::{Provider, names::GROUP};
 use serde_json::{Value as Json, json};
 
-use crate::tofu::{controller, programs};
+use crate::tofu::{configured, controller, programs};
 
 const TYPES: [&str; 6] = [
     "openstack_networking_network_v2",
@@ -40,7 +40,7 @@ async fn provider() -> Result<Arc<Provider>> {
         "password": of("OS_PASSWORD"), "tenant_name": of("OS_PROJECT_NAME"), "region": of("OS_REGION_NAME"),
         "user_domain_id": of("OS_USER_DOMAIN_ID"), "project_domain_id": of("OS_PROJECT_DOMAIN_ID"),
     });
-    Ok(Arc::new(Provider::start(program, None, config).await?))
+    configured(program, config).await
 }
 
 #[tokio::test]

@@ -212,3 +212,29 @@ reasons! {
         WriteFailed,
     }
 }
+
+reasons! {
+    /// Reasons of ProviderInstalls and ProviderConfigs.
+    ProviderReason {
+        /// All kinds of the ProviderInstall are installed.
+        Installed,
+        /// The program does not start, has another digest, or is no provider.
+        ProviderNotStarted,
+        /// The spec is invalid; the message names each field.
+        InvalidSpec,
+        /// Resources of a kind that would be removed exist, or use a field that the new program does not have. The message names them.
+        InUse,
+        /// The kinds are being removed.
+        Uninstalling,
+        /// The provider accepts the ProviderConfig.
+        Accepted,
+        /// The ProviderInstall that the ProviderConfig names does not exist or is not ready.
+        ProviderNotInstalled,
+        /// The provider rejects the ProviderConfig.
+        Rejected,
+        /// The provider could not be asked.
+        NotChecked,
+        /// A call to the Kubernetes API failed.
+        KubernetesError,
+    }
+}

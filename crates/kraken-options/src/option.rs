@@ -49,6 +49,13 @@ pub struct KeyRef {
     pub key: String,
 }
 
+/// A key of a Secret as the only possible source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SecretSource {
+    /// A key of a Secret of this namespace. Example: `{name: cloud, key: password}`
+    pub secret: KeyRef,
+}
+
 /// A field of the published state of another Kraken resource in the namespace of the resource that names it, or its main id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceRef {

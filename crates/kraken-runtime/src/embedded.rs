@@ -94,6 +94,6 @@ impl Process {
             webhooks,
             leadership: leadership.clone(),
         };
-        supervise(P::run(manager, own), lease, leadership, metrics, shutdown).await
+        supervise(P::run(manager, own), lease, leadership, metrics, shutdown, P::GRACE).await
     }
 }

@@ -28,6 +28,7 @@ pub mod program;
 pub mod queue;
 pub mod random;
 pub mod rbac;
+pub mod report;
 mod request;
 mod resources;
 pub mod serve;

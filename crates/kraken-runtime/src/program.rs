@@ -6,6 +6,7 @@ use std::{
     future::Future,
     io::{self, Write},
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -26,6 +27,9 @@ pub trait Program: Send + 'static {
     const ABOUT: &'static str;
     /// The controller's own flags of `run`, in addition to [`RunArgs`].
     type Args: Args + Debug + Clone + Send + Sync;
+
+    /// The time to finish after the first signal. The grace period of its pod must be longer.
+    const GRACE: Duration = Duration::from_secs(8);
 
     /// Its kinds.
     fn crds() -> Vec<CustomResourceDefinition>;

@@ -12,10 +12,6 @@ use crate::{
     metrics::Metrics,
 };
 
-/// The time for a controller to finish. With the release of the lease it is within the 30 s of Kubernetes' grace
-/// period.
-const GRACE: Duration = Duration::from_secs(8);
-
 /// Why a controller ended without a requested stop.
 #[derive(Debug, thiserror::Error)]
 pub enum EndError {
@@ -30,7 +26,7 @@ pub enum EndError {
     LostLease,
 }
 
-/// Runs a controller with its lease until it ends. `leadership` begins when the lease is acquired; without a `lease`, the
+/// Runs a controller with its lease until it ends, or until `grace` has passed since the shutdown. `leadership` begins when the lease is acquired; without a `lease`, the
 /// caller must begin it.
 pub(crate) async fn supervise(
     run: impl Future<Output = anyhow::Result<()>> + Send + 'static,
@@ -38,6 +34,7 @@ pub(crate) async fn supervise(
     leadership: Leadership,
     metrics: Metrics,
     shutdown: CancellationToken,
+    grace: Duration,
 ) -> Result<(), EndError> {
     let mut run = crate::task::spawn(run);
     let stop = shutdown.clone();
@@ -49,7 +46,7 @@ pub(crate) async fn supervise(
     });
     let mut overdue = std::pin::pin!(async {
         shutdown.cancelled().await;
-        tokio::time::sleep(GRACE).await;
+        tokio::time::sleep(grace).await;
     });
     let mut guard: Option<LeaseGuard> = None;
     let mut settled = false;
@@ -81,7 +78,7 @@ pub(crate) async fn supervise(
         run.abort();
         // Tasks that are still running may act until the process ends: the lease must not be released.
         guard.into_iter().for_each(LeaseGuard::abandon);
-        tracing::warn!("the controller did not stop within {} s", GRACE.as_secs());
+        tracing::warn!("the controller did not stop within {} s", grace.as_secs());
         return Ok(());
     };
     if let Some(guard) = guard {
@@ -124,7 +121,8 @@ mod tests {
             run: impl Future<Output = anyhow::Result<()>> + Send + 'static,
         ) -> Result<(), EndError> {
             let lease = self.server.candidate("a", &self.link);
-            supervise(run, Some(lease), Leadership::default(), Metrics::new("test"), self.shutdown.clone())
+            let (leadership, metrics) = (Leadership::default(), Metrics::new("test"));
+            supervise(run, Some(lease), leadership, metrics, self.shutdown.clone(), Duration::from_secs(8))
                 .await
         }
 

@@ -142,9 +142,7 @@ impl<S: Spoke> Program for SpokeProgram<S> {
     }
 
     fn namespace_rules() -> Vec<PolicyRule> {
-        // To check whether the hub is running.
-        let lease = rule(&["coordination.k8s.io"], &["leases"], &["get"]);
-        vec![PolicyRule { resource_names: Some(vec![HUB_NAME.to_owned()]), ..lease }]
+        hub_lease_rules()
     }
 
     fn hub_rules() -> Vec<PolicyRule> {
@@ -179,6 +177,12 @@ impl<S: Spoke> Program for SpokeProgram<S> {
         let kinds = std::mem::take(&mut runner.kinds);
         controller::run_all(manager.clone(), kinds, args.common, Common::with_accounts(accounts)).await
     }
+}
+
+/// The permission to check whether the hub is running, in the namespace of the controllers.
+pub fn hub_lease_rules() -> Vec<PolicyRule> {
+    let lease = rule(&["coordination.k8s.io"], &["leases"], &["get"]);
+    vec![PolicyRule { resource_names: Some(vec![HUB_NAME.to_owned()]), ..lease }]
 }
 
 /// The kinds of a spoke without their controllers.

@@ -3,17 +3,14 @@
 
 mod provider;
 
-use std::borrow::Cow;
-
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps,
 };
-use kraken_api::{Lifecycle, crd::at_run_time, names::owner_kind};
+use kraken_api::{crd::at_run_time, names::owner_kind};
 use kraken_options::{Opt, OptionType, Resolved, Resolver};
-use kraken_runtime::watch::RawObject;
 use kraken_spoke::{
     Comparison, Difference, Fate, FieldDiff, Remedy,
-    dynamic::{Change, Desired, DynKind, KindInfo, Object, Observed, Schema, Spec, Undecoded, interned},
+    dynamic::{Change, Desired, DynKind, KindInfo, Observed, Schema, Spec, interned},
 };
 use kube::core::ApiResource;
 use serde_json::{Value, json};
@@ -22,23 +19,6 @@ pub use provider::Provider;
 
 /// The API group of all kinds of widgets.
 pub const GROUP: &str = "testing.kraken-iac.eoinfennessy.com";
-
-/// The spec of a widget.
-#[derive(Debug)]
-struct WidgetSpec {
-    lifecycle: Lifecycle,
-    json: Value,
-}
-
-impl Spec for WidgetSpec {
-    fn lifecycle(&self) -> &Lifecycle {
-        &self.lifecycle
-    }
-
-    fn json(&self) -> Value {
-        self.json.clone()
-    }
-}
 
 /// A kind of widgets with this name.
 #[derive(Debug)]
@@ -125,15 +105,6 @@ fn id(object: &Value) -> String {
 impl DynKind for Widgets {
     fn info(&self) -> &KindInfo {
         &self.info
-    }
-
-    fn decode(&self, object: &RawObject) -> Result<Object, Undecoded> {
-        let undecoded = |error: serde_json::Error| (Box::new(object.metadata.clone()), error.to_string());
-        let json: Value = RawObject::decode(object.spec.as_deref()).map_err(undecoded)?;
-        let lifecycle = json.get("lifecycle").map_or(Cow::Owned(json!({})), Cow::Borrowed);
-        let lifecycle = serde_json::from_value(lifecycle.into_owned()).map_err(undecoded)?;
-        let status = RawObject::decode(object.status.as_deref()).map_err(undecoded)?;
-        Ok(Object::new(object.metadata.clone(), WidgetSpec { lifecycle, json }, status))
     }
 
     fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired> {

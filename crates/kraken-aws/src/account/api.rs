@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_spoke::{
     api::{crd::conditions_schema, dependency_request::KeyDependency},
-    options::KeyRef,
+    options::{KeyRef, SecretSource},
 };
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -120,13 +120,6 @@ impl AccountCredentials {
 pub struct FromSecret {
     /// The source of the value. Example: `{secret: {name: aws, key: accessKeyID}}`
     pub value_from: SecretSource,
-}
-
-/// A key of a Secret as a source.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SecretSource {
-    /// A key of a Secret of this namespace. Example: `{name: aws, key: accessKeyID}`
-    pub secret: KeyRef,
 }
 
 /// What resources may refer to and adopt.

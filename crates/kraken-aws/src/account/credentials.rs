@@ -1,26 +1,15 @@
-//! The credentials of Accounts, read from their Secrets at the start of a reconcile. Reconciles that start within a few seconds share
-//! one read.
+//! The credentials of Accounts, read from their Secrets at the start of a reconcile.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-    sync::Arc,
-    time::Duration,
-};
+use std::{fmt, sync::Arc};
 
-use k8s_openapi::api::core::v1::Secret;
 use kraken_spoke::{
-    account::Refusal,
+    account::{Refusal, Secrets},
     options::{ExposeSecret, SecretString},
-    runtime::{patch::within, shared_reads::SharedReads, watch::ObjectKey},
 };
-use kube::{Api, Client};
+use kube::Client;
 use sha2::{Digest, Sha256};
 
-use super::api::{AccountCredentials, AccountSpec, FromSecret};
-
-/// How long reconciles share a Secret that was read: a sweep of a thousand reads it once.
-const SHARED: Duration = Duration::from_secs(1);
+use super::api::{AccountCredentials, AccountSpec};
 
 /// An access key.
 #[derive(Clone)]
@@ -36,82 +25,31 @@ impl fmt::Debug for AccessKey {
     }
 }
 
-/// The text of each key of a Secret; `None` if it is not text.
-type Content = BTreeMap<String, Option<SecretString>>;
-
-/// The Secrets that were read recently; no content if there is no such Secret. Clones share the same state.
-#[derive(Clone, Debug)]
-pub(super) struct Secrets(SharedReads<Option<Arc<Content>>>);
-
-impl Default for Secrets {
-    fn default() -> Self {
-        Self(SharedReads::new(SHARED))
-    }
-}
-
-impl Secrets {
-    /// The access key of an Account, if it has one of its own.
-    ///
-    /// # Errors
-    /// If a Secret or a key of it is missing, or cannot be read.
-    pub(super) async fn access_key(
-        &self,
-        client: &Client,
-        (namespace, account): (&str, &str),
-        credentials: Option<&AccountCredentials>,
-    ) -> Result<Option<AccessKey>, Refusal> {
-        let Some(AccountCredentials { access_key_id, secret_access_key, session_token }) = credentials else {
-            return Ok(None);
-        };
-        let parts = [
-            ("accessKeyID", Some(access_key_id)),
-            ("secretAccessKey", Some(secret_access_key)),
-            ("sessionToken", session_token.as_ref()),
-        ];
-        let secret_of = |part: &FromSecret| part.value_from.secret.clone();
-        let names: BTreeSet<String> =
-            parts.iter().filter_map(|(_, part)| part.map(|part| secret_of(part).name)).collect();
-        let mut contents = BTreeMap::new();
-        for name in names {
-            let content = self.content(client, &ObjectKey::new(namespace, &name)).await?;
-            contents.insert(name, content);
-        }
-        let mut wrong = vec![];
-        let [id, secret, token] = parts.map(|(field, part)| {
-            let key = secret_of(part?);
-            let found = contents.get(&key.name).and_then(Option::as_ref);
-            let why = match found.map(|content| content.get(&key.key)) {
-                None => format!("Secret {} does not exist", key.name),
-                Some(None) => format!("Secret {} has no key {:?}", key.name, key.key),
-                Some(Some(None)) => format!("Secret {} key {:?} is not text (UTF-8)", key.name, key.key),
-                Some(Some(Some(text))) if text.expose_secret().trim().is_empty() => {
-                    format!("Secret {} key {:?} is empty", key.name, key.key)
-                }
-                // Editors append a line feed, which is not part of a key.
-                Some(Some(Some(text))) => return Some(SecretString::from(text.expose_secret().trim())),
-            };
-            wrong.push(format!("spec.credentials.{field}: {why}"));
-            None
-        });
-        match (id, secret) {
-            (Some(id), Some(secret)) if wrong.is_empty() => Ok(Some(AccessKey { id, secret, token })),
-            _ => Err(Refusal::NotReady(format!("Account {account}: {}", wrong.join("; ")))),
-        }
-    }
-
-    async fn content(&self, client: &Client, key: &ObjectKey) -> Result<Option<Arc<Content>>, Refusal> {
-        let api: Api<Secret> = Api::namespaced(client.clone(), &key.namespace);
-        let read = async {
-            let found = within("read the Secret of an Account", api.get_opt(&key.name)).await;
-            Ok(found.map_err(Refusal::Unreadable)?.map(|secret| Arc::new(texts(&secret))))
-        };
-        self.0.get(key, |_| true, |_| true, read).await
-    }
-}
-
-fn texts(secret: &Secret) -> Content {
-    let text = |bytes: &[u8]| std::str::from_utf8(bytes).ok().map(SecretString::from);
-    secret.data.iter().flatten().map(|(key, bytes)| (key.clone(), text(&bytes.0))).collect()
+/// The access key of an Account, if it has one of its own.
+///
+/// # Errors
+/// If a Secret or a key of it is missing, or cannot be read.
+pub(super) async fn access_key(
+    secrets: &Secrets,
+    client: &Client,
+    (namespace, account): (&str, &str),
+    credentials: Option<&AccountCredentials>,
+) -> Result<Option<AccessKey>, Refusal> {
+    let Some(credentials) = credentials else { return Ok(None) };
+    let parts = [
+        ("accessKeyID", Some(&credentials.access_key_id)),
+        ("secretAccessKey", Some(&credentials.secret_access_key)),
+        ("sessionToken", credentials.session_token.as_ref()),
+    ];
+    let wanted: Vec<_> = parts
+        .into_iter()
+        .filter_map(|(field, part)| {
+            Some((format!("spec.credentials.{field}"), part?.value_from.secret.clone()))
+        })
+        .collect();
+    let texts = secrets.texts(client, namespace, &wanted).await;
+    let mut texts = texts.map_err(|error| error.refusal(format!("Account {account}")))?.into_iter();
+    Ok(texts.next().zip(texts.next()).map(|(id, secret)| AccessKey { id, secret, token: texts.next() }))
 }
 
 /// The key of a connection: a digest of everything that determines its calls, which reveals none of it.
@@ -137,7 +75,10 @@ pub(super) fn connection_key(keys: Option<&AccessKey>, spec: &AccountSpec, regio
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::{
+        sync::atomic::{AtomicUsize, Ordering},
+        time::Duration,
+    };
 
     use http::{Request, Response};
     use kube::client::Body;
@@ -180,7 +121,7 @@ mod tests {
     }
 
     async fn read(secrets: &Secrets, client: &Client, of: &AccountCredentials) -> Result<AccessKey, String> {
-        match secrets.access_key(client, ("ns", "shop"), Some(of)).await {
+        match access_key(secrets, client, ("ns", "shop"), Some(of)).await {
             Ok(key) => Ok(key.unwrap()),
             Err(Refusal::NotReady(why)) => Err(why),
             Err(other) => panic!("{other:?}"),
@@ -199,7 +140,7 @@ mod tests {
         let all = futures::future::join_all((0..1000).map(|_| read(&secrets, &client, &of))).await;
         assert!(all.iter().all(|key| key.as_ref().unwrap().secret.expose_secret() == "hidden"));
         assert_eq!(requests.load(Ordering::SeqCst), 1);
-        tokio::time::sleep(SHARED * 2).await;
+        tokio::time::sleep(Duration::from_secs(2)).await;
         read(&secrets, &client, &of).await.unwrap();
         assert_eq!(requests.load(Ordering::SeqCst), 2);
     }
@@ -207,7 +148,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_account_without_credentials_reads_nothing() {
         let ((client, requests), secrets) = (server(data()), Secrets::default());
-        assert!(secrets.access_key(&client, ("ns", "shop"), None).await.unwrap().is_none());
+        assert!(access_key(&secrets, &client, ("ns", "shop"), None).await.unwrap().is_none());
         assert_eq!(requests.load(Ordering::SeqCst), 0);
     }
 

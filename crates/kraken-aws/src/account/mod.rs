@@ -17,7 +17,7 @@ use kraken_spoke::{
     Manager,
     account::{
         AccountKind, Connected, Connection, DEFAULT_ACCOUNT, KnownAccount, KnownAccounts, OnChange, Recent,
-        Refusal, Rules,
+        Refusal, Rules, Secrets,
     },
     runtime::{
         hash::HashMap,
@@ -35,7 +35,7 @@ pub(crate) use credentials::AccessKey;
 pub use rules::{AccountRules, RESTRICTED};
 
 use crate::Aws;
-use credentials::{Secrets, connection_key};
+use credentials::{access_key, connection_key};
 
 /// The kind of the accounts of AWS, for [`kraken_spoke::External::ACCOUNTS`].
 pub const ACCOUNTS: AccountKind = AccountKind {
@@ -43,6 +43,8 @@ pub const ACCOUNTS: AccountKind = AccountKind {
     version: "v1alpha1",
     kind: "Account",
     plural: "accounts",
+    field: "account",
+    default_name: DEFAULT_ACCOUNT,
     description: "The Account with the credentials, the region and the rules for this resource. Default: the Account \
                   `default` of this namespace if it exists, else the credentials and region of the controller. Example: \
                   `{name: shop}`",
@@ -224,7 +226,7 @@ impl Accounts {
         let rules = AccountRules::of(name, spec)
             .map_err(|why| Refusal::NotReady(format!("Account {name}: {why}")))?;
         let keys =
-            self.secrets.access_key(&self.client, (namespace, name), spec.credentials.as_ref()).await?;
+            access_key(&self.secrets, &self.client, (namespace, name), spec.credentials.as_ref()).await?;
         let region = spec.region.as_deref().or_else(|| own.region());
         let is_own = keys.is_none() && spec.assume_role_arn.is_none() && region == own.region();
         let connected = if is_own { None } else { Some(self.connected(own, keys, spec, region).await) };

@@ -18,7 +18,7 @@ use futures::StreamExt;
 use kube::{
     Api, Client, Resource,
     api::ObjectMeta,
-    core::{ApiResource, NamespaceResourceScope, PartialObjectMeta},
+    core::{ApiResource, ClusterResourceScope, NamespaceResourceScope, PartialObjectMeta},
     runtime::watcher,
 };
 use serde::de::DeserializeOwned;
@@ -88,6 +88,23 @@ impl Watches {
         let apis: Vec<Api<Guarded<K>>> = self.apis(Api::all, Api::namespaced);
         let store = Store::default();
         self.spawn(kind, apis, config, || following(store.clone(), seen.clone(), whole::<K>));
+        store
+    }
+
+    /// Watches whole objects of a kind of the cluster, whichever namespaces are watched. `seen` as in [`Self::objects`].
+    pub fn cluster_objects<K>(
+        &self,
+        kind: &'static str,
+        seen: impl Fn(Change<K>) + Send + Sync + Clone + 'static,
+    ) -> Store<K>
+    where
+        K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + Send + Sync + 'static,
+        K: DeserializeOwned,
+    {
+        let (apis, store) = (vec![Api::<Guarded<K>>::all(self.client.0.clone())], Store::default());
+        self.spawn(kind, apis, &watcher::Config::default(), || {
+            following(store.clone(), seen.clone(), whole::<K>)
+        });
         store
     }
 

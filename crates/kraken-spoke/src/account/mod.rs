@@ -1,10 +1,11 @@
-//! Accounts: provider credentials and rules that a resource selects with `spec.account`, and the connections that use them.
+//! Accounts: provider credentials and rules that a resource selects in its spec, and the connections that use them.
 //!
 //! A kind whose provider has accounts declares them in [`crate::External::ACCOUNTS`] and implements [`crate::External::connect`].
 //! The loop connects at the beginning of each reconcile. Each connection has its own batches and its own count of vanished
 //! objects, so that no resource receives data that its own credentials could not have read.
 
 mod recent;
+mod secrets;
 
 use std::{
     fmt::{self, Debug, Display, Formatter},
@@ -20,8 +21,9 @@ use kraken_runtime::{patch::ApiError, watch::ObjectKey};
 use kube::{api::ObjectMeta, core::ApiResource};
 
 pub use recent::{KEPT, MAX_KEPT, Recent};
+pub use secrets::{Secrets, SecretsError};
 
-/// The name of the default account of a namespace, for resources that name no account.
+/// The usual name of the default account of a namespace, for resources that name no account.
 pub const DEFAULT_ACCOUNT: &str = "default";
 
 /// The kind of the accounts of a provider.
@@ -35,9 +37,13 @@ pub struct AccountKind {
     pub kind: &'static str,
     /// Its plural.
     pub plural: &'static str,
-    /// The description of `spec.account` in the schema of each kind.
+    /// The field of a spec that names the account, such as `account`.
+    pub field: &'static str,
+    /// The name of the account that resources use which name none, if it exists.
+    pub default_name: &'static str,
+    /// The description of the field in the schema of each kind.
     pub description: &'static str,
-    /// The description of `spec.account.name`.
+    /// The description of the name in this field.
     pub name_description: &'static str,
 }
 
@@ -51,6 +57,11 @@ impl AccountKind {
             kind: self.kind.to_owned(),
             plural: self.plural.to_owned(),
         }
+    }
+
+    /// The field as in messages: `spec.account`.
+    pub(crate) fn path(&self) -> String {
+        format!("spec.{}", self.field)
     }
 }
 
@@ -102,6 +113,10 @@ pub trait Rules: Debug + Send + Sync + 'static {
     fn location_violation(&self, here: &Location) -> Option<String>;
     /// The name of the account, for messages.
     fn name(&self) -> &str;
+    /// The kind of the account, for messages.
+    fn kind(&self) -> &'static str {
+        "Account"
+    }
 }
 
 /// Why a resource cannot be connected.
@@ -141,8 +156,8 @@ pub trait KnownAccounts: Debug + Send + Sync + 'static {
 /// Called with the namespace and the name of an account that changed.
 pub type OnChange = Arc<dyn Fn(&ObjectKey) + Send + Sync>;
 
-/// Adds `spec.account` to the schema of a kind.
-pub(crate) fn with_account(crd: &mut CustomResourceDefinition, kind: &AccountKind) {
+/// Adds the field that names the account to the schema of a kind.
+pub fn with_account(crd: &mut CustomResourceDefinition, kind: &AccountKind) {
     let text = |text: &str| Some(text.to_owned());
     let name = JSONSchemaProps {
         type_: text("string"),
@@ -163,7 +178,7 @@ pub(crate) fn with_account(crd: &mut CustomResourceDefinition, kind: &AccountKin
         let schema = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut());
         let spec = schema.and_then(|schema| schema.properties.as_mut()?.get_mut("spec"));
         if let Some(spec) = spec {
-            spec.properties.get_or_insert_default().insert("account".to_owned(), account.clone());
+            spec.properties.get_or_insert_default().insert(kind.field.to_owned(), account.clone());
         }
     }
 }
@@ -179,6 +194,8 @@ mod tests {
             version: "v1",
             kind: "Account",
             plural: "accounts",
+            field: "account",
+            default_name: DEFAULT_ACCOUNT,
             description: "d",
             name_description: "n",
         };

@@ -20,6 +20,6 @@ pub(crate) async fn here(
     let here = context.external.location().await.map_err(Outcome::Failed)?;
     let rules = context.rules.as_deref();
     account::permits_location(rules, here.as_ref())?;
-    location::permits(there, here.as_ref(), rules, context.info().accounts.is_some())?;
+    location::permits(there, here.as_ref(), rules, context.info().accounts)?;
     Ok(here)
 }

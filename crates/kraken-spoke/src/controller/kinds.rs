@@ -12,8 +12,13 @@ use parking_lot::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
-use super::{Common, Member, Served, run_set};
-use crate::{admission::Admission, args::LoopArgs, shared::blockers::References};
+use super::{Common, Member, Served, release_unused, run_set, with_uses};
+use crate::{
+    account::{AccountKind, KnownAccounts},
+    admission::Admission,
+    args::LoopArgs,
+    shared::blockers::References,
+};
 
 /// The kinds of a process. Clones share the same state.
 ///
@@ -49,6 +54,26 @@ impl Kinds {
         }
     }
 
+    /// The same with the accounts of their provider. All kinds have accounts of this kind, but for its field and its default name.
+    #[must_use]
+    pub fn with_accounts(mut self, kind: AccountKind, accounts: Arc<dyn KnownAccounts>) -> Self {
+        let common = Common { accounts: Some(accounts), ..self.common };
+        self.common = with_uses(&self.manager, Some(kind), common);
+        if let Some(uses) = self.common.uses.clone() {
+            task::spawn(release_unused(self.manager.clone(), uses));
+        }
+        self
+    }
+
+    /// Waits until the controllers of all kinds have ended, with their operations.
+    pub async fn ended(&self) {
+        let all: Vec<CancellationToken> =
+            self.running.lock().values().map(|running| running.ended.clone()).collect();
+        for ended in all {
+            ended.cancelled().await;
+        }
+    }
+
     /// Mounts the reviews of all kinds, those of now and those to come, for the webhook of their API group.
     pub fn mount(&self, hook: &Hook) {
         self.manager.webhooks.mount(hook, self.reviewers.clone());
@@ -74,6 +99,7 @@ impl Kinds {
             running.insert(key.clone(), Running { part: part.clone(), ended: ended.clone() });
             drop(running);
             let admission = Admission::new(served.0.clone())
+                .with_accounts(self.common.accounts.clone())
                 .with_references(self.manager.client.clone(), self.references.clone());
             self.reviewers.add(key, served.0.info().name, admission);
             info!(kind = served.0.info().name, "starting the controller");

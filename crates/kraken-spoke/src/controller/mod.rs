@@ -13,11 +13,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_runtime::{manager::Manager, task, watch::RawObject, work};
 use serde::Deserialize;
 use tokio::task::JoinSet;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::AbortOnDropHandle,
+};
 
 use crate::{
     External,
-    account::KnownAccounts,
+    account::{AccountKind, KnownAccounts},
     args::LoopArgs,
     context::{Context, Shared},
     dynamic::{DynExternal, DynKind, calls_of, kind_of},
@@ -54,8 +57,17 @@ pub async fn run_all(
         let ended = CancellationToken::new().drop_guard();
         Member { manager: manager.clone(), served, ended }
     };
+    let accounts = kinds.iter().find_map(|(kind, _)| kind.info().accounts);
+    let common = with_uses(&manager, accounts, common);
+    let releasing = common.uses.clone().map(|uses| {
+        AbortOnDropHandle::new(task::spawn(task::inherit(release_unused(manager.clone(), uses))))
+    });
     let members = kinds.into_iter().map(member).collect();
-    run_set(manager, members, args, common).await
+    run_set(manager, members, args, common).await?;
+    if let Some(releasing) = releasing {
+        releasing.await?;
+    }
+    Ok(())
 }
 
 /// A kind and its calls.
@@ -72,10 +84,6 @@ pub(crate) struct Member {
 
 /// Runs the controllers of these kinds, which share the watches of what they write, until the manager of each has stopped.
 async fn run_set(manager: Manager, kinds: Vec<Member>, args: LoopArgs, common: Common) -> anyhow::Result<()> {
-    let account_kind = kinds.iter().find_map(|Member { served: (kind, _), .. }| kind.info().accounts);
-    let uses = account_kind.zip(common.accounts.clone());
-    let uses = uses.map(|(kind, accounts)| Uses::new(manager.clone(), kind, accounts));
-    let common = Common { uses: uses.clone(), ..common };
     let imports = Imports::watch(&manager, kinds.iter().map(|kind| kind.served.clone()).collect());
     let mut owned = Owned::default();
     let (mut unlabelled, mut watched) = (Unlabelled::default(), Vec::new());
@@ -87,9 +95,6 @@ async fn run_set(manager: Manager, kinds: Vec<Member>, args: LoopArgs, common: C
     // Before any controller waits for the stores, and after the selectors are known.
     owned.watch(&manager.watches());
     let (mut controllers, mut of_all) = (JoinSet::new(), JoinSet::new());
-    if let Some(uses) = uses {
-        of_all.spawn(task::inherit(release_unused(manager.clone(), uses)));
-    }
     of_all.spawn(task::inherit(unlabelled.run(manager.clone())));
     of_all.spawn(task::inherit(imports.run()));
     for (shared, external, ended) in watched {
@@ -107,6 +112,13 @@ async fn run_set(manager: Manager, kinds: Vec<Member>, args: LoopArgs, common: C
         ended?;
     }
     Ok(())
+}
+
+/// The accounts that resources of this process use, if it has any, and what releases them.
+fn with_uses(manager: &Manager, kind: Option<AccountKind>, common: Common) -> Common {
+    let uses = kind.zip(common.accounts.clone());
+    let uses = uses.map(|(kind, accounts)| Uses::new(manager.clone(), kind, accounts));
+    Common { uses, ..common }
 }
 
 /// Releases the accounts that no resource of the process uses any more, until shutdown.
@@ -157,8 +169,9 @@ async fn run_watched(
         former: context.former.clone(),
         before: BTreeMap::new(),
     };
-    // A look-up owns nothing.
-    let sweeper = (!context.info().looks_up).then(|| task::spawn(sweeper.run()));
+    // A look-up owns nothing, and a journal in the cluster is deleted with its resource.
+    let has_orphans = !context.info().looks_up && !context.info().journaled;
+    let sweeper = has_orphans.then(|| task::spawn(sweeper.run()));
     let (metrics, shutdown) = (manager.metrics.clone(), manager.shutdown.clone());
     work::run(context.queue.clone(), manager.args.concurrency, kind, metrics, shutdown, move |key, slot| {
         guarded(context.clone(), kind, key, slot)

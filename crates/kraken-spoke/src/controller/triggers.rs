@@ -10,7 +10,7 @@ use kraken_runtime::{
 use kube::{Resource, ResourceExt, api::ObjectMeta, core::object::HasStatus};
 
 use crate::{
-    account::{DEFAULT_ACCOUNT, OnChange},
+    account::OnChange,
     context::Context,
     dynamic::{Object, account_of},
     model::{graph, intent::Intent, recorded::has_finalizer, status::unfollowed_condition},
@@ -27,11 +27,12 @@ pub(super) fn enqueue_users(context: &Arc<Context>) -> OnChange {
         if let Some(uses) = &context.uses {
             uses.wake();
         }
+        let Some(kind) = context.info().accounts else { return };
         // At the start, every Account is reported as a change: only the text of the resources of its namespace is read.
         context.objects.visit_raw(|object| {
             let is_in_namespace = object.metadata.namespace.as_deref() == Some(&*account.namespace);
-            let used = || account_of(object.spec.as_deref()).ok().flatten();
-            if is_in_namespace && used().as_deref().unwrap_or(DEFAULT_ACCOUNT) == &*account.name {
+            let used = || account_of(object.spec.as_deref(), &kind).ok().flatten();
+            if is_in_namespace && used().as_deref().unwrap_or(kind.default_name) == &*account.name {
                 context.queue.add(ObjectKey::of(&object.metadata), Lane::Edit);
             }
         });

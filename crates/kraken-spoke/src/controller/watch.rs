@@ -97,9 +97,9 @@ pub(crate) fn watch(
         move |object: &RawObject| kind.decode(object)
     };
     let objects = manager.watches().decoded(kind.info().name, &kind.info().resource, on_change, decode);
-    let uses = common.uses.filter(|_| kind.info().accounts.is_some());
-    if let Some(uses) = &uses {
-        uses.add(objects.clone(), undecodable.clone());
+    let (uses, accounts) = common.uses.zip(kind.info().accounts).unzip();
+    if let Some((uses, accounts)) = uses.as_ref().zip(accounts) {
+        uses.add(&kind.info().key, accounts, objects.clone(), undecodable.clone());
     }
     let (hub, unselected) = (Arc::new(Hub::default()), Unselected::default());
     let requests = owned.requests.add(&kind.info().key, {

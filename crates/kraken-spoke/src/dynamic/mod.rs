@@ -4,6 +4,7 @@
 //! its build time. [`crate::External`] is the typed form of the same interface, and [`typed`] adapts one to the other.
 //! A kind that is not compiled in implements [`DynKind`] and [`DynExternal`] itself, with JSON values.
 
+mod json;
 mod object;
 mod opaque;
 mod schema;
@@ -121,11 +122,13 @@ impl KindInfo {
 pub trait DynKind: Send + Sync + 'static {
     fn info(&self) -> &KindInfo;
 
-    /// Decodes an object.
+    /// Decodes an object. By default, its spec is JSON.
     ///
     /// # Errors
     /// If the object does not decode as this kind; its metadata does.
-    fn decode(&self, object: &RawObject) -> Result<Object, Undecoded>;
+    fn decode(&self, object: &RawObject) -> Result<Object, Undecoded> {
+        json::decode(self.info(), object)
+    }
 
     fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired>;
     fn own_secret(&self, _: &dyn Spec) -> Option<OwnSecret> {

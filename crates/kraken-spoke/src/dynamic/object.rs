@@ -3,10 +3,12 @@
 use std::{any::Any, fmt, sync::Arc};
 
 use kraken_api::{HasLifecycle, Lifecycle, ResourceStatus};
-use kraken_runtime::watch::RawObject;
+use kraken_runtime::{hash::HashMap, watch::RawObject};
 use kube::{api::ObjectMeta, core::object::HasStatus};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, value::RawValue};
+
+use crate::account::AccountKind;
 
 /// The spec of a custom resource. The trait is implemented for every serialisable type with a lifecycle.
 pub trait Spec: Any + fmt::Debug + Send + Sync {
@@ -34,7 +36,7 @@ pub struct Object {
     /// The status, if it has been written.
     pub status: Option<ResourceStatus>,
     spec: Arc<dyn Spec>,
-    /// The account that `spec.account` names.
+    /// The account that the spec names.
     account: Option<Arc<str>>,
 }
 
@@ -42,18 +44,17 @@ pub struct Object {
 ///
 /// # Errors
 /// If it is there and is not a name: the object must not be taken for one of another account.
-pub(crate) fn account_of(spec: Option<&RawValue>) -> Result<Option<Arc<str>>, String> {
-    #[derive(Default, Deserialize)]
-    struct Named {
-        #[serde(default)]
-        account: Value,
-    }
-    let spec: Option<Named> = RawObject::decode(spec).unwrap_or_default();
-    match spec.unwrap_or_default().account {
+pub(crate) fn account_of(spec: Option<&RawValue>, kind: &AccountKind) -> Result<Option<Arc<str>>, String> {
+    // Of a spec, which may be large, only this field is decoded.
+    let fields: Option<HashMap<&str, &RawValue>> = RawObject::decode(spec).unwrap_or_default();
+    let named = fields.and_then(|fields| fields.get(kind.field).copied());
+    match RawObject::decode::<Value>(named).unwrap_or_default() {
         Value::Null => Ok(None),
         account => match account["name"].as_str() {
             Some(name) if !name.is_empty() => Ok(Some(name.into())),
-            _ => Err("spec.account must be {name: NAME} of an Account in this namespace".to_owned()),
+            _ => {
+                Err(format!("{} must be {{name: NAME}} of the {} in this namespace", kind.path(), kind.kind))
+            }
         },
     }
 }

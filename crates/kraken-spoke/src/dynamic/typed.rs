@@ -102,8 +102,9 @@ impl<E: External> DynKind for Pure<E> {
 
     fn decode(&self, object: &RawObject) -> Result<Object, Undecoded> {
         let undecoded = |error: String| (Box::new(object.metadata.clone()), error);
-        let account =
-            E::ACCOUNTS.map_or(Ok(None), |_| account_of(object.spec.as_deref())).map_err(undecoded)?;
+        let account = E::ACCOUNTS
+            .map_or(Ok(None), |kind| account_of(object.spec.as_deref(), &kind))
+            .map_err(undecoded)?;
         let Some(spec) = object.spec.as_deref() else {
             return Err(undecoded("missing field `spec`".to_owned()));
         };

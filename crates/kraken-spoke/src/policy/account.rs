@@ -3,7 +3,11 @@
 use kraken_api::{Adopt, Location, reasons::Reason};
 use kraken_options::{RestrictedValue, summary};
 
-use crate::{account::Rules, model::outcome::Outcome, policy::Permit};
+use crate::{
+    account::{AccountKind, Rules},
+    model::outcome::Outcome,
+    policy::Permit,
+};
 
 /// Whether they allow what the spec uses, and its adoption.
 pub(crate) fn permits(rules: Option<&dyn Rules>, taken: &[RestrictedValue], adopt: Option<&Adopt>) -> Permit {
@@ -21,12 +25,14 @@ pub(crate) fn permits_location(rules: Option<&dyn Rules>, here: Option<&Location
 }
 
 /// Whether a resource without remote objects may use the account of this name, which is being deleted: nothing is created with it.
-pub(crate) fn permits_while_deleted(name: &str, is_launched: bool) -> Permit {
+pub(crate) fn permits_while_deleted(kind: &AccountKind, name: &str, is_launched: bool) -> Permit {
     if is_launched {
         return Ok(());
     }
     let message = format!(
-        "Account {name} is being deleted: nothing is created with it; name another in spec.account, or create it again when it is gone"
+        "{} {name} is being deleted: nothing is created with it; name another in {}, or create it again when it is gone",
+        kind.kind,
+        kind.path()
     );
     Err(Outcome::Account(Reason::AccountNotReady, message))
 }

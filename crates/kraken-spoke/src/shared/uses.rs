@@ -6,7 +6,11 @@
 //! DependencyRequest that lets the hub keep its Secrets, because a spoke cannot write Secrets. Both are records in the API server: any
 //! controller can be restarted meanwhile. When no resource uses the account any more, both are removed.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use kraken_api::{
     DependencyRequest, OWNER_KIND_LABEL, account_finalizer, dependency_request::KeyDependency,
@@ -30,7 +34,7 @@ use tokio::{sync::Notify, time::Instant};
 use tracing::{info, warn};
 
 use crate::{
-    account::{AccountKind, DEFAULT_ACCOUNT, KnownAccount, KnownAccounts},
+    account::{AccountKind, KnownAccount, KnownAccounts},
     actions::references::{apis, drop_request},
     context::Undecodable,
     dynamic::{Object, account_of},
@@ -39,7 +43,7 @@ use crate::{
 
 /// The minimum pause between two searches for unused accounts: each visits every resource of the process.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often unused accounts are searched for without an event, such as an edit of `spec.account`, and after a failure.
+/// How often unused accounts are searched for without an event, such as another account in a spec, and after a failure.
 const INTERVAL: Duration = Duration::from_mins(5);
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -60,8 +64,8 @@ struct Inner {
     manager: Manager,
     kind: AccountKind,
     accounts: Arc<dyn KnownAccounts>,
-    /// The resources of each kind.
-    resources: Mutex<Vec<(Store<Object>, Undecodable)>>,
+    /// The resources of each kind, by its key. Those of a kind that is removed stay: its resources still use their accounts.
+    resources: Mutex<BTreeMap<String, Users>>,
     /// The accounts that this process knows to be kept.
     kept: Mutex<HashMap<ObjectKey, Kept>>,
     /// The records that exist, by namespace and name, once they were listed: that of an account whose finalizer a client removed
@@ -70,6 +74,13 @@ struct Inner {
     /// Held while an account is kept or released.
     change: tokio::sync::Mutex<()>,
     wake: Notify,
+}
+
+/// The resources of a kind.
+struct Users {
+    kind: AccountKind,
+    resources: Store<Object>,
+    undecodable: Undecodable,
 }
 
 /// An account that is kept, as this process last wrote it.
@@ -102,9 +113,15 @@ impl Uses {
         }))
     }
 
-    /// Adds the resources of a kind.
-    pub(crate) fn add(&self, resources: Store<Object>, undecodable: Undecodable) {
-        self.0.resources.lock().push((resources, undecodable));
+    /// Adds the resources of the kind with this key.
+    pub(crate) fn add(
+        &self,
+        key: &str,
+        kind: AccountKind,
+        resources: Store<Object>,
+        undecodable: Undecodable,
+    ) {
+        self.0.resources.lock().insert(key.to_owned(), Users { kind, resources, undecodable });
     }
 
     /// An account changed, or a resource is gone.
@@ -319,13 +336,13 @@ impl Inner {
     /// The accounts among these that a resource of the process uses. One that does not decode may use any of its namespace.
     fn used(&self, accounts: BTreeSet<&ObjectKey>) -> HashSet<ObjectKey> {
         let (mut used, mut of_all) = (HashSet::default(), HashSet::default());
-        for (resources, undecodable) in self.resources.lock().iter() {
+        for Users { kind, resources, undecodable } in self.resources.lock().values() {
             of_all.extend(undecodable.lock().keys().map(|key| key.namespace.clone()));
             resources.visit_raw(|object| {
                 let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-                match account_of(object.spec.as_deref()) {
+                match account_of(object.spec.as_deref(), kind) {
                     Ok(named) => {
-                        used.insert(ObjectKey::new(namespace, named.as_deref().unwrap_or(DEFAULT_ACCOUNT)));
+                        used.insert(ObjectKey::new(namespace, named.as_deref().unwrap_or(kind.default_name)));
                     }
                     Err(_) => {
                         of_all.insert(namespace.into());

@@ -1,8 +1,7 @@
 //! A kind that is known at run time only: its spec, its desired and observed states and its changes are JSON values.
 
-use kraken_api::{Lifecycle, names::owner_kind};
+use kraken_api::names::owner_kind;
 use kraken_options::{Opt, OptionType, Resolved, Resolver};
-use kraken_runtime::watch::RawObject;
 use kube::core::ApiResource;
 use serde_json::{Value, json};
 
@@ -10,27 +9,10 @@ use crate::{
     Comparison, Difference, Edit, Finding, Ignored, OwnSecret, Remedy, Unanswered,
     account::AccountKind,
     api::{FieldDiff, reasons::Reason},
-    dynamic::{Change, Desired, DynKind, KindInfo, Object, Observed, Schema, Spec, Undecoded, account_of},
+    dynamic::{Change, Desired, DynKind, KindInfo, Observed, Schema, Spec},
 };
 
 pub(super) const GROUP: &str = "testing.kraken-iac.eoinfennessy.com";
-
-/// The spec of a Disk.
-#[derive(Debug)]
-struct DiskSpec {
-    lifecycle: Lifecycle,
-    json: Value,
-}
-
-impl Spec for DiskSpec {
-    fn lifecycle(&self) -> &Lifecycle {
-        &self.lifecycle
-    }
-
-    fn json(&self) -> Value {
-        self.json.clone()
-    }
-}
 
 /// The pure functions of the kind.
 pub(super) struct Disks {
@@ -46,6 +28,8 @@ impl Disks {
             version: "v1",
             kind: "Account",
             plural: "accounts",
+            field: "account",
+            default_name: crate::account::DEFAULT_ACCOUNT,
             description: "d",
             name_description: "n",
         };
@@ -130,16 +114,6 @@ fn is_deleted(object: &Value) -> bool {
 impl DynKind for Disks {
     fn info(&self) -> &KindInfo {
         &self.info
-    }
-
-    fn decode(&self, object: &RawObject) -> Result<Object, Undecoded> {
-        let undecoded = |error: serde_json::Error| (Box::new(object.metadata.clone()), error.to_string());
-        let json: Value = RawObject::decode(object.spec.as_deref()).map_err(undecoded)?;
-        let lifecycle = serde_json::from_value(json["lifecycle"].clone()).map_err(undecoded)?;
-        let status = RawObject::decode(object.status.as_deref()).map_err(undecoded)?;
-        let account = account_of(object.spec.as_deref());
-        let account = account.map_err(|error| (Box::new(object.metadata.clone()), error))?;
-        Ok(Object::new(object.metadata.clone(), DiskSpec { lifecycle, json }, status).using(account))
     }
 
     fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired> {

@@ -120,6 +120,9 @@ async fn install_in(control_plane: &ControlPlane, namespaces: &[String]) -> Resu
     control_plane.restart_controller_manager().await
 }
 
+/// The folder of providers, in the suite's folder.
+const PROVIDERS: &str = "providers";
+
 impl Suite {
     /// Installs CRDs and RBAC, starts the controllers, and waits until all are ready.
     ///
@@ -167,6 +170,11 @@ impl Suite {
                 )))
             }
         }
+    }
+
+    /// The folder of the programs of OpenTofu providers, which a test creates.
+    pub fn providers(&self) -> PathBuf {
+        self.scratch.path().join(PROVIDERS)
     }
 
     /// The folder of logs.
@@ -237,6 +245,7 @@ async fn launch(
             ("KUBECONFIG".to_owned(), kubeconfig.display().to_string()),
             ("KRAKEN_LEASE_NAMESPACE".to_owned(), NAMESPACE.to_owned()),
             ("KRAKEN_LOG_FORMAT".to_owned(), "text".to_owned()),
+            ("KRAKEN_PROVIDERS_FOLDER".to_owned(), scratch.path().join(PROVIDERS).display().to_string()),
         ]);
         if let Some(interval) = &options.resync_interval {
             env.insert("KRAKEN_RESYNC_INTERVAL".to_owned(), interval.clone());

@@ -69,21 +69,21 @@ spec:
             cpu: 50m
             memory: 64Mi
           limits:
-            memory: 512Mi
+            memory: {memory}
         securityContext:
           allowPrivilegeEscalation: false
           capabilities:
             drop:
             - ALL
           readOnlyRootFilesystem: true
-      securityContext:
+{mounts}      securityContext:
         runAsNonRoot: true
         runAsUser: 65532
         seccompProfile:
           type: RuntimeDefault
       serviceAccountName: {name}
-      terminationGracePeriodSeconds: 15 # it ends within 10
-"#;
+      terminationGracePeriodSeconds: {grace}
+{volumes}"#;
 
 /// At least one replica stays while nodes are drained.
 const BUDGET: &str = "apiVersion: policy/v1
@@ -275,12 +275,39 @@ const CREDENTIALS: &str = "        - secretRef:
             optional: true
 ";
 
+/// The folder with the programs of providers, into which an init container or another volume puts them, and one for their sockets.
+const PROVIDER_MOUNTS: &str = "        volumeMounts:
+        - name: providers
+          mountPath: /providers
+          readOnly: true
+        - name: tmp
+          mountPath: /tmp
+";
+const PROVIDER_VOLUMES: &str = "      volumes:
+      - name: providers
+        emptyDir: {}
+      - name: tmp
+        emptyDir:
+          medium: Memory
+          sizeLimit: 16Mi
+";
+
+/// The controller of providers, which runs their programs.
+const OF_PROVIDERS: &str = "tofu";
+
 /// The Deployment of the controller in this folder. A spoke's folder begins with its provider: `aws-vpc`.
 pub(super) fn deployment(controller: &str) -> String {
     let name = format!("kraken-{controller}");
     let credentials =
         controller.split_once('-').map(|(provider, _)| CREDENTIALS.replace("{provider}", provider));
+    let (memory, grace, mounts, volumes) = if controller == OF_PROVIDERS {
+        ("2Gi", "1800 # an operation of a provider is never interrupted", PROVIDER_MOUNTS, PROVIDER_VOLUMES)
+    } else {
+        ("512Mi", "15 # it ends within 10", "", "")
+    };
+    let parts = [("{memory}", memory), ("{grace}", grace), ("{mounts}", mounts), ("{volumes}", volumes)];
     let text = TEMPLATE.replace("{credentials}", &credentials.unwrap_or_default());
+    let text = parts.iter().fold(text, |text, (part, value)| text.replace(part, value));
     format!("{MARK}\n{}", text.replace("{name}", &name).replace("{version}", env!("CARGO_PKG_VERSION")))
 }
 

@@ -33,7 +33,7 @@ const POLICIES: &str = "policies.yaml";
 /// Folders below which everything that carries our mark is generated.
 const FOLDERS: [&str; 3] = [CRDS, CONFIG, CHARTS];
 /// The first label of groups whose kinds have no references, or have their own webhook.
-const INTERNAL: [&str; 2] = ["core.", "configexport."];
+const INTERNAL: [&str; 3] = ["core.", "configexport.", "providers."];
 const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata:\n  labels:\n    pod-security.kubernetes.io/enforce: restricted # sufficient for the Deployments\n  name: kraken-system\n";
 
 /// Path below the workspace's root, and text.
@@ -92,7 +92,7 @@ fn generate() -> Result<Files> {
     let bin_dir = paths::bin_dir()?;
     let mut files = Files::new();
     let mut origin: BTreeMap<String, String> = BTreeMap::new();
-    let (mut crds, mut rights) = (Vec::new(), Vec::new());
+    let (mut crds, mut rights, mut made) = (Vec::new(), Vec::new(), BTreeSet::new());
     let controllers = paths::controllers()?;
     for controller in &controllers {
         let program = bin_dir.join(format!("kraken-{controller}"));
@@ -110,17 +110,19 @@ fn generate() -> Result<Files> {
             names.push(name);
         }
         files.insert(folder.join(KUSTOMIZATION), kustomization(&names));
-        let webhooks = split(&output(&program, "webhook")?);
+        let text = output(&program, "webhook")?;
+        let (webhooks, groups) = (split(&text), made_groups(controller, &text)?);
         let rbac = output(&program, "rbac")?;
         let objects = manifests::parse(&format!("the output of `kraken-{controller} rbac`"), &rbac)?;
         rights.push((controller.clone(), objects.into_iter().map(|object| object.value).collect()));
-        let policies = split(&policies::policies(controller, &own)?);
+        let policies = split(&policies::policies(controller, &own, &groups)?);
         component(&mut files, controller, &split(&rbac), &policies, &webhooks);
+        made.extend(groups);
     }
     let of_hub = files.get_mut(&Path::new(CONFIG).join(HUB).join("webhook.yaml"));
-    fill_groups(of_hub.context("the hub has no webhooks")?, &crds)?;
+    fill_groups(of_hub.context("the hub has no webhooks")?, &crds, &made)?;
     files.insert(Path::new(CRDS).join(KUSTOMIZATION), kustomization(&controllers));
-    folder(&mut files, "users", "roles.yaml", users::roles(&crds)?);
+    folder(&mut files, "users", "roles.yaml", users::roles(&crds, &made)?);
     // Not a component: it is merged into a ConfigMap of Argo CD's.
     let of_argocd = Path::new(CONFIG).join("argocd/argocd-cm.yaml");
     files.insert(of_argocd, argocd::config_map(&crds));
@@ -186,11 +188,22 @@ fn component(files: &mut Files, controller: &str, rbac: &[String], policies: &[S
     files.insert(path.join(KUSTOMIZATION), kustomization(&parts));
 }
 
+/// The groups whose kinds a controller makes at run time: it reviews all kinds of them.
+fn made_groups(controller: &str, webhooks: &str) -> Result<BTreeSet<String>> {
+    let documents = manifests::parse(&format!("the output of `kraken-{controller} webhook`"), webhooks)?;
+    let hooks =
+        documents.iter().flat_map(|document| document.value["webhooks"].as_array().into_iter().flatten());
+    let rules = hooks.flat_map(|hook| hook["rules"].as_array().into_iter().flatten());
+    let of_all = rules.filter(|rule| rule["resources"] == serde_json::json!(["*"]));
+    let groups = of_all.flat_map(|rule| rule["apiGroups"].as_array().into_iter().flatten());
+    Ok(groups.filter_map(|group| group.as_str().map(str::to_owned)).collect())
+}
+
 /// The groups of all kinds of spokes: the hub reviews their references, and does not know the spokes.
-fn fill_groups(of_hub: &mut String, crds: &[Document]) -> Result<()> {
+fn fill_groups(of_hub: &mut String, crds: &[Document], made: &BTreeSet<String>) -> Result<()> {
     let groups = crds.iter().filter_map(|crd| crd.value["spec"]["group"].as_str());
-    let groups: BTreeSet<&str> =
-        groups.filter(|group| !INTERNAL.iter().any(|own| group.starts_with(own))).collect();
+    let groups = groups.filter(|group| !INTERNAL.iter().any(|own| group.starts_with(own)));
+    let groups: BTreeSet<&str> = groups.chain(made.iter().map(String::as_str)).collect();
     let list: String = groups.into_iter().map(|group| format!("\n    - {group}")).collect();
     let filled = of_hub.replacen("apiGroups: []", &format!("apiGroups:{list}"), 1);
     if filled == *of_hub {

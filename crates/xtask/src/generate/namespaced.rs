@@ -142,10 +142,11 @@ fn rules(role: &Value) -> Vec<Value> {
     role["rules"].as_array().cloned().unwrap_or_default()
 }
 
-/// Whether a rule is meaningful in a Role: not the cluster's id, not the configuration of webhooks, and not the
+/// Whether a rule is meaningful in a Role: not the cluster's id, not the configuration of webhooks, not CRDs, and not the
 /// cluster-wide verb of the admission policies (they identify these service accounts by name).
 fn is_of_namespaces(rule: &Value) -> bool {
-    let of_cluster = ["namespaces", "validatingwebhookconfigurations"].map(|resource| json!([resource]));
+    let of_cluster = ["namespaces", "validatingwebhookconfigurations", "customresourcedefinitions"];
+    let of_cluster = of_cluster.map(|resource| json!([resource]));
     !of_cluster.contains(&rule["resources"]) && rule["verbs"] != json!(["publish"])
 }
 

@@ -1,7 +1,7 @@
 //! The permissions of users: ClusterRoles that Kubernetes aggregates to `view`, `edit` and `admin`, so that users with
 //! `edit` in a namespace can edit Kraken's resources in it, and users with `admin` can approve plans.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, bail};
@@ -40,9 +40,11 @@ type Kinds = BTreeMap<String, Vec<String>>;
 
 /// The roles for the kinds of these CRDs.
 ///
+/// Those of the groups `made` are made at run time, and users write all of them.
+///
 /// # Errors
 /// If a CRD is in neither category: users could not read its objects.
-pub(super) fn roles(crds: &[Document]) -> Result<String> {
+pub(super) fn roles(crds: &[Document], made: &BTreeSet<String>) -> Result<String> {
     let (mut of_users, mut of_admins) = (Kinds::new(), Kinds::new());
     let (mut planned, mut all) = (Kinds::new(), Kinds::new());
     let (mut scaled, mut of_states, mut questions) = (Kinds::new(), Kinds::new(), Kinds::new());
@@ -81,6 +83,11 @@ pub(super) fn roles(crds: &[Document]) -> Result<String> {
         }
         all.entry(group).or_default().push(plural);
     }
+    for group in made {
+        for kinds in [&mut of_users, &mut planned, &mut all] {
+            kinds.entry(group.clone()).or_default().push("*".to_owned());
+        }
+    }
     let view = role("kraken-view", &["admin", "edit", "view"], &[(&all, &READ)]);
     let edits: [(&Kinds, &[&str]); 4] =
         [(&of_users, &WRITE), (&scaled, &SCALE), (&of_states, &WRITE_STATIC), (&questions, &ASK)];
@@ -109,7 +116,9 @@ fn role(name: &str, to: &[&str], rules: &[(&Kinds, &[&str])]) -> String {
         let mut plurals = plurals.clone();
         plurals.sort();
         for plural in plurals {
-            let _ = writeln!(text, "  - {plural}");
+            // An asterisk alone is an alias in YAML.
+            let quote = if plural == "*" { "\"" } else { "" };
+            let _ = writeln!(text, "  - {quote}{plural}{quote}");
         }
         let _ = writeln!(text, "  verbs:");
         for verb in *verbs {
@@ -146,7 +155,7 @@ mod tests {
             ("statedeclarations", "kraken-internal"),
             ("accounts", "kraken, kraken-admin"),
         ]);
-        let text = roles(&crds).unwrap();
+        let text = roles(&crds, &BTreeSet::new()).unwrap();
         let documents = manifests::parse("the roles", &text).unwrap();
         let [view, edit, approve, admin] = documents.as_slice() else { panic!("{text}") };
         let all = serde_json::json!(["accounts", "statedeclarations", "vpcs"]);
@@ -171,8 +180,21 @@ mod tests {
     }
 
     #[test]
+    fn users_edit_and_approve_all_kinds_that_are_made_at_run_time() {
+        let text = roles(&crds(&[]), &BTreeSet::from(["made.a.b".to_owned()])).unwrap();
+        let documents = manifests::parse("the roles", &text).unwrap();
+        let [view, edit, approve, admin] = documents.as_slice() else { panic!("{text}") };
+        for (role, verbs) in [(view, &READ[..]), (edit, &WRITE), (approve, &APPROVE)] {
+            let rule = serde_json::json!({"apiGroups": ["made.a.b"], "resources": ["*"], "verbs": verbs});
+            assert_eq!(role.value["rules"], serde_json::json!([rule]));
+        }
+        assert!(admin.value["rules"].is_null(), "{text}");
+    }
+
+    #[test]
     fn editors_ask_what_exists_and_viewers_do_not_read_the_answers() {
-        let text = roles(&crds(&[("vpcs", "kraken"), ("importrequests", "kraken-import")])).unwrap();
+        let text = roles(&crds(&[("vpcs", "kraken"), ("importrequests", "kraken-import")]), &BTreeSet::new())
+            .unwrap();
         let documents = manifests::parse("the roles", &text).unwrap();
         let [view, edit, ..] = documents.as_slice() else { panic!("{text}") };
         assert!(!view.value.to_string().contains("importrequests"));
@@ -182,6 +204,11 @@ mod tests {
 
     #[test]
     fn a_kind_without_a_category_is_an_error() {
-        assert!(roles(&crds(&[("objects", "other")])).unwrap_err().to_string().contains("objects.a.b"));
+        assert!(
+            roles(&crds(&[("objects", "other")]), &BTreeSet::new())
+                .unwrap_err()
+                .to_string()
+                .contains("objects.a.b")
+        );
     }
 }

@@ -3,7 +3,7 @@
 use kraken_spoke::{
     Adopt, Location,
     account::Rules,
-    options::{Governed, Problem, Restricted, RestrictedValue},
+    options::{Governed, Problem, Restricted, RestrictedValue, matches},
 };
 use sha2::{Digest, Sha256};
 
@@ -179,21 +179,6 @@ fn listed(patterns: &[String]) -> String {
 
 fn any(patterns: &[String], text: &str) -> bool {
     patterns.iter().any(|pattern| matches(pattern, text))
-}
-
-/// Whether a text matches a pattern in which `*` matches any text, including the empty one.
-fn matches(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub(crate) fn attributed(outcome: Outcome, rules: Option<&dyn Rules>) -> Outcome
         (Outcome::Failed(failure), Some(rules))
             if matches!(failure.class, FailureClass::Credentials | FailureClass::NotConfigured) =>
         {
-            Outcome::Account(Reason::AccountNotReady, format!("Account {}: {failure}", rules.name()))
+            Outcome::Account(Reason::AccountNotReady, format!("{} {}: {failure}", rules.kind(), rules.name()))
         }
         (outcome, _) => outcome,
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use kraken_runtime::watch::ObjectKey;
 
 use crate::{
-    account::Connection,
+    account::{AccountKind, Connection},
     context::{Reconcile, place},
     model::{outcome::Outcome, recorded::has_finalizer},
     policy::{self, paused},
@@ -30,10 +30,17 @@ pub(crate) async fn connect(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
 }
 
 /// Keeps the account from deletion as long as the resource uses it. Nothing new is created with an account that is being deleted.
-async fn keep(uses: &Uses, account: &ObjectKey, is_launched: bool) -> Result<(), Outcome> {
+async fn keep(
+    uses: &Uses,
+    kind: &AccountKind,
+    account: &ObjectKey,
+    is_launched: bool,
+) -> Result<(), Outcome> {
     match uses.keep(account, is_launched).await {
         Ok(()) => Ok(()),
-        Err(NotKept::BeingDeleted) => policy::account::permits_while_deleted(&account.name, is_launched),
+        Err(NotKept::BeingDeleted) => {
+            policy::account::permits_while_deleted(kind, &account.name, is_launched)
+        }
         Err(NotKept::Kubernetes(error)) => Err(Outcome::Kubernetes(error)),
     }
 }
@@ -41,9 +48,7 @@ async fn keep(uses: &Uses, account: &ObjectKey, is_launched: bool) -> Result<(),
 /// Replaces the context by that of the resource's account, unless it uses the controller's own connection without rules.
 pub(crate) async fn open(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     let Reconcile { context, object, .. } = reconcile;
-    if context.info().accounts.is_none() {
-        return Ok(());
-    }
+    let Some(kind) = context.info().accounts else { return Ok(()) };
     context.connections.expire();
     let namespace = place(&**object).0;
     let connection = context.external.connect(&namespace, object.account()).await?;
@@ -52,7 +57,7 @@ pub(crate) async fn open(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
         && object.metadata.deletion_timestamp.is_none()
     {
         let is_launched = has_finalizer(&**object);
-        keep(&uses, &ObjectKey::new(&namespace, rules.name()), is_launched).await?;
+        keep(&uses, &kind, &ObjectKey::new(&namespace, rules.name()), is_launched).await?;
     }
     if let Some(Connection { connected, rules }) = connection {
         let own = context.link();

@@ -2,7 +2,10 @@
 //!
 //! They are generated from the CRDs, which show the kinds, their lifecycles, and the fields that can refer to a Secret.
 
+mod maker;
 mod secrets;
+
+use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result};
 use kraken_api::APPROVED_PLAN_ANNOTATION;
@@ -50,6 +53,17 @@ impl Kind {
         self.spec["properties"]["restart"].is_object()
     }
 
+    /// All kinds of a group that are made at run time. None of their fields can name a Secret.
+    fn of_group(group: &String) -> Self {
+        Self {
+            group: group.clone(),
+            plural: "*".to_owned(),
+            is_internal: false,
+            has_status: true,
+            spec: json!({"properties": {"lifecycle": {}}}),
+        }
+    }
+
     fn has_lifecycle(&self) -> bool {
         self.spec["properties"]["lifecycle"].is_object()
     }
@@ -71,12 +85,13 @@ struct Policy {
     validations: Vec<Value>,
 }
 
-/// The policies of a component with these CRDs, as YAML documents.
+/// The policies of a component with these CRDs, and with kinds of the groups `made`, which it makes at run time, as YAML documents.
 ///
 /// # Errors
 /// When a CRD has no names.
-pub(super) fn policies(component: &str, crds: &[Value]) -> Result<String> {
-    let kinds = crds.iter().map(Kind::of).collect::<Result<Vec<_>>>()?;
+pub(super) fn policies(component: &str, crds: &[Value], made: &BTreeSet<String>) -> Result<String> {
+    let mut kinds = crds.iter().map(Kind::of).collect::<Result<Vec<_>>>()?;
+    kinds.extend(made.iter().map(Kind::of_group));
     let rules = |operations: &[&str], subresource: &str, wanted: &dyn Fn(&Kind) -> bool| {
         let chosen = kinds.iter().filter(|kind| wanted(kind));
         chosen.map(|kind| kind.rule(operations, subresource)).collect::<Vec<_>>()
@@ -94,6 +109,7 @@ pub(super) fn policies(component: &str, crds: &[Value]) -> Result<String> {
         let policy = secrets::policy(kind);
         policies.extend(policy.map(|policy| (format!("secrets-{}", kind.plural), policy)));
     }
+    policies.extend(made.iter().flat_map(|group| maker::policies(component, group)));
     policies.retain(|(_, policy)| !policy.rules.is_empty());
     let mut text = String::new();
     for (name, policy) in policies {
@@ -288,7 +304,7 @@ mod tests {
     }
 
     fn names(crds: &[Value]) -> Vec<String> {
-        let text = policies("x", crds).unwrap();
+        let text = policies("x", crds, &BTreeSet::new()).unwrap();
         let documents: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
         let policies = documents.iter().filter(|document| document["kind"] == "ValidatingAdmissionPolicy");
         policies.map(|policy| policy["metadata"]["name"].as_str().unwrap().to_owned()).collect()
@@ -317,7 +333,8 @@ mod tests {
 
     #[test]
     fn each_policy_is_bound_by_name_and_denies() {
-        let text = policies("x", &[crd("vpcs", "kraken", &json!({"lifecycle": {}}))]).unwrap();
+        let text =
+            policies("x", &[crd("vpcs", "kraken", &json!({"lifecycle": {}}))], &BTreeSet::new()).unwrap();
         let documents: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
         for pair in documents.chunks(2) {
             assert_eq!(pair[0]["spec"]["failurePolicy"], "Fail");

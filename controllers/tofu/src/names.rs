@@ -5,6 +5,8 @@ use sha2::{Digest, Sha256};
 
 /// The API group of the kinds of all providers.
 pub const GROUP: &str = "tofu.kraken-iac.eoinfennessy.com";
+/// The version of all kinds.
+pub const VERSION: &str = "v1alpha1";
 /// The longest plural, in bytes: it is a DNS label.
 const MAX_PLURAL: usize = 63;
 /// The hexadecimal digits in a name that is shortened.

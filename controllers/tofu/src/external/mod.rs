@@ -5,12 +5,17 @@
 
 mod find;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
-    Adopt, Candidate, Failure, FailureClass, Fate, Identity, Launch, ObserveRequest,
+    Adopt, Candidate, Failure, FailureClass, Fate, Identity, Launch, Location, ObserveRequest,
+    account::{Connection, OnChange, Refusal},
     dynamic::{Change, Desired, DynExternal, DynKind, Observed},
     runtime::clock,
 };
@@ -20,6 +25,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{
+    config::OfInstall,
     journal::{Entry, Journal, Journals, Stored},
     kind::TofuKind,
     marker,
@@ -35,14 +41,19 @@ const SETTLES: Duration = Duration::from_secs(30);
 const READS: usize = 16;
 
 /// The calls of one resource type.
+#[derive(Clone)]
 pub struct TofuExternal {
     provider: Arc<Provider>,
     type_name: String,
     schema: Arc<Schema>,
     is_marked: bool,
-    journals: Journals,
+    journals: Arc<Journals>,
     /// Since when nothing was found of the creations without a response, by UID.
-    nothing_since: Mutex<BTreeMap<String, Instant>>,
+    nothing_since: Arc<Mutex<BTreeMap<String, Instant>>>,
+    /// The objects whose states were upgraded, by the UID of their resource and their launch.
+    upgraded: Arc<Mutex<BTreeSet<(String, i64)>>>,
+    /// The configurations of namespaces, with which calls are made instead.
+    configs: Option<OfInstall>,
 }
 
 impl TofuExternal {
@@ -51,12 +62,20 @@ impl TofuExternal {
         let (type_name, schema, info) = (kind.type_name().to_owned(), kind.schema().clone(), kind.info());
         Self {
             is_marked: marker::is_marked(provider.schema(), &type_name),
-            journals: Journals::new(client, manager, info.resource.clone(), info.key.clone()),
-            nothing_since: Mutex::default(),
+            journals: Arc::new(Journals::new(client, manager, info.resource.clone(), info.key.clone())),
+            nothing_since: Arc::default(),
+            upgraded: Arc::default(),
             provider,
             type_name,
             schema,
+            configs: None,
         }
+    }
+
+    /// The same, whose calls are made with the ProviderConfigs of namespaces.
+    #[must_use]
+    pub(crate) fn configured_by(self, configs: OfInstall) -> Self {
+        Self { configs: Some(configs), ..self }
     }
 
     /// Whether a creation without a response is found again.
@@ -91,11 +110,23 @@ impl TofuExternal {
         secrets
     }
 
-    /// The stored state in the form of the provider's version.
-    async fn current(&self, stored: &Stored) -> Result<ResourceState, Failure> {
+    /// The stored state in the form of the provider's version. A provider is asked once per process: what it returned since has it.
+    async fn current(
+        &self,
+        identity: &Identity,
+        epoch: i64,
+        stored: &Stored,
+    ) -> Result<ResourceState, Failure> {
+        if stored.version == self.schema.version
+            && self.upgraded.lock().contains(&(identity.uid.clone(), epoch))
+            && let Ok(value) = Value::from_json(&stored.value, &self.schema.value_type)
+        {
+            return Ok(ResourceState { value, private: stored.private.clone() });
+        }
         let plugin = self.provider.plugin().await?;
         let upgraded = plugin.upgrade(&self.type_name, stored.version, &stored.value).await;
         let upgraded = upgraded.map_err(|error| self.failed("upgrade the state of", &error, &[]))?;
+        self.upgraded.lock().insert((identity.uid.clone(), epoch));
         Ok(ResourceState { value: upgraded.value, private: stored.private.clone() })
     }
 
@@ -128,7 +159,7 @@ impl TofuExternal {
         let mut objects = vec![];
         for entry in &mut journal {
             let Some(stored) = &entry.state else { continue };
-            let current = self.current(stored).await?;
+            let current = self.current(identity, entry.epoch, stored).await?;
             match self.read(&current).await? {
                 Some(state) => {
                     let is_marked = entry.description.is_some();
@@ -143,6 +174,7 @@ impl TofuExternal {
         if is_over {
             // The resource may be deleted next, and nothing else would free the memory.
             self.journals.forget(identity);
+            self.upgraded.lock().retain(|(uid, _)| *uid != identity.uid);
         }
         // The newest first: it is the main one.
         objects.reverse();
@@ -237,6 +269,28 @@ fn object(epoch: i64, state: ResourceState) -> Object {
 
 #[async_trait]
 impl DynExternal for TofuExternal {
+    async fn connect(
+        &self,
+        namespace: &str,
+        account: Option<&str>,
+    ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal> {
+        let Some(configs) = &self.configs else { return Ok(None) };
+        let connection = configs.connect(self.provider.program(), namespace, account).await?;
+        let with =
+            |provider| -> Arc<dyn DynExternal> { Arc::new(Self { provider, configs: None, ..self.clone() }) };
+        Ok(Some(connection.map(with)))
+    }
+
+    fn on_account_change(&self, on_change: OnChange) {
+        if let Some(configs) = &self.configs {
+            configs.on_change(on_change);
+        }
+    }
+
+    async fn location(&self) -> Result<Option<Location>, Failure> {
+        Ok(self.provider.location().cloned())
+    }
+
     async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
         let mut reads = vec![];
         for request in requests {

@@ -4,39 +4,19 @@ use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kraken_spoke::{
-    Comparison, Difference, Fate, FieldDiff, Lifecycle, Remedy, Resolver,
+    Comparison, Difference, Fate, FieldDiff, Remedy, Resolver,
+    account::with_account,
     api::crd::at_run_time,
-    dynamic::{self, Change, Desired, DynKind, KindInfo, Object, Observed, Spec, Undecoded, interned},
-    runtime::watch::RawObject,
+    dynamic::{self, Change, Desired, DynKind, KindInfo, Observed, Spec, interned},
 };
 use kraken_tfplugin::{
-    Path, masked,
-    schema::{Attribute, Schema},
+    Path, Step, masked,
+    schema::{Attribute, Block, Schema},
 };
 use kube::core::ApiResource;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
-use crate::{crd, names, observed, options};
-
-/// The version of all kinds.
-const VERSION: &str = "v1alpha1";
-
-/// The spec of a resource.
-#[derive(Debug)]
-struct TofuSpec {
-    lifecycle: Lifecycle,
-    json: Json,
-}
-
-impl Spec for TofuSpec {
-    fn lifecycle(&self) -> &Lifecycle {
-        &self.lifecycle
-    }
-
-    fn json(&self) -> Json {
-        self.json.clone()
-    }
-}
+use crate::{config, crd, names, observed, options};
 
 /// A resource type.
 #[derive(Debug)]
@@ -54,8 +34,8 @@ impl TofuKind {
         let of_options = schema.clone();
         let resource = ApiResource {
             group: names.group.clone(),
-            version: VERSION.to_owned(),
-            api_version: format!("{}/{VERSION}", names.group),
+            version: names::VERSION.to_owned(),
+            api_version: format!("{}/{}", names.group, names::VERSION),
             kind: names.kind.clone(),
             plural: names.plural.clone(),
         };
@@ -81,13 +61,37 @@ impl TofuKind {
     /// Its CRD.
     pub fn crd(&self) -> CustomResourceDefinition {
         let description = format!("The resource type {} of an OpenTofu provider.", self.type_name);
-        at_run_time::of(&self.names, &description, crd::options(&self.schema.block), &[])
+        let mut crd = at_run_time::of(&self.names, &description, crd::options(&self.schema.block), &[]);
+        if let Some(config) = &self.info.accounts {
+            with_account(&mut crd, config);
+        }
+        crd
+    }
+
+    /// The same of a provider that needs a ProviderConfig. `default_name` is the one of resources that name none.
+    #[must_use]
+    pub fn configured(mut self, default_name: &str) -> Self {
+        self.info.accounts = Some(config::kind(default_name));
+        self
     }
 }
 
 /// The path of a field as in a spec: a block of which at most one can exist is an object there, and a list in the provider.
-fn field(path: &Path) -> String {
-    path.to_string().replace("[0]", "")
+fn field(block: &Block, path: &Path) -> String {
+    let (mut inside, mut is_single, mut kept) = (Some(block), false, vec![]);
+    for step in path.steps() {
+        match step {
+            Step::Attribute(name) => {
+                let nested = inside.and_then(|block| block.blocks.get(name));
+                is_single = nested.is_some_and(crd::is_single);
+                inside = nested.map(|nested| &nested.block);
+            }
+            Step::Index(0) if is_single => continue,
+            Step::Index(_) | Step::Key(_) => {}
+        }
+        kept.push(step.clone());
+    }
+    kept.into_iter().collect::<Path>().to_string()
 }
 
 /// A value for a person.
@@ -102,15 +106,6 @@ fn shown(value: &Json) -> String {
 impl DynKind for TofuKind {
     fn info(&self) -> &KindInfo {
         &self.info
-    }
-
-    fn decode(&self, object: &RawObject) -> Result<Object, Undecoded> {
-        let undecoded = |error: serde_json::Error| (Box::new(object.metadata.clone()), error.to_string());
-        let json: Json = RawObject::decode(object.spec.as_deref()).map_err(undecoded)?;
-        let lifecycle = json.get("lifecycle").cloned().unwrap_or_else(|| json!({}));
-        let lifecycle = serde_json::from_value(lifecycle).map_err(undecoded)?;
-        let status = RawObject::decode(object.status.as_deref()).map_err(undecoded)?;
-        Ok(Object::new(object.metadata.clone(), TofuSpec { lifecycle, json }, status))
     }
 
     fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired> {
@@ -129,6 +124,7 @@ impl DynKind for TofuKind {
             return comparison;
         };
         let Some(plan) = &object.plan else { return comparison };
+        let field = |path: &Path| field(&self.schema.block, path);
         let replacing: Vec<String> = plan.requires_replace.iter().map(field).collect();
         let of_config = |path: &Path| {
             // What the provider itself sets after a change is no difference of the spec.
@@ -199,5 +195,32 @@ impl DynKind for TofuKind {
         let observed = observed::Observed::of(&observed);
         let (before, since) = observed.objects.iter().cloned().partition(|object| object.epoch < epoch);
         (observed.with(before), observed.with(since))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_tfplugin::schema::{NestedBlock, Nesting};
+
+    use super::*;
+
+    #[test]
+    fn only_the_index_of_a_single_block_is_left_out() {
+        let nested =
+            |max_items, block| NestedBlock { block, nesting: Nesting::List, min_items: 0, max_items };
+        let port =
+            Block { blocks: [("range".to_owned(), nested(1, Block::default()))].into(), ..Block::default() };
+        let blocks = [("disk".to_owned(), nested(1, Block::default())), ("port".to_owned(), nested(0, port))];
+        let block = Block { blocks: blocks.into(), ..Block::default() };
+        let path = |names: &[&str]| {
+            let step = |name: &&str| match name.parse() {
+                Ok(index) => Step::Index(index),
+                Err(_) => Step::Attribute((*name).to_owned()),
+            };
+            field(&block, &names.iter().map(step).collect())
+        };
+        assert_eq!(path(&["disk", "0", "size"]), "disk.size");
+        assert_eq!(path(&["port", "0", "range", "0", "first"]), "port[0].range.first");
+        assert_eq!(path(&["names", "0"]), "names[0]");
     }
 }

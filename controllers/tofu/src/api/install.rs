@@ -1,0 +1,107 @@
+//! ProviderInstall, the API type.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kraken_spoke::api::crd::conditions_schema;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A provider of OpenTofu, and those of its resource types that are kinds of this cluster.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "providers.kraken-iac.eoinfennessy.com",
+    version = "v1alpha1",
+    kind = "ProviderInstall",
+    plural = "providerinstalls",
+    category = "kraken-admin",
+    status = "ProviderInstallStatus",
+    derive = "PartialEq",
+    doc = "A provider of OpenTofu, and those of its resource types that are kinds of this cluster. Its name is the name of the \
+           ProviderConfig that resources use which name none. While resources of its kinds exist, it is not deleted."
+)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderInstallSpec {
+    /// The program of the provider, in the folder of providers of the controller (`--providers-folder`), up to 256 characters.
+    /// Example: `terraform-provider-openstack_v3.4.0`
+    #[schemars(
+        length(min = 1, max = 256),
+        regex(pattern = r"^[A-Za-z0-9_][A-Za-z0-9._+-]*(/[A-Za-z0-9_][A-Za-z0-9._+-]*)*$")
+    )]
+    pub path: String,
+
+    /// The SHA-256 of the program, 64 hexadecimal digits in lower case. A program with another one is not started. Example:
+    /// `9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`
+    #[schemars(length(max = 64), regex(pattern = "^[0-9a-f]{64}$"))]
+    pub sha256: String,
+
+    /// The resource types that are kinds, as patterns in which `*` matches any text; 1 to 64 patterns for at most 200 types. A type
+    /// whose resources exist is not removed. Example: `[openstack_networking_*, openstack_compute_instance_v2]`
+    #[schemars(
+        length(min = 1, max = 64),
+        inner(length(min = 1, max = 128), regex(pattern = r"^[a-z0-9_*-]+$"))
+    )]
+    pub resources: Vec<String>,
+
+    /// Environment variables of the provider, which has no others; at most 64. Do not put credentials here: everybody with `view` can
+    /// read them. Default: none. Example: `{HTTPS_PROXY: "http://proxy.example.com:3128"}`
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 64))]
+    #[schemars(extend("x-kubernetes-validations" = [{
+        "rule": "self.all(name, name.matches('^[A-Za-z_][A-Za-z0-9_]*$') && size(self[name]) <= 4096)",
+        "message": "names have letters, digits and _, and values have at most 4096 characters",
+    }]))]
+    pub environment: BTreeMap<String, String>,
+}
+
+/// What is installed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderInstallStatus {
+    /// The generation of the spec that this status describes. Example: `2`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// The version of the plugin protocol: 5 or 6. Example: `5`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<i64>,
+    /// The number of kinds. Example: `28`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kinds: Option<i64>,
+    /// The number of kinds whose creations are found again after a crash. Example: `9`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marked: Option<i64>,
+    /// The number of kinds of which a person says what exists after a crash during a creation. Example: `19`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_hand: Option<i64>,
+    /// The installed resource types, at most 200.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 200))]
+    pub types: Vec<InstalledType>,
+    /// `Ready`: whether all kinds are installed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "conditions_schema")]
+    pub conditions: Vec<Condition>,
+}
+
+/// A resource type that is a kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InstalledType {
+    /// The resource type. Example: `openstack_networking_network_v2`
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// Its kind. Example: `OpenstackNetworkingNetworkV2`
+    pub kind: String,
+    /// What is known after a crash during a creation.
+    pub recovery: Recovery,
+}
+
+/// What is known after a crash during a creation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Recovery {
+    /// The object is found by a marker in its description.
+    Marked,
+    /// A person says whether it exists (`CreationUnknown`).
+    ByHand,
+}

@@ -1,0 +1,267 @@
+//! ProviderConfigs: the configuration that a resource uses, and the provider that runs with it.
+//!
+//! Each configuration that is in use has a process of its own, so that no resource is managed with credentials of another namespace.
+//! [`resolve`] is pure; a reconcile connects by [`OfInstall::connect`].
+
+mod check;
+mod resolve;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use kraken_spoke::{
+    Adopt, Location,
+    account::{
+        AccountKind, Connected, Connection, KnownAccount, KnownAccounts, OnChange, Recent, Refusal, Rules,
+        Secrets,
+    },
+    api::dependency_request::KeyDependency,
+    dynamic::interned,
+    options::{ExposeSecret, Governed, KeyRef, Problem, RestrictedValue},
+    runtime::{
+        Manager,
+        watch::{Change, ObjectKey, Store},
+    },
+};
+use kube::{Client, Resource, runtime::watcher};
+use parking_lot::Mutex;
+
+use crate::{
+    api::{self, ProviderConfig},
+    provider::{Config, Program, Provider},
+};
+pub(crate) use check::check;
+
+/// After this time without a call, a provider's process ends.
+const IDLE: Duration = Duration::from_mins(10);
+/// How often idle processes are searched for.
+const PERIOD: Duration = Duration::from_mins(1);
+
+/// ProviderConfig as the kind of accounts of resources whose ProviderInstall has this name.
+pub(crate) fn kind(default_name: &str) -> AccountKind {
+    AccountKind {
+        group: api::GROUP,
+        version: api::VERSION,
+        kind: api::CONFIG,
+        plural: "providerconfigs",
+        field: "providerConfig",
+        default_name: interned(default_name),
+        description: "The ProviderConfig with the credentials and the endpoint for this resource. Default: the one that has the name of \
+                      the ProviderInstall. Example: `{name: openstack}`",
+        name_description: "The name of the ProviderConfig, in the namespace of this resource. Example: `openstack`",
+    }
+}
+
+/// The ProviderConfigs of the cluster, and the providers that run with them. Clones share the same state.
+#[derive(Clone)]
+pub(crate) struct Configs(Arc<Inner>);
+
+struct Inner {
+    client: Client,
+    known: Store<ProviderConfig>,
+    listeners: Arc<Mutex<Vec<OnChange>>>,
+    secrets: Secrets,
+    providers: Recent<Arc<Provider>>,
+}
+
+impl fmt::Debug for Configs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Configs").finish_non_exhaustive()
+    }
+}
+
+/// Whether a change concerns those who use the configuration, and is not one of its status.
+fn concerns_users(change: &Change<ProviderConfig>) -> bool {
+    match change {
+        Change::Applied(now, Some(before)) => {
+            let (meta, old) = (now.meta(), before.meta());
+            now.spec != before.spec
+                || meta.uid != old.uid
+                || meta.finalizers != old.finalizers
+                || meta.deletion_timestamp != old.deletion_timestamp
+        }
+        Change::Listed(_) => false,
+        Change::Applied(_, None) | Change::Invalid(..) | Change::Deleted(_) => true,
+    }
+}
+
+impl Configs {
+    /// Watches the ProviderConfigs of the namespaces that the controller watches.
+    pub(crate) fn watch(manager: &Manager) -> Self {
+        let listeners = Arc::<Mutex<Vec<OnChange>>>::default();
+        let seen = {
+            let listeners = listeners.clone();
+            move |change: Change<ProviderConfig>| {
+                if concerns_users(&change) {
+                    let (key, all) = (ObjectKey::of(change.meta()), listeners.lock().clone());
+                    all.iter().for_each(|listener| listener(&key));
+                }
+            }
+        };
+        let known = manager.watches().objects(api::CONFIG, &watcher::Config::default(), seen);
+        let (client, secrets, providers) = (manager.client.clone(), Secrets::default(), Recent::default());
+        Self(Arc::new(Inner { client, known, listeners, secrets, providers }))
+    }
+
+    /// Calls this whenever a ProviderConfig changes.
+    pub(crate) fn on_change(&self, listener: OnChange) {
+        self.0.listeners.lock().push(listener);
+    }
+
+    /// All that exist.
+    pub(crate) fn all(&self) -> Vec<Arc<ProviderConfig>> {
+        self.0.known.all()
+    }
+
+    /// The one of this namespace and name.
+    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<ProviderConfig>> {
+        self.0.known.get(key)
+    }
+
+    /// The values of this ProviderConfig for this program.
+    ///
+    /// # Errors
+    /// If a Secret or a key is missing, or an option is wrong; all of them are named.
+    pub(crate) async fn values(&self, program: &Program, config: &ProviderConfig) -> Result<Config, Refusal> {
+        let (namespace, name) = (
+            config.metadata.namespace.as_deref().unwrap_or_default(),
+            config.metadata.name.as_deref().unwrap_or_default(),
+        );
+        let wanted: Vec<(String, KeyRef)> = resolve::secrets(&config.spec).collect();
+        let texts = self.0.secrets.texts(&self.0.client, namespace, &wanted).await;
+        let texts = texts.map_err(|error| error.refusal(format!("{} {name}", api::CONFIG)))?;
+        let texts: Vec<&str> = texts.iter().map(ExposeSecret::expose_secret).collect();
+        resolve::config(&program.schema().provider, &config.spec, &texts)
+            .map_err(|problems| Refusal::NotReady(format!("{} {name}: {}", api::CONFIG, problems.join("; "))))
+    }
+
+    /// Ends the processes of providers that are idle, until shutdown.
+    pub(crate) async fn run(self, manager: Manager) {
+        while manager.shutdown.run_until_cancelled(tokio::time::sleep(PERIOD)).await.is_some() {
+            self.0.providers.expire();
+            let mut all = vec![];
+            self.0.providers.visit(|provider| all.push(provider.clone()));
+            for provider in all {
+                provider.rest(IDLE).await;
+            }
+        }
+    }
+
+    /// Ends all processes, after their operations.
+    pub(crate) async fn shut_down(&self) {
+        let mut all = vec![];
+        self.0.providers.visit(|provider| all.push(provider.clone()));
+        futures::future::join_all(all.iter().map(|provider| provider.shut_down())).await;
+    }
+}
+
+/// The configurations of the provider of one ProviderInstall.
+#[derive(Clone, Debug)]
+pub(crate) struct OfInstall {
+    /// The configurations of all.
+    pub(crate) configs: Configs,
+    /// The name of the ProviderInstall.
+    pub(crate) install: Arc<str>,
+}
+
+impl OfInstall {
+    /// Calls this whenever a ProviderConfig changes.
+    pub(crate) fn on_change(&self, listener: OnChange) {
+        self.configs.on_change(listener);
+    }
+
+    /// The provider for a resource of this namespace that names this ProviderConfig, or none.
+    ///
+    /// # Errors
+    /// If the ProviderConfig does not exist, belongs to another provider, or cannot be used.
+    pub(crate) async fn connect(
+        &self,
+        program: &Arc<Program>,
+        namespace: &str,
+        named: Option<&str>,
+    ) -> Result<Connection<Arc<Provider>>, Refusal> {
+        let (install, kind) = (&self.install, api::CONFIG);
+        let name = named.unwrap_or(install);
+        let Some(config) = self.configs.get(&ObjectKey::new(namespace, name)) else {
+            return Err(Refusal::NotFound(format!(
+                "{kind} {name} does not exist in this namespace: create it with the options of provider {install}, or name another in \
+                 spec.providerConfig"
+            )));
+        };
+        if config.spec.provider != **install {
+            return Err(Refusal::NotReady(format!(
+                "{kind} {name} is for provider {}, and this kind is one of provider {install}: name another in spec.providerConfig",
+                config.spec.provider
+            )));
+        }
+        let values = self.configs.values(program, &config).await?;
+        let key = resolve::key(program, &values);
+        let providers = &self.configs.0.providers;
+        providers.expire();
+        let external = match providers.get(&key) {
+            Some(provider) => provider,
+            None => {
+                let provider = Provider::new(program.clone(), values)
+                    .map_err(|error| Refusal::NotReady(format!("{kind} {name}: {error}")))?;
+                // Another reconcile may have created it meanwhile: all share one.
+                providers.get_or_insert(&key, || Arc::new(provider))
+            }
+        };
+        let rules = Arc::new(ConfigRules { name: name.to_owned(), governed: Governed::default() });
+        Ok(Connection { connected: Some(Connected { external, key }), rules })
+    }
+}
+
+/// A ProviderConfig restricts nothing: the credentials do.
+#[derive(Debug)]
+struct ConfigRules {
+    name: String,
+    governed: Governed,
+}
+
+impl Rules for ConfigRules {
+    fn governed(&self) -> &Governed {
+        &self.governed
+    }
+
+    fn digest(&self) -> &'static str {
+        ""
+    }
+
+    fn refused(&self, _: &[RestrictedValue], _: Option<&Adopt>) -> Vec<Problem> {
+        vec![]
+    }
+
+    fn location_violation(&self, _: &Location) -> Option<String> {
+        None
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn kind(&self) -> &'static str {
+        api::CONFIG
+    }
+}
+
+impl KnownAccounts for Configs {
+    fn all(&self) -> Vec<ObjectKey> {
+        self.0.known.all().iter().map(|config| ObjectKey::of(&config.metadata)).collect()
+    }
+
+    fn known(&self, key: &ObjectKey) -> Option<KnownAccount> {
+        let config = self.get(key)?;
+        let secrets = resolve::secrets(&config.spec)
+            .map(|(_, KeyRef { name, key })| KeyDependency { name, key, follows: false })
+            .collect();
+        Some(KnownAccount { meta: config.metadata.clone(), secrets })
+    }
+
+    fn rules(&self, _: &str, _: Option<&str>) -> Option<Arc<dyn Rules>> {
+        None
+    }
+
+    fn is_required(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,317 @@
+//! ProviderInstalls: loads the program of a provider, and makes its resource types kinds of the cluster and of this process.
+//!
+//! Every replica adds the kinds, so that it can review objects and take over; only the leader writes. Nothing that is in use is removed:
+//! a type whose resources exist, a field that a resource has, a ProviderInstall with resources.
+
+mod choose;
+mod crds;
+mod lost;
+mod outcome;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use kraken_spoke::{
+    controller::Kinds,
+    dynamic::{DynExternal, DynKind},
+    runtime::{
+        Manager,
+        patch::{ApiError, set_finalizer},
+        queue::Requeue,
+        report::report,
+        watch::{ObjectKey, Store},
+    },
+};
+use kube::{Api, ResourceExt};
+use parking_lot::Mutex;
+use tracing::{info, warn};
+
+use crate::{
+    api::ProviderInstall,
+    config::{Configs, OfInstall},
+    external::TofuExternal,
+    provider::{Config, Program, ProgramOptions, Provider},
+};
+use choose::{Chosen, choose};
+use crds::Crds;
+use outcome::{Installed, Outcome};
+
+/// Removed only when no resources of its kinds exist.
+const FINALIZER: &str = "providers.kraken-iac.eoinfennessy.com/kinds";
+/// When what is in use, or a program that does not start, is looked at again.
+const RETRY: Duration = Duration::from_secs(15);
+/// When a CRD that is being deleted is looked at again.
+const SOON: Duration = Duration::from_secs(1);
+
+/// What a process has loaded of one ProviderInstall.
+#[derive(Clone)]
+struct Loaded {
+    program: Arc<Program>,
+    /// The keys of its kinds, by the names of their CRDs.
+    kinds: BTreeMap<String, String>,
+}
+
+/// The ProviderInstalls of the cluster. Clones share the same state.
+#[derive(Clone)]
+pub(crate) struct Installs(Arc<Inner>);
+
+struct Inner {
+    manager: Manager,
+    kinds: Kinds,
+    configs: Configs,
+    /// The folder of programs.
+    folder: PathBuf,
+    /// What starts a program.
+    launcher: Vec<OsString>,
+    known: Store<ProviderInstall>,
+    loaded: Mutex<BTreeMap<String, Loaded>>,
+    leads: AtomicBool,
+    /// Held during each reconcile: two installs can want the same type.
+    one: tokio::sync::Mutex<()>,
+}
+
+impl Installs {
+    pub(crate) fn new(
+        manager: Manager,
+        kinds: Kinds,
+        configs: Configs,
+        folder: PathBuf,
+        launcher: Vec<OsString>,
+        known: Store<ProviderInstall>,
+    ) -> Self {
+        let (loaded, leads, one) = (Mutex::default(), AtomicBool::new(false), tokio::sync::Mutex::default());
+        Self(Arc::new(Inner { manager, kinds, configs, folder, launcher, known, loaded, leads, one }))
+    }
+
+    /// This process leads from now on.
+    pub(crate) fn lead(&self) {
+        self.0.leads.store(true, Ordering::SeqCst);
+    }
+
+    /// All that exist.
+    pub(crate) fn all(&self) -> Vec<ObjectKey> {
+        self.0.known.all().iter().map(|install| ObjectKey::of(&install.metadata)).collect()
+    }
+
+    /// The program of the ProviderInstall with this name, if it is loaded.
+    pub(crate) fn program(&self, install: &str) -> Option<Arc<Program>> {
+        self.0.loaded.lock().get(install).map(|loaded| loaded.program.clone())
+    }
+
+    /// One reconcile of one ProviderInstall.
+    pub(crate) async fn reconcile(&self, key: &ObjectKey) -> Requeue {
+        let _one = self.0.one.lock().await;
+        let Some(install) = self.0.known.get(key) else {
+            // Its finalizer was removed by somebody else: the kinds stay as long as the process runs, with their resources.
+            return Requeue::Never;
+        };
+        let is_deleted = install.metadata.deletion_timestamp.is_some();
+        let outcome =
+            if is_deleted { self.0.uninstall(&install).await } else { self.0.install(&install).await };
+        let outcome = outcome.unwrap_or_else(Outcome::Kubernetes);
+        let requeue = outcome.requeue();
+        if !self.0.leads() || matches!(outcome, Outcome::Gone) {
+            return requeue;
+        }
+        let (manager, status) = (&self.0.manager, outcome.status(&install));
+        let api = Api::all(manager.client.clone());
+        match report(manager, &api, &*install, install.status.as_ref(), &status, "Install").await {
+            Ok(()) => requeue,
+            Err(error) if error.is_not_found() => Requeue::Never,
+            Err(error) => {
+                if !error.is_conflict() {
+                    warn!(%error, "failed to report on a ProviderInstall; retrying");
+                }
+                Requeue::Backoff
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn leads(&self) -> bool {
+        self.leads.load(Ordering::SeqCst)
+    }
+
+    fn loaded(&self, install: &str) -> Option<Loaded> {
+        self.loaded.lock().get(install).cloned()
+    }
+
+    fn options(&self, install: &ProviderInstall) -> ProgramOptions {
+        ProgramOptions {
+            path: self.folder.join(&install.spec.path),
+            sha256: Some(install.spec.sha256.clone()),
+            environment: install.spec.environment.clone(),
+            launcher: self.launcher.clone(),
+        }
+    }
+
+    /// Loads the program, and makes its types kinds.
+    async fn install(&self, install: &ProviderInstall) -> Result<Outcome, ApiError> {
+        let (name, options) = (install.name_any(), self.options(install));
+        if self.leads() && !install.finalizers().iter().any(|finalizer| finalizer == FINALIZER) {
+            let api: Api<ProviderInstall> = Api::all(self.manager.client.clone());
+            set_finalizer(&api, self.manager.name, &install.metadata, FINALIZER, true).await?;
+            return Ok(Outcome::Again); // the watch returns it with its new version
+        }
+        let before = self.loaded(&name);
+        let program = match before.as_ref().filter(|before| *before.program.options() == options) {
+            Some(before) => before.program.clone(),
+            None => match Program::load(options).await {
+                Ok(program) => Arc::new(program),
+                Err(error) => return Ok(Outcome::NotStarted(error.to_string())),
+            },
+        };
+        let config = program.has_options().then_some(name.as_str());
+        let chosen = match choose(program.schema(), &install.spec.resources, config) {
+            Ok(chosen) => chosen,
+            Err(problems) => return Ok(Outcome::Invalid(problems)),
+        };
+        let existing = crds::existing(&self.manager).await?;
+        let taken = taken(&name, &chosen, &existing);
+        if !taken.is_empty() {
+            return Ok(Outcome::Invalid(taken));
+        }
+        let kept: BTreeSet<String> = chosen.iter().map(|one| crds::name(&one.crd)).collect();
+        let of_install = existing.iter().filter(|(_, crd)| crds::install_of(crd) == Some(&name));
+        let (former, current): (Crds, Crds) = of_install
+            .map(|(name, crd)| (name.clone(), crd.clone()))
+            .partition(|(crd, _)| !kept.contains(crd));
+        let in_use = self.in_use(&former, &current, &chosen).await?;
+        if !in_use.is_empty() {
+            return Ok(Outcome::InUse(in_use));
+        }
+        if self.leads() {
+            let wanted = chosen.iter().map(|one| crds::labelled(one.crd.clone(), &name)).collect();
+            crds::write(&self.manager, wanted, &existing).await?;
+        }
+        let installed = Installed::of(&program, &chosen);
+        self.serve(&name, &program, chosen).await;
+        if !self.remove(&name, &former).await? {
+            return Ok(Outcome::Removing(former.len()));
+        }
+        Ok(Outcome::Installed(installed))
+    }
+
+    /// What would be removed although it is in use.
+    async fn in_use(
+        &self,
+        former: &Crds,
+        current: &Crds,
+        chosen: &[Chosen],
+    ) -> Result<Vec<String>, ApiError> {
+        let mut all = vec![];
+        // One that is being deleted had no resources.
+        for crd in former.values().filter(|crd| crd.metadata.deletion_timestamp.is_none()) {
+            all.extend(crds::in_use(&self.manager, crd).await?);
+        }
+        for Chosen { crd, .. } in chosen {
+            let Some(before) = current.get(&crds::name(crd)) else { continue };
+            let lost = lost::lost(before, crd);
+            all.extend(crds::using(&self.manager, before, &lost).await?);
+        }
+        Ok(all)
+    }
+
+    /// Starts the controllers of these kinds. Those that run with another program, or another schema, are stopped before, after their
+    /// operations.
+    async fn serve(&self, name: &str, program: &Arc<Program>, chosen: Vec<Chosen>) {
+        let before = self.loaded(name);
+        let is_other = before.as_ref().is_some_and(|before| !Arc::ptr_eq(&before.program, program));
+        let mut kinds = before.map(|before| before.kinds).unwrap_or_default();
+        if is_other {
+            info!(provider = name, "the program of the provider changed");
+            futures::future::join_all(kinds.values().map(|key| self.kinds.remove(key))).await;
+            // Those that are not chosen any more have no resources: their CRDs are deleted next.
+            kinds.clear();
+        }
+        let Ok(own) = Provider::new(program.clone(), Config::default()).map(Arc::new) else { return };
+        let configs = OfInstall { configs: self.configs.clone(), install: name.into() };
+        let mut added: Vec<(Arc<dyn DynKind>, Arc<dyn DynExternal>)> = vec![];
+        for one in chosen {
+            let key = one.key().to_owned();
+            if kinds.insert(crds::name(&one.crd), key).is_some() {
+                continue;
+            }
+            let (client, manager) = (self.manager.client.clone(), self.manager.name);
+            let external = TofuExternal::new(own.clone(), &one.kind, client, manager);
+            let external =
+                if program.has_options() { external.configured_by(configs.clone()) } else { external };
+            added.push((one.kind, Arc::new(external)));
+        }
+        self.loaded.lock().insert(name.to_owned(), Loaded { program: program.clone(), kinds });
+        if !added.is_empty() {
+            self.kinds.add(added);
+        }
+    }
+
+    /// Removes these kinds, which have no resources. Their controllers run until the CRDs are gone: a resource that was created a
+    /// moment ago is deleted with its CRD, as any other. Returns whether all are gone.
+    async fn remove(&self, name: &str, former: &Crds) -> Result<bool, ApiError> {
+        if self.leads() {
+            for crd in former.values() {
+                crds::delete(&self.manager, crd).await?;
+            }
+        }
+        let existing = if former.is_empty() { Crds::new() } else { crds::existing(&self.manager).await? };
+        let loaded = self.loaded(name).map(|loaded| loaded.kinds).unwrap_or_default();
+        let mut are_gone = true;
+        for crd in former.keys() {
+            if existing.contains_key(crd) {
+                are_gone = false;
+            } else if let Some(key) = loaded.get(crd) {
+                self.kinds.remove(key).await;
+                if let Some(loaded) = self.loaded.lock().get_mut(name) {
+                    loaded.kinds.remove(crd);
+                }
+            }
+        }
+        Ok(are_gone)
+    }
+
+    /// Removes all kinds of a ProviderInstall that is being deleted, if none has resources.
+    async fn uninstall(&self, install: &ProviderInstall) -> Result<Outcome, ApiError> {
+        let name = install.name_any();
+        let existing = crds::existing(&self.manager).await?;
+        let former: Crds =
+            existing.into_iter().filter(|(_, crd)| crds::install_of(crd) == Some(&name)).collect();
+        let in_use = self.in_use(&former, &Crds::new(), &[]).await?;
+        if !in_use.is_empty() {
+            return Ok(Outcome::InUse(in_use));
+        }
+        if !self.remove(&name, &former).await? {
+            return Ok(Outcome::Removing(former.len()));
+        }
+        // A standby has kinds of which the leader deleted the CRDs.
+        let loaded = self.loaded.lock().remove(&name);
+        for key in loaded.iter().flat_map(|loaded| loaded.kinds.values()) {
+            self.kinds.remove(key).await;
+        }
+        if self.leads() && install.finalizers().iter().any(|finalizer| finalizer == FINALIZER) {
+            let api: Api<ProviderInstall> = Api::all(self.manager.client.clone());
+            set_finalizer(&api, self.manager.name, &install.metadata, FINALIZER, false).await?;
+        }
+        Ok(Outcome::Gone)
+    }
+}
+
+/// The types among these that are kinds of another ProviderInstall.
+fn taken(name: &str, chosen: &[Chosen], existing: &Crds) -> Vec<String> {
+    let other = |one: &Chosen| {
+        let crd = existing.get(&crds::name(&one.crd))?;
+        let other = crds::install_of(crd).filter(|install| *install != name)?;
+        Some(format!(
+            "spec.resources: {} is a kind of ProviderInstall {other} already: leave it out here or there",
+            one.kind.type_name()
+        ))
+    };
+    chosen.iter().filter_map(other).collect()
+}

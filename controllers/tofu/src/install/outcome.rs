@@ -1,0 +1,131 @@
+//! The outcome of a reconcile of a ProviderInstall, and the resulting status. Pure.
+
+use kraken_spoke::{
+    api::{
+        conditions::{self, State},
+        reasons::ProviderReason,
+    },
+    dynamic::DynKind as _,
+    runtime::{clock, patch::ApiError, queue::Requeue},
+};
+use kraken_tfplugin::Protocol;
+
+use super::{RETRY, SOON, choose::Chosen};
+use crate::{
+    api::{InstalledType, ProviderInstall, ProviderInstallStatus, Recovery},
+    marker,
+    provider::Program,
+};
+
+/// What a reconcile found or did.
+pub(super) enum Outcome {
+    /// All kinds are installed.
+    Installed(Installed),
+    /// The program does not start.
+    NotStarted(String),
+    /// The spec cannot be followed.
+    Invalid(Vec<String>),
+    /// What would be removed is in use.
+    InUse(Vec<String>),
+    /// So many kinds are being removed.
+    Removing(usize),
+    /// The watch returns it again.
+    Again,
+    /// It does not exist any more.
+    Gone,
+    /// A call to the Kubernetes API failed.
+    Kubernetes(ApiError),
+}
+
+/// What is installed.
+pub(super) struct Installed {
+    protocol: i64,
+    types: Vec<InstalledType>,
+}
+
+impl Installed {
+    pub(super) fn of(program: &Program, chosen: &[Chosen]) -> Self {
+        let protocol = match program.protocol() {
+            Protocol::V5 => 5,
+            Protocol::V6 => 6,
+        };
+        let of = |one: &Chosen| {
+            let type_name = one.kind.type_name().to_owned();
+            let is_marked = marker::is_marked(program.schema(), &type_name);
+            let recovery = if is_marked { Recovery::Marked } else { Recovery::ByHand };
+            InstalledType { type_name, kind: one.kind.info().name.to_owned(), recovery }
+        };
+        Self { protocol, types: chosen.iter().map(of).collect() }
+    }
+
+    fn count(&self, recovery: Recovery) -> i64 {
+        let count = self.types.iter().filter(|one| one.recovery == recovery).count();
+        i64::try_from(count).unwrap_or(i64::MAX)
+    }
+}
+
+impl Outcome {
+    pub(super) fn requeue(&self) -> Requeue {
+        match self {
+            Self::Installed(_) | Self::Again | Self::Gone => Requeue::Never,
+            Self::NotStarted(_) | Self::Invalid(_) | Self::InUse(_) => Requeue::After(RETRY),
+            Self::Removing(_) => Requeue::After(SOON),
+            Self::Kubernetes(_) => Requeue::Backoff,
+        }
+    }
+
+    /// The reason of the Ready condition, and its message.
+    fn ready(&self) -> (ProviderReason, String) {
+        match self {
+            Self::Installed(installed) => (
+                ProviderReason::Installed,
+                format!(
+                    "{} resource types are kinds of the group {}",
+                    installed.types.len(),
+                    crate::names::GROUP
+                ),
+            ),
+            Self::NotStarted(why) => (ProviderReason::ProviderNotStarted, why.clone()),
+            Self::Invalid(problems) => (ProviderReason::InvalidSpec, problems.join("; ")),
+            Self::InUse(all) => (
+                ProviderReason::InUse,
+                format!(
+                    "nothing is changed, because these are in use: {}; delete them, or undo the change of the ProviderInstall",
+                    all.join("; ")
+                ),
+            ),
+            Self::Removing(number) => (ProviderReason::Uninstalling, format!("removing {number} kinds")),
+            Self::Again | Self::Gone => (ProviderReason::Uninstalling, String::new()),
+            Self::Kubernetes(error) => (ProviderReason::KubernetesError, error.to_string()),
+        }
+    }
+
+    /// The status. What was installed before stays in it, because its kinds stay.
+    pub(super) fn status(&self, install: &ProviderInstall) -> ProviderInstallStatus {
+        let mut status = install.status.clone().unwrap_or_default();
+        if matches!(self, Self::Again) {
+            return status;
+        }
+        if let Self::Installed(installed) = self {
+            status.protocol = Some(installed.protocol);
+            status.kinds = i64::try_from(installed.types.len()).ok();
+            status.marked = Some(installed.count(Recovery::Marked));
+            status.by_hand = Some(installed.count(Recovery::ByHand));
+            status.types.clone_from(&installed.types);
+        }
+        let generation = install.metadata.generation;
+        let state = if matches!(self, Self::Installed(_)) { State::True } else { State::False };
+        let (reason, message) = self.ready();
+        conditions::set(
+            &mut status.conditions,
+            conditions::READY,
+            state,
+            reason.as_str(),
+            &message,
+            generation,
+            clock::now(),
+        );
+        status.observed_generation = generation;
+        status
+    }
+}

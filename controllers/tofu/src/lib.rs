@@ -1,0 +1,47 @@
+//! `kraken-tofu`: the resource types of OpenTofu providers as kinds.
+//!
+//! A ProviderInstall ([`api`]) names a program and resource types. `install` loads the program and adds a [`TofuKind`] for each type, with
+//! a CRD from its schema, and a [`TofuExternal`] with its calls, to the [running](kraken_spoke::controller::Kinds) controller. They have
+//! what every kind has: references, plans with approval, drift, replacement, adoption and ordered deletion. A ProviderConfig is the
+//! configuration that the resources of a namespace use (`config`).
+//!
+//! A provider has no tags to search by. What exists is known from a [journal], which is written before anything is created. A
+//! creation whose process ended is found again by a marker that the creating call sent, for the types of which this was tested. Any other
+//! one waits for a person: nothing is ever created twice.
+//!
+//! [journal]: journal::SECRET_TYPE
+
+pub mod api;
+mod config;
+mod crd;
+mod external;
+mod install;
+pub mod journal;
+mod kind;
+mod marker;
+pub mod names;
+mod observed;
+mod options;
+mod program;
+mod provider;
+
+use std::process::ExitCode;
+
+pub use external::TofuExternal;
+pub use kind::TofuKind;
+pub use program::{TofuArgs, TofuController};
+pub use provider::{Config, Program, ProgramOptions, Provider, ProviderError};
+
+/// The first argument of a process that becomes a plugin.
+const LAUNCH: &str = "launch-plugin";
+
+/// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run
+/// it.
+pub fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == LAUNCH) {
+        eprintln!("failed to start the plugin: {}", kraken_tfplugin::exec_plugin(arguments));
+        return ExitCode::FAILURE;
+    }
+    kraken_spoke::runtime::main::<TofuController>()
+}

@@ -1,0 +1,271 @@
+//! The controller: its kinds, its permissions and its tasks.
+
+use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+
+use anyhow::Result;
+use k8s_openapi::{
+    api::rbac::v1::PolicyRule,
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+        CustomResourceColumnDefinition, CustomResourceDefinition,
+    },
+};
+use kraken_spoke::{
+    LoopArgs,
+    api::crd::hub_kind,
+    controller::Kinds,
+    runtime::{
+        Manager, Program,
+        queue::{Lane, Queue},
+        rbac::rule,
+        task,
+        watch::{Change, ObjectKey},
+        webhook::{Hook, Operation},
+        work,
+    },
+};
+use kube::Resource;
+use tracing::warn;
+
+use crate::{
+    api::{self, ProviderConfig, ProviderInstall},
+    config::{self, Configs},
+    install::Installs,
+    names,
+};
+
+/// The maximum number of ProviderConfigs in progress: each check starts a process.
+const IN_FLIGHT: usize = 4;
+/// The API group of Kraken's internal kinds.
+const CORE: &str = "core.kraken-iac.eoinfennessy.com";
+const CRDS: &str = "customresourcedefinitions";
+
+/// The flags of the controller.
+#[derive(Clone, Debug, clap::Args)]
+pub struct TofuArgs {
+    /// The folder with the programs of providers; spec.path of a ProviderInstall is relative to it
+    #[arg(long, env = "KRAKEN_PROVIDERS_FOLDER", value_name = "FOLDER", default_value = "/providers")]
+    pub providers_folder: PathBuf,
+
+    /// The flags of the loop.
+    #[command(flatten)]
+    pub common: LoopArgs,
+}
+
+/// The controller of OpenTofu providers.
+#[derive(Clone, Copy, Debug)]
+pub struct TofuController;
+
+/// The webhook of the kinds of all providers.
+fn hook() -> Hook {
+    Hook {
+        name: format!("kinds.{}", names::GROUP),
+        groups: vec![names::GROUP.to_owned()],
+        version: names::VERSION.to_owned(),
+        resources: vec!["*".to_owned()],
+        operations: vec![Operation::Create, Operation::Update, Operation::Delete],
+    }
+}
+
+impl Program for TofuController {
+    const NAME: &'static str = "kraken-tofu";
+    const ABOUT: &'static str = "Makes the resource types of OpenTofu providers kinds of Kraken";
+    type Args = TofuArgs;
+
+    /// An operation of a provider is never interrupted: an interrupted creation leaves an object of which nobody knows.
+    const GRACE: Duration = Duration::from_secs(30 * 60 - 30);
+
+    fn crds() -> Vec<CustomResourceDefinition> {
+        let counts =
+            [("Protocol", "protocol"), ("Kinds", "kinds"), ("Marked", "marked"), ("By Hand", "byHand")];
+        let counts = counts.map(|(name, path)| column(name, &format!(".status.{path}"), "integer"));
+        let of_config = [
+            column("Provider", ".spec.provider", "string"),
+            column("Location", ".status.location", "string"),
+        ];
+        vec![
+            with_columns(hub_kind::<ProviderInstall>(), &counts),
+            with_columns(hub_kind::<ProviderConfig>(), &of_config),
+        ]
+    }
+
+    fn rules() -> Vec<PolicyRule> {
+        let (read, own) = (["get", "list", "watch"], ["get", "list", "watch", "patch"]);
+        vec![
+            rule(&[api::GROUP], &["providerinstalls", "providerconfigs"], &own),
+            rule(&[api::GROUP], &["providerinstalls/status", "providerconfigs/status"], &["patch"]),
+            rule(&[api::GROUP], &["providerinstalls/finalizers", "providerconfigs/finalizers"], &["update"]),
+            // The kinds of all providers, which are not known yet. The status and the finalizers are subresources of them.
+            rule(&[names::GROUP], &["*"], &[own.as_slice(), &["update"]].concat()),
+            // Their CRDs; the policy `crds` allows those of this group only.
+            rule(
+                &["apiextensions.k8s.io"],
+                &[CRDS],
+                &[read.as_slice(), &["create", "patch", "delete"]].concat(),
+            ),
+            // As every spoke.
+            rule(
+                &[CORE],
+                &["dependencyrequests", "statedeclarations"],
+                &["get", "list", "watch", "create", "patch", "delete"],
+            ),
+            rule(&[CORE], &["importrequests"], &["get", "list", "watch", "delete"]),
+            rule(&[CORE], &["importrequests/status"], &["patch"]),
+            rule(&["configexport.kraken-iac.eoinfennessy.com"], &["configexports"], &["list"]),
+            // The Secrets of ProviderConfigs, one by one, and the journals; the policy `secrets` allows to write journals only.
+            rule(&[""], &["secrets"], &["get", "create", "patch", "delete"]),
+        ]
+    }
+
+    fn namespace_rules() -> Vec<PolicyRule> {
+        kraken_spoke::program::hub_lease_rules()
+    }
+
+    fn hub_rules() -> Vec<PolicyRule> {
+        vec![
+            // While no state is published, the hub checks whether a referenced resource exists; and it reads the schemas of the kinds,
+            // whose names are not known yet.
+            rule(&[names::GROUP], &["*"], &["get"]),
+            rule(&[api::GROUP], &["providerconfigs"], &["get"]),
+            rule(&["apiextensions.k8s.io"], &[CRDS], &["get"]),
+        ]
+    }
+
+    fn webhooks() -> Vec<Hook> {
+        vec![hook()]
+    }
+
+    async fn run(manager: Manager, args: TofuArgs) -> Result<()> {
+        if !manager.args.namespaces.names().is_empty() {
+            warn!(
+                "CRDs belong to the whole cluster, and this controller is limited to namespaces: it does nothing; remove --namespaces, or do not \
+                 install it"
+            );
+            manager.shutdown.cancelled().await;
+            return Ok(());
+        }
+        let installs_queue: Queue<ObjectKey> = Queue::new(1);
+        let configs_queue: Queue<ObjectKey> = Queue::new(IN_FLIGHT);
+        let configs = Configs::watch(&manager);
+        let kinds = Kinds::new(manager.clone(), args.common)
+            .with_accounts(config::kind("default"), Arc::new(configs.clone()));
+        kinds.mount(&hook());
+        let known = manager.watches().cluster_objects("ProviderInstall", {
+            let queue = installs_queue.clone();
+            move |change: Change<ProviderInstall>| {
+                if is_edit(&change) {
+                    queue.add(ObjectKey::of(change.meta()), Lane::Edit);
+                }
+            }
+        });
+        let folder = args.providers_folder;
+        let installs =
+            Installs::new(manager.clone(), kinds.clone(), configs.clone(), folder, launcher(), known);
+        configs.on_change(Arc::new({
+            let queue = configs_queue.clone();
+            move |key: &ObjectKey| queue.add(key.clone(), Lane::Edit)
+        }));
+        if manager.shutdown.run_until_cancelled(manager.health.ready()).await.is_none() {
+            return Ok(());
+        }
+        let work_on_installs = work::run(
+            installs_queue.clone(),
+            1,
+            "ProviderInstall",
+            manager.metrics.clone(),
+            manager.shutdown.clone(),
+            {
+                let (installs, configs) = (installs.clone(), configs.clone());
+                let configs_queue = configs_queue.clone();
+                move |key: ObjectKey, _| {
+                    let (installs, configs, queue) =
+                        (installs.clone(), configs.clone(), configs_queue.clone());
+                    async move {
+                        let before = installs.program(&key.name).is_some();
+                        let requeue = installs.reconcile(&key).await;
+                        if before != installs.program(&key.name).is_some() {
+                            let of_install =
+                                configs.all().into_iter().filter(|one| *one.spec.provider == *key.name);
+                            of_install.for_each(|one| queue.add(ObjectKey::of(&one.metadata), Lane::Edit));
+                        }
+                        requeue
+                    }
+                }
+            },
+        );
+        let leading = lead(manager.clone(), installs, configs.clone(), installs_queue, configs_queue);
+        tokio::join!(work_on_installs, leading);
+        kinds.ended().await;
+        configs.shut_down().await;
+        Ok(())
+    }
+}
+
+/// What only the leader does: it writes, and checks ProviderConfigs.
+async fn lead(
+    manager: Manager,
+    installs: Installs,
+    configs: Configs,
+    installs_queue: Queue<ObjectKey>,
+    configs_queue: Queue<ObjectKey>,
+) {
+    if !manager.leading().await {
+        return;
+    }
+    installs.lead();
+    // What a standby did without writing, and what the watches delivered before there were listeners.
+    installs.all().into_iter().for_each(|key| installs_queue.add(key, Lane::Edit));
+    let all = configs.all();
+    all.iter().for_each(|config| configs_queue.add(ObjectKey::of(&config.metadata), Lane::Edit));
+    let counted = configs.clone();
+    manager.metrics.count_resources(api::CONFIG, move |tally| {
+        for config in counted.all() {
+            let conditions = config.status.as_ref().map_or(&[][..], |status| &status.conditions);
+            tally.add(config.metadata.namespace.as_deref(), conditions);
+        }
+    });
+    let resting = task::spawn(configs.clone().run(manager.clone()));
+    let (metrics, shutdown) = (manager.metrics.clone(), manager.shutdown.clone());
+    work::run(configs_queue, IN_FLIGHT, api::CONFIG, metrics, shutdown, move |key, _| {
+        let (manager, configs, installs) = (manager.clone(), configs.clone(), installs.clone());
+        async move { config::check(&manager, &configs, &key, |install| installs.program(install)).await }
+    })
+    .await;
+    resting.abort();
+}
+
+/// Whether a change is not one of the status.
+fn is_edit(change: &Change<ProviderInstall>) -> bool {
+    let Change::Applied(now, Some(before)) = change else { return true };
+    let (now, before) = (now.meta(), before.meta());
+    now.uid != before.uid
+        || now.generation != before.generation
+        || now.deletion_timestamp != before.deletion_timestamp
+        || now.finalizers != before.finalizers
+}
+
+/// This program as the one that becomes a plugin, so that plugins do not outlive it.
+fn launcher() -> Vec<OsString> {
+    std::env::current_exe().map(|own| vec![own.into_os_string(), crate::LAUNCH.into()]).unwrap_or_default()
+}
+
+fn column(name: &str, json_path: &str, type_: &str) -> CustomResourceColumnDefinition {
+    CustomResourceColumnDefinition {
+        name: name.to_owned(),
+        json_path: json_path.to_owned(),
+        type_: type_.to_owned(),
+        ..CustomResourceColumnDefinition::default()
+    }
+}
+
+/// With these columns after Ready and its reason.
+fn with_columns(
+    mut crd: CustomResourceDefinition,
+    columns: &[CustomResourceColumnDefinition],
+) -> CustomResourceDefinition {
+    for all in crd.spec.versions.iter_mut().filter_map(|version| version.additional_printer_columns.as_mut())
+    {
+        let at = all.len().min(2);
+        all.splice(at..at, columns.iter().cloned());
+    }
+    crd
+}

@@ -1,0 +1,345 @@
+//! ProviderInstalls and ProviderConfigs, with the controller of providers as its real binary.
+#![allow(clippy::unwrap_used, reason = "helpers of these tests only")]
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use anyhow::{Context as _, Result};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kraken_testing::SuiteOptions;
+use kraken_tests::TestEnv;
+use kraken_tofu::{
+    api::{ProviderInstall, ProviderInstallStatus},
+    names::GROUP,
+};
+use kube::{
+    Api, Client,
+    api::{DeleteParams, Patch, PatchParams, PostParams},
+};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+use tokio::sync::{Mutex, MutexGuard, OnceCell};
+
+use crate::tofu::programs;
+
+const KIND: &str = "KtestFile";
+const CRD: &str = "ktestfiles.tofu.kraken-iac.eoinfennessy.com";
+/// Kinds belong to the whole cluster.
+static ONE: Mutex<()> = Mutex::const_new(());
+
+struct Setting {
+    test_env: TestEnv,
+    files: TempDir,
+    sha256: String,
+    _one: MutexGuard<'static, ()>,
+}
+
+async fn setting() -> Result<Setting> {
+    static SHARED: OnceCell<&'static kraken_testing::Environment> = OnceCell::const_new();
+    let one = ONE.lock().await;
+    let env = SHARED
+        .get_or_try_init(|| async {
+            let only = Some(vec!["hub".to_owned(), "tofu".to_owned()]);
+            let suite = SuiteOptions { only, webhooks: true, ..SuiteOptions::default() };
+            anyhow::Ok(TestEnv::with(suite).await?.env)
+        })
+        .await?;
+    let test_env = TestEnv::on(env).await?;
+    let program = tokio::task::spawn_blocking(programs::ktest).await?;
+    let folder = test_env.env.suite.providers();
+    fs::create_dir_all(&folder)?;
+    // Renamed, because a program that runs cannot be written.
+    fs::copy(&program, folder.join("new"))?;
+    fs::rename(folder.join("new"), folder.join("ktest"))?;
+    let sha256 = hex::encode(Sha256::digest(fs::read(program)?));
+    Ok(Setting { test_env, files: tempfile::tempdir()?, sha256, _one: one })
+}
+
+impl Setting {
+    fn client(&self) -> Client {
+        self.test_env.client()
+    }
+
+    fn installs(&self) -> Api<ProviderInstall> {
+        Api::all(self.client())
+    }
+
+    /// Applies the ProviderInstall `ktest` with these fields of its spec instead of the usual ones.
+    async fn install(&self, changes: &Value) -> Result<()> {
+        let mut spec = json!({"path": "ktest", "sha256": self.sha256, "resources": ["ktest_*"]});
+        for (field, value) in changes.as_object().into_iter().flatten() {
+            spec[field] = value.clone();
+        }
+        let install = json!({
+            "apiVersion": "providers.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "ProviderInstall",
+            "metadata": {"name": "ktest"}, "spec": spec,
+        });
+        self.installs().patch("ktest", &PatchParams::apply("test").force(), &Patch::Apply(&install)).await?;
+        Ok(())
+    }
+
+    /// Waits for this reason of the current generation, and returns the message.
+    async fn installed(&self, reason: &str) -> Result<(String, ProviderInstallStatus)> {
+        let mut last = String::new();
+        for _ in 0..600 {
+            let install = self.installs().get("ktest").await?;
+            let status = install.status.unwrap_or_default();
+            let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready").cloned();
+            if let Some(ready) = ready {
+                if ready.reason == reason && status.observed_generation == install.metadata.generation {
+                    return Ok((ready.message, status));
+                }
+                last = format!("{}: {}", ready.reason, ready.message);
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        anyhow::bail!("the ProviderInstall is not {reason} but {last}")
+    }
+
+    /// Deletes the ProviderInstall.
+    async fn uninstall(&self) -> Result<()> {
+        self.installs().delete("ktest", &DeleteParams::default()).await?;
+        Ok(())
+    }
+
+    async fn uninstalled(&self) -> Result<()> {
+        for _ in 0..600 {
+            if self.installs().get_opt("ktest").await?.is_none() {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        anyhow::bail!("the ProviderInstall still exists: {:?}", self.installs().get("ktest").await?.status)
+    }
+
+    /// Applies the ProviderConfig of this namespace.
+    async fn configure(&self, config: &Value) -> Result<()> {
+        let config = json!({
+            "apiVersion": "providers.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "ProviderConfig",
+            "metadata": {"name": "ktest"}, "spec": {"provider": "ktest", "config": config, "location": ["folder"]},
+        });
+        self.test_env.apply(&config.to_string()).await
+    }
+
+    async fn usual_config(&self) -> Result<()> {
+        let value = self.test_env.secret_value("token");
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "cloud"}, "stringData": {"token": value},
+        });
+        self.test_env.apply(&secret.to_string()).await?;
+        let token = json!({"valueFrom": {"secret": {"name": "cloud", "key": "token"}}});
+        self.configure(&json!({"folder": {"value": self.files.path()}, "token": token})).await
+    }
+
+    fn objects(&self) -> Vec<PathBuf> {
+        fs::read_dir(self.files.path()).unwrap().map(|file| file.unwrap().path()).collect()
+    }
+
+    async fn apply(&self, name: &str, spec: &Value) -> Result<()> {
+        let file = json!({"apiVersion": format!("{GROUP}/v1alpha1"), "kind": KIND, "metadata": {"name": name}, "spec": spec});
+        self.test_env.apply(&file.to_string()).await
+    }
+}
+
+#[tokio::test]
+async fn provider_is_installed_configured_used_and_uninstalled() -> Result<()> {
+    let s = setting().await?;
+    s.install(&json!({})).await?;
+    let (_, status) = s.installed("Installed").await?;
+    assert_eq!(
+        (status.protocol, status.kinds, status.marked, status.by_hand),
+        (Some(6), Some(1), Some(1), Some(0))
+    );
+    assert_eq!((status.types[0].type_name.as_str(), status.types[0].kind.as_str()), ("ktest_file", KIND));
+
+    // Without a configuration, nothing is called.
+    s.apply("a", &json!({"name": {"value": "web"}})).await?;
+    let message = s.test_env.not_ready(KIND, "a", "AccountNotFound").await?;
+    assert!(message.contains("ProviderConfig ktest does not exist in this namespace"), "{message}");
+
+    // All that is wrong with it at once.
+    let token = json!({"valueFrom": {"secret": {"name": "absent", "key": "token"}}});
+    s.configure(&json!({"tokens": {"value": 1}, "token": token})).await?;
+    let message = s.test_env.not_ready("ProviderConfig", "ktest", "Rejected").await?;
+    assert!(message.contains("spec.config.token: Secret absent does not exist"), "{message}");
+    s.configure(&json!({"tokens": {"value": 1}, "token": {"value": 5}})).await?;
+    let wrong = "spec.config.tokens: the provider has no such option; it has folder, token; spec.config.folder: is required by the provider";
+    let has = |object: &Value| object["status"]["conditions"].to_string().contains(wrong);
+    s.test_env.until("ProviderConfig", "ktest", has).await?;
+
+    s.usual_config().await?;
+    s.test_env.ready("ProviderConfig", "ktest").await?;
+    let ready = s.test_env.ready(KIND, "a").await?;
+    assert_eq!(s.objects().len(), 1);
+    let place = format!("folder={}", s.files.path().display());
+    assert_eq!(ready["status"]["location"], json!({"account": place, "region": ""}));
+
+    // Neither is removed while it is in use.
+    s.uninstall().await?;
+    let (message, _) = s.installed("InUse").await?;
+    assert!(message.contains(&format!("{KIND} ({}/a)", s.test_env.ns.name)), "{message}");
+    s.test_env.delete("ProviderConfig", "ktest").await?;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(s.test_env.get("ProviderConfig", "ktest").await.is_ok());
+    assert_eq!(s.objects().len(), 1);
+
+    s.test_env.delete(KIND, "a").await?;
+    s.test_env.gone(KIND, "a").await?;
+    assert_eq!(s.objects().len(), 0);
+    s.test_env.gone("ProviderConfig", "ktest").await?;
+    s.uninstalled().await?;
+    let crds: Api<CustomResourceDefinition> = Api::all(s.client());
+    assert!(crds.get_opt(CRD).await?.is_none());
+    Ok(())
+}
+
+#[tokio::test]
+async fn wrong_installs_say_what_is_wrong_and_leave_the_kinds_as_they_are() -> Result<()> {
+    let s = setting().await?;
+    s.install(&json!({"sha256": "0".repeat(64)})).await?;
+    let (message, _) = s.installed("ProviderNotStarted").await?;
+    assert!(message.contains(&s.sha256), "{message}");
+    s.install(&json!({"path": "absent"})).await?;
+    let (message, _) = s.installed("ProviderNotStarted").await?;
+    assert!(message.contains("providers/absent"), "{message}");
+    s.install(&json!({"resources": ["ktest_file", "ktest_disk"]})).await?;
+    let (message, _) = s.installed("InvalidSpec").await?;
+    assert_eq!(message, "spec.resources: ktest_disk matches no type; the provider has ktest_file");
+    s.install(&json!({})).await?;
+    s.installed("Installed").await?;
+
+    s.usual_config().await?;
+    s.apply("a", &json!({"name": {"value": "web"}})).await?;
+    s.test_env.ready(KIND, "a").await?;
+    // The program is gone, and the kinds still work with the one that was loaded.
+    s.install(&json!({"path": "absent"})).await?;
+    s.installed("ProviderNotStarted").await?;
+    s.test_env.patch(KIND, "a", json!({"spec": {"size": {"value": 5}}})).await?;
+    let changed = |a: &Value| a["status"]["observedGeneration"] == a["metadata"]["generation"];
+    s.test_env.until(KIND, "a", changed).await?;
+    s.test_env.ready(KIND, "a").await?;
+    assert!(
+        fs::read_to_string(&s.objects()[0])?.contains("\"size\":5"),
+        "{:?}",
+        fs::read_to_string(&s.objects()[0])
+    );
+
+    // Another program: its controllers are started again, and the object stays.
+    s.install(&json!({"environment": {"KTEST": "1"}})).await?;
+    s.installed("Installed").await?;
+    s.test_env.patch(KIND, "a", json!({"spec": {"size": {"value": 6}}})).await?;
+    s.test_env.until(KIND, "a", changed).await?;
+    s.test_env.ready(KIND, "a").await?;
+    assert_eq!(s.objects().len(), 1);
+
+    s.test_env.delete(KIND, "a").await?;
+    s.test_env.gone(KIND, "a").await?;
+    s.uninstall().await?;
+    s.uninstalled().await
+}
+
+#[tokio::test]
+async fn objects_elsewhere_are_left_alone_if_the_configuration_leads_to_another_place() -> Result<()> {
+    let s = setting().await?;
+    s.install(&json!({})).await?;
+    s.installed("Installed").await?;
+    s.usual_config().await?;
+    s.apply("a", &json!({"name": {"value": "web"}})).await?;
+    s.test_env.ready(KIND, "a").await?;
+    let other = tempfile::tempdir()?;
+    s.configure(&json!({"folder": {"value": other.path()}})).await?;
+    let message = s.test_env.not_ready(KIND, "a", "LocationMismatch").await?;
+    assert!(message.contains("ProviderConfig ktest works in folder="), "{message}");
+    assert_eq!((s.objects().len(), fs::read_dir(other.path())?.count()), (1, 0));
+    s.usual_config().await?;
+    s.test_env.ready(KIND, "a").await?;
+    s.test_env.delete(KIND, "a").await?;
+    s.test_env.gone(KIND, "a").await?;
+    s.uninstall().await?;
+    s.uninstalled().await
+}
+
+/// A controller that is killed takes its provider with it, and finds again what it created.
+#[tokio::test]
+async fn creation_whose_controller_was_killed_is_found_again() -> Result<()> {
+    let s = setting().await?;
+    s.install(&json!({})).await?;
+    s.installed("Installed").await?;
+    s.usual_config().await?;
+    s.apply("a", &json!({"name": {"value": "web"}, "delay_ms": {"value": 60_000}})).await?;
+    for _ in 0..300 {
+        if !s.objects().is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(s.objects().len(), 1);
+    let controller = s.test_env.env.suite.controller("tofu")?;
+    controller.kill().await?;
+    let running = || {
+        let all = fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|process| fs::read_link(process.ok()?.path().join("exe")).ok());
+        all.filter(|program| program.starts_with(s.test_env.env.suite.providers())).count()
+    };
+    for _ in 0..50 {
+        if running() == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(running(), 0, "the provider outlived its controller");
+    controller.start().await?;
+    // What it waited for is in the spec, and not in place.
+    s.test_env.patch(KIND, "a", json!({"spec": {"delay_ms": null}})).await?;
+    let ready = s.test_env.ready(KIND, "a").await?;
+    assert_eq!(s.objects().len(), 1);
+    let id = ready["status"]["externalIds"][0].as_str().context("no id")?;
+    assert!(s.objects()[0].display().to_string().contains(id), "{:?}", s.objects());
+    s.test_env.delete(KIND, "a").await?;
+    s.test_env.gone(KIND, "a").await?;
+    s.uninstall().await?;
+    s.uninstalled().await
+}
+
+/// RBAC cannot limit the controller to its own CRDs and Secrets: policies do.
+#[tokio::test]
+async fn controller_writes_only_crds_of_its_group_and_secrets_of_its_type() -> Result<()> {
+    let s = setting().await?;
+    let kubeconfig =
+        s.test_env.env.control_plane.kubeconfig_for_service_account("kraken-system", "kraken-tofu").await?;
+    let config = kube::Config::from_custom_kubeconfig(
+        kube::config::Kubeconfig::read_from(kubeconfig)?,
+        &kube::config::KubeConfigOptions::default(),
+    )
+    .await?;
+    let client = Client::try_from(config)?;
+    let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let crd = serde_json::from_value(json!({
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"kind": "Widget", "plural": "widgets"}, "versions": [
+            {"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}},
+        ]},
+    }))?;
+    let refused = crds.create(&PostParams::default(), &crd).await.unwrap_err().to_string();
+    assert!(
+        refused.contains("may write CRDs of the group tofu.kraken-iac.eoinfennessy.com only"),
+        "{refused}"
+    );
+    let all: Api<CustomResourceDefinition> = Api::all(s.client());
+    let other = all.list(&kube::api::ListParams::default().limit(50)).await?;
+    let other = other.items.iter().find(|crd| crd.spec.group != GROUP).context("no other CRD")?;
+    let name = other.metadata.name.as_deref().unwrap_or_default();
+    let refused = crds.delete(name, &DeleteParams::default()).await.unwrap_err().to_string();
+    assert!(refused.contains("may write CRDs of the group"), "{refused}");
+
+    let secrets: Api<k8s_openapi::api::core::v1::Secret> = Api::namespaced(client, &s.test_env.ns.name);
+    let secret = |kind: &str| serde_json::from_value(json!({"metadata": {"name": "mine"}, "type": kind}));
+    let refused = secrets.create(&PostParams::default(), &secret("Opaque")?).await.unwrap_err().to_string();
+    assert!(refused.contains("may write Secrets of the type"), "{refused}");
+    secrets.create(&PostParams::default(), &secret("kraken-iac.eoinfennessy.com/tofu-state")?).await?;
+    s.usual_config().await?;
+    let refused = secrets.delete("cloud", &DeleteParams::default()).await.unwrap_err().to_string();
+    assert!(refused.contains("may write Secrets of the type"), "{refused}");
+    Ok(())
+}
