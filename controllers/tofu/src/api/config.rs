@@ -53,7 +53,7 @@ pub struct ProviderConfigSpec {
 pub struct ConfigValue {
     /// A literal: a text, a number, a boolean, a list, a map, or a block as the provider's documentation describes it. Do not put
     /// credentials here: everybody with `view` can read them. Example: `https://cloud.example.com:5000/v3`
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "any_json")]
     pub value: Option<Json>,
 
