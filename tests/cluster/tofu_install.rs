@@ -6,7 +6,7 @@ use std::{fs, path::PathBuf, time::Duration};
 use anyhow::{Context as _, Result};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kraken_testing::SuiteOptions;
-use kraken_tests::TestEnv;
+use kraken_tests::{TestEnv, TestUser};
 use kraken_tofu::{
     api::{ProviderInstall, ProviderInstallStatus},
     names::GROUP,
@@ -218,11 +218,8 @@ async fn wrong_installs_say_what_is_wrong_and_leave_the_kinds_as_they_are() -> R
     let changed = |a: &Value| a["status"]["observedGeneration"] == a["metadata"]["generation"];
     s.test_env.until(KIND, "a", changed).await?;
     s.test_env.ready(KIND, "a").await?;
-    assert!(
-        fs::read_to_string(&s.objects()[0])?.contains("\"size\":5"),
-        "{:?}",
-        fs::read_to_string(&s.objects()[0])
-    );
+    let object: Value = serde_json::from_slice(&fs::read(&s.objects()[0])?)?;
+    assert_eq!(object["size"], 5);
 
     // Another program: its controllers are started again, and the object stays.
     s.install(&json!({"environment": {"KTEST": "1"}})).await?;
@@ -231,6 +228,17 @@ async fn wrong_installs_say_what_is_wrong_and_leave_the_kinds_as_they_are() -> R
     s.test_env.until(KIND, "a", changed).await?;
     s.test_env.ready(KIND, "a").await?;
     assert_eq!(s.objects().len(), 1);
+
+    // One without a field that a resource has is refused, and the resource works as before.
+    s.install(&json!({"environment": {"KTEST_WITHOUT": "labels,size"}})).await?;
+    let (message, _) = s.installed("InUse").await?;
+    let wanted = format!("{KIND} {}/a has spec.size;", s.test_env.ns.name);
+    assert!(message.contains(&wanted) && !message.contains("labels"), "{message}");
+    s.test_env.patch(KIND, "a", json!({"spec": {"size": {"value": 7}}})).await?;
+    s.test_env.until(KIND, "a", changed).await?;
+    s.test_env.ready(KIND, "a").await?;
+    s.install(&json!({"environment": {"KTEST_WITHOUT": "labels"}})).await?;
+    s.installed("Installed").await?;
 
     s.test_env.delete(KIND, "a").await?;
     s.test_env.gone(KIND, "a").await?;
@@ -253,6 +261,57 @@ async fn objects_elsewhere_are_left_alone_if_the_configuration_leads_to_another_
     assert_eq!((s.objects().len(), fs::read_dir(other.path())?.count()), (1, 0));
     s.usual_config().await?;
     s.test_env.ready(KIND, "a").await?;
+    s.test_env.delete(KIND, "a").await?;
+    s.test_env.gone(KIND, "a").await?;
+    s.uninstall().await?;
+    s.uninstalled().await
+}
+
+/// The author of a resource must be allowed to get the Secrets in it, wherever they are in a spec whose schema no policy knows.
+#[tokio::test]
+async fn values_come_from_secrets_that_the_author_may_get_and_are_shown_nowhere() -> Result<()> {
+    let s = setting().await?;
+    s.install(&json!({})).await?;
+    s.installed("Installed").await?;
+    s.usual_config().await?;
+    let secret = |key: &str| json!({"valueFrom": {"secret": {"name": "cloud", "key": key}}});
+    let spec = json!({
+        "name": secret("token"), "password": secret("token"), "description": {"value": "shown"},
+        "disk": [{"name": {"valueFrom": {"templateString": "disk {{ .Secret.cloud.token }}"}}}],
+    });
+    let rules =
+        json!([{"apiGroups": [GROUP], "resources": ["*"], "verbs": ["get", "create", "update", "patch"]}]);
+    let user = TestUser::new(&s.test_env, "jane", &rules).await?;
+    for part in ["name", "password", "disk"] {
+        let mut file =
+            json!({"apiVersion": format!("{GROUP}/v1alpha1"), "kind": KIND, "metadata": {"name": "b"}});
+        file["spec"] = json!({"name": {"value": "web"}, "lifecycle": {"paused": true}});
+        file["spec"][part] = spec[part].clone();
+        let mut message = String::new();
+        for _ in 0..100 {
+            message = user.refused(&file.to_string()).await?;
+            // Her permissions take effect after a delay.
+            if message.contains("you must be allowed to get the Secrets") {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert!(message.contains("that this resource refers to: cloud"), "{part}: {message}");
+    }
+    s.apply("a", &spec).await?;
+    s.test_env.ready(KIND, "a").await?;
+    let object: Value = serde_json::from_slice(&fs::read(&s.objects()[0])?)?;
+    let value = s.test_env.secret_value("token");
+    assert_eq!(
+        (&object["name"], &object["disk"][0]["name"]),
+        (&json!(value), &json!(format!("disk {value}")))
+    );
+    let state = s.test_env.get("StateDeclaration", "ktestfile.tofu.a").await?["spec"]["data"].clone();
+    assert!(state["name"].is_null() && state["disk"].is_null() && state["size"] == 10, "{state}");
+    // Neither the former value nor the new one is part of a plan.
+    s.test_env.patch(KIND, "a", json!({"spec": {"name": {"value": "web", "valueFrom": null}}})).await?;
+    let message = s.test_env.not_ready(KIND, "a", "ImmutableField").await?;
+    assert!(message.contains("spec.name") && !message.contains(&value), "{message}");
     s.test_env.delete(KIND, "a").await?;
     s.test_env.gone(KIND, "a").await?;
     s.uninstall().await?;

@@ -26,6 +26,18 @@ pub(crate) fn options(block: &Block) -> JSONSchemaProps {
     serde_json::from_value(object(block)).unwrap_or_default()
 }
 
+/// The names of the options and blocks at the top level.
+pub(crate) fn fields(block: &Block) -> impl Iterator<Item = &str> {
+    let options = block.attributes.iter().filter(|(name, attribute)| is_option(name, attribute));
+    options.map(|(name, _)| name.as_str()).chain(block.blocks.keys().map(String::as_str))
+}
+
+/// The depth of the deepest option, as in [`MAX_OPTION_DEPTH`](kraken_spoke::api::crd::at_run_time::MAX_OPTION_DEPTH).
+pub(crate) fn depth(block: &Block) -> usize {
+    let of = |nested: &NestedBlock| depth(&nested.block) + if is_single(nested) { 1 } else { 2 };
+    block.blocks.values().map(of).max().unwrap_or_default().max(1)
+}
+
 fn object(block: &Block) -> Json {
     let mut properties = Map::new();
     let mut required: Vec<&str> = vec![];

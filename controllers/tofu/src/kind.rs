@@ -7,7 +7,7 @@ use kraken_spoke::{
     Comparison, Difference, Fate, FieldDiff, Remedy, Resolver,
     account::with_account,
     api::crd::at_run_time,
-    dynamic::{self, Change, Desired, DynKind, KindInfo, Observed, Spec, interned},
+    dynamic::{self, Change, Desired, DynKind, KindInfo, Observed, Spec, interned, interned_fields},
 };
 use kraken_tfplugin::{
     Path, Step, masked,
@@ -43,6 +43,8 @@ impl TofuKind {
         let info = KindInfo {
             journaled: true,
             slow: true,
+            // The state has the names of the spec.
+            secret_field_paths: interned_fields(crd::fields(&schema.block)),
             ..KindInfo::new(interned(&names.kind), resource, of_spec)
         };
         Self { info, names, type_name: type_name.to_owned(), schema }
@@ -109,8 +111,8 @@ impl DynKind for TofuKind {
     }
 
     fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired> {
-        let config = options::config(&self.schema, &spec.json(), values)?;
-        Some(Desired::new(observed::Desired { config, schema: self.schema.clone() }))
+        let (config, secret) = options::config(&self.schema, &spec.json(), values)?;
+        Some(Desired::new(observed::Desired { config, schema: self.schema.clone(), secret }))
     }
 
     fn nothing(&self) -> Observed {

@@ -1,6 +1,6 @@
 //! What is desired and observed of a resource. Their `Debug` shows no secret values.
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use kraken_spoke::{Fate, dynamic};
 use kraken_tfplugin::{Plan, ResourceState, Value, masked, schema::Schema};
@@ -10,12 +10,18 @@ use kraken_tfplugin::{Plan, ResourceState, Value, masked, schema::Schema};
 pub(crate) struct Desired {
     pub(crate) config: Value,
     pub(crate) schema: Arc<Schema>,
+    /// The fields at the top level whose values came from Secrets, with the versions of these.
+    pub(crate) secret: BTreeMap<String, Vec<String>>,
 }
 
 /// With hidden secret values: a digest of it says whether two launches have the same parameters.
 impl fmt::Debug for Desired {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", masked(&self.schema.block, &self.config))
+        let mut shown = masked(&self.schema.block, &self.config);
+        if let Some(fields) = shown.as_object_mut() {
+            fields.retain(|name, _| !self.secret.contains_key(name));
+        }
+        write!(f, "{shown} {:?}", self.secret)
     }
 }
 

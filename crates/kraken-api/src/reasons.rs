@@ -224,6 +224,8 @@ reasons! {
         InvalidSpec,
         /// Resources of a kind that would be removed exist, or use a field that the new program does not have. The message names them.
         InUse,
+        /// The kinds are being installed.
+        Installing,
         /// The kinds are being removed.
         Uninstalling,
         /// The provider accepts the ProviderConfig.

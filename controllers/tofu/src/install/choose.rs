@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kraken_spoke::{dynamic::DynKind as _, options::matches};
+use kraken_spoke::{api::crd::at_run_time::MAX_OPTION_DEPTH, dynamic::DynKind as _, options::matches};
 use kraken_tfplugin::schema::ProviderSchema;
 
 use crate::kind::TofuKind;
@@ -55,6 +55,11 @@ pub(crate) fn choose(
         let kind = TofuKind::new(name, schema.resources[name].clone());
         let kind = config.into_iter().fold(kind, |kind, config| kind.configured(config));
         let crd = kind.crd();
+        if crate::crd::depth(&kind.schema().block) > MAX_OPTION_DEPTH {
+            problems.push(format!(
+                "spec.resources: the blocks of {name} are nested too deep for the policy that protects Secrets: leave it out"
+            ));
+        }
         let size = serde_json::to_vec(&crd).map_or(0, |text| text.len());
         if size > MAX_CRD {
             let (size, most) = (size.div_ceil(1024), MAX_CRD / 1024);
@@ -74,7 +79,7 @@ impl Chosen {
 
 #[cfg(test)]
 mod tests {
-    use kraken_tfplugin::schema::{Attribute, Block, Form, Schema};
+    use kraken_tfplugin::schema::{Attribute, Block, Form, NestedBlock, Nesting, Schema};
 
     use super::*;
 
@@ -125,7 +130,13 @@ mod tests {
         let large = Schema::new(0, Block { attributes, ..Block::default() });
         let mut schema = schema(&["acme_disk"]);
         schema.resources.insert("acme_large".to_owned(), Arc::new(large));
+        let block = (0..4).fold(Block::default(), |block, _| {
+            let nested = NestedBlock { block, nesting: Nesting::List, min_items: 0, max_items: 0 };
+            Block { blocks: [("inner".to_owned(), nested)].into(), ..Block::default() }
+        });
+        schema.resources.insert("acme_nested".to_owned(), Arc::new(Schema::new(0, block)));
         let problems = chosen(&schema, &["*"]).unwrap_err();
-        assert!(problems.len() == 1 && problems[0].contains("the CRD of acme_large has"), "{problems:?}");
+        assert!(problems.len() == 2 && problems[0].contains("the CRD of acme_large has"), "{problems:?}");
+        assert!(problems[1].contains("acme_nested are nested too deep"), "{problems:?}");
     }
 }

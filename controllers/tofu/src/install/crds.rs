@@ -1,6 +1,6 @@
 //! The CRDs of a ProviderInstall, and the resources of its kinds. Client required.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -12,6 +12,7 @@ use kube::{
     Api, ResourceExt,
     api::{DeleteParams, DynamicObject, ListParams},
     core::ApiResource,
+    runtime::{conditions, wait::Condition as _},
 };
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
@@ -77,6 +78,13 @@ pub(crate) async fn write(
         async move { apply(&api, manager.name, &name(&crd), &crd).await.map(drop) }
     };
     stream::iter(missing.map(write)).buffer_unordered(AT_ONCE).try_collect().await
+}
+
+/// How many of these CRDs the API server does not serve yet.
+pub(crate) async fn unserved(manager: &Manager, wanted: &BTreeSet<String>) -> Result<usize, ApiError> {
+    let all = existing(manager).await?;
+    let is_served = |name: &&String| conditions::is_crd_established().matches_object(all.get(*name));
+    Ok(wanted.iter().filter(|name| !is_served(name)).count())
 }
 
 /// Deletes a CRD, and with it all its resources: it must have none.

@@ -198,6 +198,10 @@ impl Inner {
         if !self.remove(&name, &former).await? {
             return Ok(Outcome::Removing(former.len()));
         }
+        let unserved = crds::unserved(&self.manager, &kept).await?;
+        if unserved > 0 {
+            return Ok(Outcome::Waiting(unserved));
+        }
         Ok(Outcome::Installed(installed))
     }
 

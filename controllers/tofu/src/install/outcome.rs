@@ -27,6 +27,8 @@ pub(super) enum Outcome {
     Invalid(Vec<String>),
     /// What would be removed is in use.
     InUse(Vec<String>),
+    /// So many kinds are not served yet.
+    Waiting(usize),
     /// So many kinds are being removed.
     Removing(usize),
     /// The watch returns it again.
@@ -69,7 +71,7 @@ impl Outcome {
         match self {
             Self::Installed(_) | Self::Again | Self::Gone => Requeue::Never,
             Self::NotStarted(_) | Self::Invalid(_) | Self::InUse(_) => Requeue::After(RETRY),
-            Self::Removing(_) => Requeue::After(SOON),
+            Self::Waiting(_) | Self::Removing(_) => Requeue::After(SOON),
             Self::Kubernetes(_) => Requeue::Backoff,
         }
     }
@@ -94,6 +96,9 @@ impl Outcome {
                     all.join("; ")
                 ),
             ),
+            Self::Waiting(number) => {
+                (ProviderReason::Installing, format!("waiting until the API server serves {number} kinds"))
+            }
             Self::Removing(number) => (ProviderReason::Uninstalling, format!("removing {number} kinds")),
             Self::Again | Self::Gone => (ProviderReason::Uninstalling, String::new()),
             Self::Kubernetes(error) => (ProviderReason::KubernetesError, error.to_string()),

@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Lifecycle, ResourceStatus};
 
+/// The depth of the deepest option in a spec, which is 1 at its top level; a block adds 1, and 2 if there can be several of it. An
+/// admission policy searches specs for references to Secrets up to this depth.
+pub const MAX_OPTION_DEPTH: usize = 8;
+
 /// The names of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {

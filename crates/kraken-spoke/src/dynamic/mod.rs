@@ -10,7 +10,10 @@ mod opaque;
 mod schema;
 mod typed;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use kraken_api::{Adopt, Location, names::owner_kind};
@@ -44,6 +47,21 @@ pub fn interned(name: &str) -> &'static str {
     name
 }
 
+/// Fields of a spec that may come from Secrets, as [`KindInfo::secret_field_paths`], of a kind whose state has the names of its spec. Each
+/// list is stored once per process.
+pub fn interned_fields<'a>(names: impl Iterator<Item = &'a str>) -> SecretFieldPaths {
+    static LISTS: Mutex<BTreeMap<Vec<&'static str>, SecretFieldPaths>> = Mutex::new(BTreeMap::new());
+    let names: Vec<&'static str> = names.map(interned).collect();
+    LISTS.lock().entry(names).or_insert_with_key(|names| {
+        let path =
+            |name: &&'static str| -> (&'static str, &'static [&'static str]) { (name, vec![*name].leak()) };
+        names.iter().map(path).collect::<Vec<_>>().leak()
+    })
+}
+
+/// For each field of a spec that may come from a Secret, the paths of the state that contain it.
+pub type SecretFieldPaths = &'static [(&'static str, &'static [&'static str])];
+
 /// The constants of a kind.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a constant of the kind")]
@@ -65,7 +83,7 @@ pub struct KindInfo {
     /// As [`crate::External::DRIFT_PATHS`].
     pub drift_paths: &'static [&'static str],
     /// As [`crate::External::SECRET_FIELD_PATHS`].
-    pub secret_field_paths: &'static [(&'static str, &'static [&'static str])],
+    pub secret_field_paths: SecretFieldPaths,
     /// As [`crate::External::SUMMARY`].
     pub summary: &'static [(&'static str, &'static str)],
     /// As [`crate::External::MISSING_PATH`].

@@ -14,7 +14,7 @@ use crate::proposed::proposed_new_state;
 use crate::rpc::Method;
 use crate::rpc::messages as wire;
 use crate::schema::Schema;
-use crate::value::Value;
+use crate::value::{Value, without_unknown};
 
 impl Plugin {
     fn resource(&self, type_name: &str) -> Result<Arc<Schema>, CallError> {
@@ -52,6 +52,12 @@ impl Plugin {
             // Not every provider refuses it itself.
             return Err(CallError::NewerState { stored: version, known: schema.version });
         }
+        // A provider that drops an attribute without a new version relies on this, and rejects what it does not know.
+        let state = if version == schema.version {
+            without_unknown(state, &schema.value_type)
+        } else {
+            state.clone()
+        };
         let raw_state = wire::RawState { json: state.to_string().into_bytes(), flatmap: BTreeMap::new() };
         let request = wire::Upgrade { type_name: type_name.to_owned(), version, raw_state: Some(raw_state) };
         let response: wire::Upgraded = self.call(Method::Upgrade, request).await?;

@@ -38,6 +38,25 @@ impl Value {
     }
 }
 
+/// The JSON of a state without the attributes of objects that the type does not have.
+pub(crate) fn without_unknown(json: &Json, of: &Type) -> Json {
+    match (json, of) {
+        (Json::Array(elements), of) => {
+            let elements = elements.iter().enumerate();
+            elements.map(|(index, json)| without_unknown(json, of.element(index))).collect()
+        }
+        (Json::Object(elements), Type::Map(element)) => {
+            let elements = elements.iter();
+            elements.map(|(key, json)| (key.clone(), without_unknown(json, element))).collect()
+        }
+        (Json::Object(attributes), Type::Object(types)) => {
+            let known = types.iter().filter_map(|(name, of)| Some((name, attributes.get(name)?, of)));
+            known.map(|(name, json, of)| (name.clone(), without_unknown(json, of))).collect()
+        }
+        _ => json.clone(),
+    }
+}
+
 /// How values of a dynamic type are written.
 #[derive(Clone, Copy)]
 enum Dynamics {

@@ -8,7 +8,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-pub(crate) use json::encode_number;
+pub(crate) use json::{encode_number, without_unknown};
 pub use number::{NotANumber, Number};
 
 use crate::path::{Path, Step};

@@ -181,3 +181,11 @@ fn a_path_leads_to_a_value_and_ends_at_a_set() {
     assert_eq!(found, Some(&Value::set(["a".into()])));
     assert_eq!(value.get(&path(&[nets, Step::Index(1), ids])), None);
 }
+
+#[test]
+fn attributes_that_a_type_does_not_have_are_left_out_of_a_state() {
+    let of = Type::parse(br#"["object", {"name": "string", "rule": ["list", ["object", {"port": "number"}]], "tags": ["map", "string"]}]"#).unwrap();
+    let state = json!({"name": "a", "size": 1, "rule": [{"port": 1, "old": 2}], "tags": {"a": "b"}});
+    let expected = json!({"name": "a", "rule": [{"port": 1}], "tags": {"a": "b"}});
+    assert_eq!(super::without_unknown(&state, &of), expected);
+}

@@ -2,6 +2,7 @@
 // that they survive it.
 //
 // Environment: KTEST_PROTOCOL is 5 or 6 (default). KTEST_SILENT=1 never listens. KTEST_CHATTY=1 prints much in each call.
+// KTEST_WITHOUT is a list of attributes that the type does not have, separated by commas, as another version of the provider.
 package main
 
 import (

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"os"
+	"slices"
+	"strings"
+
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
@@ -55,6 +59,9 @@ func fileSchema(protocol int) *tfprotov6.Schema {
 			},
 		}})
 	}
+	block.Attributes = slices.DeleteFunc(block.Attributes, func(one *attribute) bool {
+		return slices.Contains(strings.Split(os.Getenv("KTEST_WITHOUT"), ","), one.Name)
+	})
 	return &tfprotov6.Schema{Version: 1, Block: block}
 }
 

@@ -23,6 +23,9 @@ const BY_KUBERNETES: &str = "oldObject != null && object.spec == oldObject.spec 
 const IS_STATIC: &str =
     "request.resource.resource == 'statedeclarations' && object.metadata.name.startsWith('static-')";
 
+/// All kinds of a group.
+const ALL: &str = "*";
+
 /// A kind, as its CRD describes it.
 struct Kind {
     group: String,
@@ -53,11 +56,11 @@ impl Kind {
         self.spec["properties"]["restart"].is_object()
     }
 
-    /// All kinds of a group that are made at run time. None of their fields can name a Secret.
+    /// All kinds of a group that are made at run time.
     fn of_group(group: &String) -> Self {
         Self {
             group: group.clone(),
-            plural: "*".to_owned(),
+            plural: ALL.to_owned(),
             is_internal: false,
             has_status: true,
             spec: json!({"properties": {"lifecycle": {}}}),
@@ -106,6 +109,10 @@ pub(super) fn policies(component: &str, crds: &[Value], made: &BTreeSet<String>)
         ("restart".to_owned(), restart(rules(&["CREATE", "UPDATE"], "", &Kind::restarts))),
     ];
     for kind in kinds.iter().filter(|kind| !kind.is_internal) {
+        if kind.plural == ALL {
+            policies.push(("secrets-of-kinds".to_owned(), secrets::policy_of_any(kind)));
+            continue;
+        }
         let policy = secrets::policy(kind);
         policies.extend(policy.map(|policy| (format!("secrets-{}", kind.plural), policy)));
     }

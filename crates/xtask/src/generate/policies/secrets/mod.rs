@@ -38,9 +38,15 @@ pub(super) fn policy(kind: &Kind) -> Option<Policy> {
             fields.push(format!("  '{field}': ({text}).split({SEPARATOR})"));
         }
     }
-    if fields.is_empty() {
-        return None;
-    }
+    if fields.is_empty() { None } else { Some(of_fields(kind, &fields)) }
+}
+
+/// The policy of all kinds of a group that are made at run time: their schemas are not known here.
+pub(super) fn policy_of_any(kind: &Kind) -> Policy {
+    of_fields(kind, &[format!("  'spec': ({}).split({SEPARATOR})", sources::anywhere("spec"))])
+}
+
+fn of_fields(kind: &Kind, fields: &[String]) -> Policy {
     // An export whose target changes exports all its values to another object.
     let moves = if kind.spec["properties"]["configMetadata"].is_object() {
         " || object.spec.configType != oldObject.spec.configType || \
@@ -81,7 +87,7 @@ pub(super) fn policy(kind: &Kind) -> Option<Policy> {
                 .to_owned(),
         ),
     ];
-    Some(Policy {
+    Policy {
         rules: vec![kind.rule(&["CREATE", "UPDATE"], "")],
         conditions: vec![json!({
             "name": "spec-changes",
@@ -89,7 +95,7 @@ pub(super) fn policy(kind: &Kind) -> Option<Policy> {
         })],
         variables,
         validations: validations(),
-    })
+    }
 }
 
 fn validations() -> Vec<Value> {

@@ -1,5 +1,6 @@
 //! The expression that collects what a part of a spec refers to.
 
+use kraken_api::crd::at_run_time::MAX_OPTION_DEPTH;
 use serde_json::{Map, Value};
 
 /// Separates texts. No reference in a template can contain it: names consist of letters, digits, `-` and `.`.
@@ -35,6 +36,34 @@ pub(super) fn text(field: &str, schema: &Value) -> Option<String> {
     let mut found = Found::default();
     found.walk(schema, &step("spec", field), 0);
     (!found.is_empty()).then(|| found.text())
+}
+
+/// The expression of one text with all that may name a Secret anywhere in a spec.
+pub(super) fn anywhere(spec: &str) -> String {
+    below(spec, 0)
+}
+
+fn below(at: &str, depth: usize) -> String {
+    let source = format!("{at}.valueFrom");
+    let own = format!(
+        "(type({at}) == map && 'valueFrom' in {at} && type({source}) == map ? ({}) : '')",
+        source_text(&source)
+    );
+    if depth == MAX_OPTION_DEPTH {
+        return own;
+    }
+    let element = format!("e{depth}");
+    format!(
+        "{own} + {SEPARATOR} + (type({at}) == list ? {at} : type({at}) == map ? {at}.map(k{depth}, {at}[k{depth}]) : [])         .map({element}, {}).join({SEPARATOR})",
+        below(&element, depth + 1)
+    )
+}
+
+/// The text of a source of which it is known that it is a map.
+fn source_text(source: &str) -> String {
+    format!(
+        "has({source}.secret) ? 's/' + {source}.secret.name + '/' + {source}.secret.key : has({source}.templateString) ?          't/' + {source}.templateString : ''"
+    )
 }
 
 /// The paths of options, relative to one object.
