@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -138,6 +139,18 @@ func (p *provider) read(id string) (values, error) {
 	if os.IsNotExist(err) {
 		return nil, nil
 	} else if err != nil {
+		return nil, err
+	}
+	// Another version may have written more.
+	content := map[string]json.RawMessage{}
+	if err := json.Unmarshal(bytes, &content); err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(content, func(name string, _ json.RawMessage) bool {
+		_, known := p.fileType().AttributeTypes[name]
+		return !known
+	})
+	if bytes, err = json.Marshal(content); err != nil {
 		return nil, err
 	}
 	value, err := tftypes.ValueFromJSON(bytes, p.fileType()) //nolint:staticcheck
