@@ -27,14 +27,21 @@ const CRD: &str = "ktestfiles.tofu.kraken-iac.eoinfennessy.com";
 /// Kinds belong to the whole cluster.
 static ONE: Mutex<()> = Mutex::const_new(());
 
-struct Setting {
-    test_env: TestEnv,
+pub(crate) struct Setting {
+    pub(crate) test_env: TestEnv,
     files: TempDir,
+    /// The name of the ProviderInstall, and of the program.
+    name: &'static str,
     sha256: String,
     _one: MutexGuard<'static, ()>,
 }
 
 async fn setting() -> Result<Setting> {
+    setting_of("ktest", programs::ktest).await
+}
+
+/// An environment that has the program of a provider.
+pub(crate) async fn setting_of(name: &'static str, program: fn() -> PathBuf) -> Result<Setting> {
     static SHARED: OnceCell<&'static kraken_testing::Environment> = OnceCell::const_new();
     let one = ONE.lock().await;
     let env = SHARED
@@ -45,14 +52,14 @@ async fn setting() -> Result<Setting> {
         })
         .await?;
     let test_env = TestEnv::on(env).await?;
-    let program = tokio::task::spawn_blocking(programs::ktest).await?;
+    let program = tokio::task::spawn_blocking(program).await?;
     let folder = test_env.env.suite.providers();
     fs::create_dir_all(&folder)?;
     // Renamed, because a program that runs cannot be written.
     fs::copy(&program, folder.join("new"))?;
-    fs::rename(folder.join("new"), folder.join("ktest"))?;
+    fs::rename(folder.join("new"), folder.join(name))?;
     let sha256 = hex::encode(Sha256::digest(fs::read(program)?));
-    Ok(Setting { test_env, files: tempfile::tempdir()?, sha256, _one: one })
+    Ok(Setting { test_env, files: tempfile::tempdir()?, name, sha256, _one: one })
 }
 
 impl Setting {
@@ -64,25 +71,28 @@ impl Setting {
         Api::all(self.client())
     }
 
-    /// Applies the ProviderInstall `ktest` with these fields of its spec instead of the usual ones.
-    async fn install(&self, changes: &Value) -> Result<()> {
-        let mut spec = json!({"path": "ktest", "sha256": self.sha256, "resources": ["ktest_*"]});
+    /// Applies the ProviderInstall with these fields of its spec instead of the usual ones.
+    pub(crate) async fn install(&self, changes: &Value) -> Result<()> {
+        let mut spec =
+            json!({"path": self.name, "sha256": self.sha256, "resources": [format!("{}_*", self.name)]});
         for (field, value) in changes.as_object().into_iter().flatten() {
             spec[field] = value.clone();
         }
         let install = json!({
             "apiVersion": "providers.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "ProviderInstall",
-            "metadata": {"name": "ktest"}, "spec": spec,
+            "metadata": {"name": self.name}, "spec": spec,
         });
-        self.installs().patch("ktest", &PatchParams::apply("test").force(), &Patch::Apply(&install)).await?;
+        self.installs()
+            .patch(self.name, &PatchParams::apply("test").force(), &Patch::Apply(&install))
+            .await?;
         Ok(())
     }
 
     /// Waits for this reason of the current generation, and returns the message.
-    async fn installed(&self, reason: &str) -> Result<(String, ProviderInstallStatus)> {
+    pub(crate) async fn installed(&self, reason: &str) -> Result<(String, ProviderInstallStatus)> {
         let mut last = String::new();
         for _ in 0..600 {
-            let install = self.installs().get("ktest").await?;
+            let install = self.installs().get(self.name).await?;
             let status = install.status.unwrap_or_default();
             let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready").cloned();
             if let Some(ready) = ready {
@@ -97,19 +107,19 @@ impl Setting {
     }
 
     /// Deletes the ProviderInstall.
-    async fn uninstall(&self) -> Result<()> {
-        self.installs().delete("ktest", &DeleteParams::default()).await?;
+    pub(crate) async fn uninstall(&self) -> Result<()> {
+        self.installs().delete(self.name, &DeleteParams::default()).await?;
         Ok(())
     }
 
-    async fn uninstalled(&self) -> Result<()> {
+    pub(crate) async fn uninstalled(&self) -> Result<()> {
         for _ in 0..600 {
-            if self.installs().get_opt("ktest").await?.is_none() {
+            if self.installs().get_opt(self.name).await?.is_none() {
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        anyhow::bail!("the ProviderInstall still exists: {:?}", self.installs().get("ktest").await?.status)
+        anyhow::bail!("the ProviderInstall still exists: {:?}", self.installs().get(self.name).await?.status)
     }
 
     /// Applies the ProviderConfig of this namespace.

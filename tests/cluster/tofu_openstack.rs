@@ -2,16 +2,23 @@
 //! clients name one on which networks may be created.
 #![allow(clippy::unwrap_used, reason = "helpers of these tests only")]
 
-use std::{env, sync::Arc, time::Duration};
+use std::{
+    env,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context as _, Result};
 use kraken_testing::process::kill_at_once;
 use kraken_tests::TestEnv;
 use kraken_tfplugin::{Plugin, StartOptions, Value};
-use kraken_tofu::{Provider, names::GROUP};
+use kraken_tofu::{Provider, api::Recovery, names::GROUP};
 use serde_json::{Value as Json, json};
 
-use crate::tofu::{configured, controller, programs};
+use crate::{
+    tofu::{configured, controller, programs},
+    tofu_install::setting_of,
+};
 
 const TYPES: [&str; 6] = [
     "openstack_networking_network_v2",
@@ -105,6 +112,62 @@ async fn network_of_a_team_is_created_changed_and_deleted() -> Result<()> {
         test_env.gone(&kind(short), name).await?;
     }
     Ok(())
+}
+
+/// All types of the provider, through a ProviderInstall, with a password from a Secret and an address in a ConfigMap.
+#[tokio::test]
+#[ignore = "requires OpenStack"]
+async fn all_types_are_installed_and_a_network_is_made_from_yaml() -> Result<()> {
+    let s = setting_of("openstack", programs::openstack).await?;
+    let started = Instant::now();
+    s.install(&json!({})).await?;
+    let (message, status) = s.installed("Installed").await?;
+    let marked = status.types.iter().filter(|one| one.recovery == Recovery::Marked);
+    let marked: Vec<&str> = marked.map(|one| one.type_name.as_str()).collect();
+    println!("{message} in {:?}; marked: {}", started.elapsed(), marked.join(", "));
+    assert!(status.kinds > Some(100) && marked.len() == 10, "{:?} {marked:?}", status.kinds);
+    let of = |name: &str| env::var(name).with_context(|| format!("{name} is not set"));
+    let test_env = &s.test_env;
+    let literal = |name: &str| Ok::<_, anyhow::Error>(json!({"value": of(name)?}));
+    let documents = [
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "openstack"}, "stringData": {"password": of("OS_PASSWORD")?}}),
+        json!({
+            "apiVersion": "providers.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "ProviderConfig",
+            "metadata": {"name": "openstack"}, "spec": {"provider": "openstack", "config": {
+                "auth_url": literal("OS_AUTH_URL")?, "region": literal("OS_REGION_NAME")?, "user_name": literal("OS_USERNAME")?,
+                "tenant_name": literal("OS_PROJECT_NAME")?, "user_domain_id": literal("OS_USER_DOMAIN_ID")?,
+                "project_domain_id": literal("OS_PROJECT_DOMAIN_ID")?,
+                "password": {"valueFrom": {"secret": {"name": "openstack", "key": "password"}}},
+            }},
+        }),
+        json!({
+            "apiVersion": "configexport.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "ConfigExport", "metadata": {"name": "web"},
+            "spec": {"configType": "ConfigMap", "configMetadata": {"name": "web"}, "entries": [
+                {"key": "gateway", "valueFrom": {"ref": format!("{}/web/gateway_ip", kind("Subnet"))}},
+            ]},
+        }),
+    ];
+    let reference = |of: &str| json!({"valueFrom": {"ref": format!("{}/web", kind(of))}});
+    let subnet = json!({"network_id": reference("Network"), "cidr": {"value": "10.8.0.0/24"}});
+    let stack =
+        [object("Subnet", "web", &subnet), object("Network", "web", &json!({"name": {"value": "web"}}))];
+    let documents = documents.iter().map(Json::to_string).chain(stack).collect::<Vec<_>>();
+    test_env.apply(&documents.join("\n---\n")).await?;
+    let exported = test_env.until("ConfigMap", "web", |map| map["data"]["gateway"].is_string()).await?;
+    assert_eq!(exported["data"]["gateway"], "10.8.0.1");
+    test_env.ready("ProviderConfig", "openstack").await?;
+    for short in ["Network", "Subnet"] {
+        test_env.ready(&kind(short), "web").await?;
+        test_env.delete(&kind(short), "web").await?;
+    }
+    test_env.delete("ConfigExport", "web").await?;
+    for short in ["Network", "Subnet"] {
+        test_env.gone(&kind(short), "web").await?;
+    }
+    let memory = s.test_env.env.suite.controller("tofu")?.rss_bytes()?;
+    println!("{} MB in the controller", memory / 1_000_000);
+    s.uninstall().await?;
+    s.uninstalled().await
 }
 
 #[tokio::test]

@@ -3,7 +3,9 @@
 //! The journal is written before a creation and after each operation, so that an object is never unknown to both the provider's answer
 //! and the journal; see [`Fate`] for what happens in between.
 
+mod calls;
 mod find;
+mod journaled;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,19 +21,19 @@ use kraken_spoke::{
     dynamic::{Change, Desired, DynExternal, DynKind, Observed},
     runtime::clock,
 };
-use kraken_tfplugin::{Applied, CallError, Plan, ResourceState, Value, schema::Schema};
+use kraken_tfplugin::{ResourceState, Value, schema::Schema};
 use kube::Client;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{
     config::OfInstall,
-    journal::{Entry, Journal, Journals, Stored},
+    journal::{Entry, Journal, Journals},
     kind::TofuKind,
-    marker,
-    observed::{self, Object},
-    provider::{Provider, collect_secrets},
+    marker, observed,
+    provider::Provider,
 };
+use journaled::object;
 
 /// How long an object that is not found may still appear: its request may have reached the provider's service just before its process
 /// ended.
@@ -82,189 +84,12 @@ impl TofuExternal {
     pub fn is_marked(&self) -> bool {
         self.is_marked
     }
-
-    /// The configuration as it is sent, with the marker of the launch if it has one.
-    fn sent(is_marked: bool, identity: &Identity, epoch: i64, config: &Value) -> Value {
-        if is_marked { marker::with(config, &marker::of(identity, epoch)) } else { config.clone() }
-    }
-
-    fn action(&self, verb: &str) -> String {
-        format!("failed to {verb} {}", self.type_name)
-    }
-
-    /// The failure of a call about an object with these values.
-    fn failed(&self, verb: &str, error: &CallError, values: &[&Value]) -> Failure {
-        let secrets: Vec<String> = values.iter().flat_map(|value| self.secrets_of(value)).collect();
-        self.provider.failed(&self.action(verb), error, &secrets)
-    }
-
-    /// The provider's plan from this state to this configuration.
-    async fn plan(&self, verb: &str, prior: &ResourceState, config: &Value) -> Result<Plan, Failure> {
-        let plan = self.provider.plugin().await?.plan(&self.type_name, prior, config).await;
-        plan.map_err(|error| self.failed(verb, &error, &[&prior.value, config]))
-    }
-
-    fn secrets_of(&self, value: &Value) -> Vec<String> {
-        let mut secrets = vec![];
-        collect_secrets(&self.schema.block, value, &mut secrets);
-        secrets
-    }
-
-    /// The stored state in the form of the provider's version. A provider is asked once per process: what it returned since has it.
-    async fn current(
-        &self,
-        identity: &Identity,
-        epoch: i64,
-        stored: &Stored,
-    ) -> Result<ResourceState, Failure> {
-        if stored.version == self.schema.version
-            && self.upgraded.lock().contains(&(identity.uid.clone(), epoch))
-            && let Ok(value) = Value::from_json(&stored.value, &self.schema.value_type)
-        {
-            return Ok(ResourceState { value, private: stored.private.clone() });
-        }
-        let plugin = self.provider.plugin().await?;
-        let upgraded = plugin.upgrade(&self.type_name, stored.version, &stored.value).await;
-        let upgraded = upgraded.map_err(|error| self.failed("upgrade the state of", &error, &[]))?;
-        self.upgraded.lock().insert((identity.uid.clone(), epoch));
-        Ok(ResourceState { value: upgraded.value, private: stored.private.clone() })
-    }
-
-    /// The object with this state, if it still exists.
-    async fn read(&self, state: &ResourceState) -> Result<Option<ResourceState>, Failure> {
-        let plugin = self.provider.plugin().await?;
-        let read = plugin.read(&self.type_name, state).await;
-        let read = read.map_err(|error| self.failed("read", &error, &[&state.value]))?.value;
-        Ok(read.exists().then_some(read))
-    }
-
-    /// The object with this id, completely read; `None` if it does not exist.
-    async fn imported(&self, id: &str) -> Result<Option<ResourceState>, Failure> {
-        let plugin = self.provider.plugin().await?;
-        let imported = plugin.import(&self.type_name, id).await;
-        let imported = imported.map_err(|error| self.failed("import", &error, &[]))?;
-        self.read(&imported.value).await
-    }
-
-    /// What exists of one resource.
-    async fn observed(&self, request: &ObserveRequest) -> Result<observed::Observed, Failure> {
-        let identity = &request.identity;
-        let Some(mut journal) = self.journals.read(identity).await? else {
-            return self.without_journal(request).await;
-        };
-        let mut fate = Fate::Known;
-        for entry in journal.iter_mut().filter(|entry| !entry.is_answered) {
-            fate = self.resolve(identity, entry).await?;
-        }
-        let mut objects = vec![];
-        for entry in &mut journal {
-            let Some(stored) = &entry.state else { continue };
-            let current = self.current(identity, entry.epoch, stored).await?;
-            match self.read(&current).await? {
-                Some(state) => {
-                    let is_marked = entry.description.is_some();
-                    objects.push(Object { is_marked, ..object(entry.epoch, state.clone()) });
-                    entry.state = Stored::of(self.schema.version, &state);
-                }
-                None => entry.state = None,
-            }
-        }
-        let is_over = journal.iter().all(|entry| entry.is_answered && entry.state.is_none());
-        self.journals.write(identity, journal).await?;
-        if is_over {
-            // The resource may be deleted next, and nothing else would free the memory.
-            self.journals.forget(identity);
-            self.upgraded.lock().retain(|(uid, _)| *uid != identity.uid);
-        }
-        // The newest first: it is the main one.
-        objects.reverse();
-        Ok(observed::Observed { objects, fate })
-    }
-
-    /// A journal that is lost is restored by the id on record.
-    async fn without_journal(&self, request: &ObserveRequest) -> Result<observed::Observed, Failure> {
-        let mut observed = observed::Observed::default();
-        if let Some(id) = request.ids.first() {
-            if let Some(state) = self.imported(id).await? {
-                let entry = self.answered(request.launched.max(1), &state);
-                self.journals.write(&request.identity, vec![entry]).await?;
-                observed.objects.push(object(request.launched.max(1), state));
-            }
-        } else if request.launched > 0 {
-            observed.fate = Fate::Unknown(format!(
-                "the journal of the creation of {} is lost (a Secret of this namespace)",
-                self.type_name
-            ));
-        }
-        Ok(observed)
-    }
-
-    /// The entry of an object that is known.
-    fn answered(&self, epoch: i64, state: &ResourceState) -> Entry {
-        Entry {
-            epoch,
-            at: clock::now(),
-            description: None,
-            is_answered: true,
-            state: Stored::of(self.schema.version, state),
-        }
-    }
-
-    /// Writes the state of the provider's response. It is nowhere else, so that a failure is retried for half a minute.
-    async fn record(&self, identity: &Identity, epoch: i64, state: &ResourceState) -> Result<(), Failure> {
-        let mut delays = [1, 2, 4, 8, 16].map(Duration::from_secs).into_iter();
-        loop {
-            let written = async {
-                let mut journal = self.journals.read(identity).await?.unwrap_or_default();
-                for entry in journal.iter_mut().filter(|entry| entry.epoch == epoch) {
-                    entry.is_answered = true;
-                    entry.state = Stored::of(self.schema.version, state);
-                }
-                self.journals.write(identity, journal).await
-            };
-            match (written.await, delays.next()) {
-                (Err(_), Some(delay)) => tokio::time::sleep(delay).await,
-                (written, _) => return written,
-            }
-        }
-    }
-
-    /// Applies a plan and records the result, whatever it is.
-    async fn apply(
-        &self,
-        identity: &Identity,
-        epoch: i64,
-        verb: &str,
-        plan: Plan,
-    ) -> Result<ResourceState, Failure> {
-        // A deletion has no configuration, and its state has the same secret values.
-        let secrets = [self.secrets_of(&plan.config), self.secrets_of(&plan.prior.value)].concat();
-        let action = self.action(verb);
-        let failed = |error| self.provider.failed(&action, &error, &secrets);
-        let operation = self.provider.plugin().await?.apply(plan).map_err(failed)?;
-        let Applied { state, diagnostics } = operation.await.map_err(failed)?;
-        self.record(identity, epoch, &state).await?;
-        let errors: Vec<String> =
-            diagnostics.iter().filter(|one| one.is_error()).map(ToString::to_string).collect();
-        if errors.is_empty() {
-            return Ok(state);
-        }
-        // With a state, an object may exist although its creation failed: observed next.
-        let class = if state.exists() { FailureClass::Transient } else { FailureClass::Terminal };
-        Err(self.provider.failure(&action, class, &errors.join("; "), &secrets))
-    }
 }
 
 impl std::fmt::Debug for TofuExternal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TofuExternal").field("type_name", &self.type_name).finish_non_exhaustive()
     }
-}
-
-/// An object as it was just read.
-fn object(epoch: i64, state: ResourceState) -> Object {
-    let id = state.value.attribute("id").as_str().unwrap_or_default().to_owned();
-    Object { id, epoch, is_marked: false, state, plan: None }
 }
 
 #[async_trait]
