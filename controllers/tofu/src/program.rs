@@ -143,14 +143,13 @@ impl Program for TofuController {
             manager.shutdown.cancelled().await;
             return Ok(());
         }
-        let installs_queue: Queue<ObjectKey> = Queue::new(1);
-        let configs_queue: Queue<ObjectKey> = Queue::new(IN_FLIGHT);
+        let queues = Queues { installs: Queue::new(1), configs: Queue::new(IN_FLIGHT) };
         let configs = Configs::watch(&manager);
         let kinds = Kinds::new(manager.clone(), args.common)
             .with_accounts(config::kind("default"), Arc::new(configs.clone()));
         kinds.mount(&hook());
         let known = manager.watches().cluster_objects("ProviderInstall", {
-            let queue = installs_queue.clone();
+            let queue = queues.installs.clone();
             move |change: Change<ProviderInstall>| {
                 if is_edit(&change) {
                     queue.add(ObjectKey::of(change.meta()), Lane::Edit);
@@ -161,61 +160,62 @@ impl Program for TofuController {
         let installs =
             Installs::new(manager.clone(), kinds.clone(), configs.clone(), folder, launcher(), known);
         configs.on_change(Arc::new({
-            let queue = configs_queue.clone();
+            let queue = queues.configs.clone();
             move |key: &ObjectKey| queue.add(key.clone(), Lane::Edit)
         }));
         if manager.shutdown.run_until_cancelled(manager.health.ready()).await.is_none() {
             return Ok(());
         }
-        let work_on_installs = work::run(
-            installs_queue.clone(),
-            1,
-            "ProviderInstall",
-            manager.metrics.clone(),
-            manager.shutdown.clone(),
-            {
-                let (installs, configs) = (installs.clone(), configs.clone());
-                let configs_queue = configs_queue.clone();
-                move |key: ObjectKey, _| {
-                    let (installs, configs, queue) =
-                        (installs.clone(), configs.clone(), configs_queue.clone());
-                    async move {
-                        let before = installs.program(&key.name).is_some();
-                        let requeue = installs.reconcile(&key).await;
-                        if before != installs.program(&key.name).is_some() {
-                            let of_install =
-                                configs.all().into_iter().filter(|one| *one.spec.provider == *key.name);
-                            of_install.for_each(|one| queue.add(ObjectKey::of(&one.metadata), Lane::Edit));
-                        }
-                        requeue
-                    }
-                }
-            },
+        tokio::join!(
+            install(&manager, &installs, &configs, &queues),
+            lead(&manager, &installs, &configs, &queues)
         );
-        let leading = lead(manager.clone(), installs, configs.clone(), installs_queue, configs_queue);
-        tokio::join!(work_on_installs, leading);
         kinds.ended().await;
         configs.shut_down().await;
         Ok(())
     }
 }
 
+/// The keys to reconcile.
+struct Queues {
+    installs: Queue<ObjectKey>,
+    configs: Queue<ObjectKey>,
+}
+
+/// Loads providers, on standbys too.
+async fn install(manager: &Manager, installs: &Installs, configs: &Configs, queues: &Queues) {
+    let (metrics, shutdown) = (manager.metrics.clone(), manager.shutdown.clone());
+    let (installs, configs, of_configs) = (installs.clone(), configs.clone(), queues.configs.clone());
+    work::run(queues.installs.clone(), 1, "ProviderInstall", metrics, shutdown, move |key, _| {
+        let (installs, configs, of_configs) = (installs.clone(), configs.clone(), of_configs.clone());
+        async move {
+            let was_loaded = installs.program(&key.name).is_some();
+            let requeue = installs.reconcile(&key).await;
+            if was_loaded != installs.program(&key.name).is_some() {
+                let all = configs.all().into_iter().filter(|config| *config.spec.provider == *key.name);
+                for config in all {
+                    of_configs.add(ObjectKey::of(&config.metadata), Lane::Edit);
+                }
+            }
+            requeue
+        }
+    })
+    .await;
+}
+
 /// What only the leader does: it writes, and checks ProviderConfigs.
-async fn lead(
-    manager: Manager,
-    installs: Installs,
-    configs: Configs,
-    installs_queue: Queue<ObjectKey>,
-    configs_queue: Queue<ObjectKey>,
-) {
+async fn lead(manager: &Manager, installs: &Installs, configs: &Configs, queues: &Queues) {
     if !manager.leading().await {
         return;
     }
     installs.lead();
     // What a standby did without writing, and what the watches delivered before there were listeners.
-    installs.all().into_iter().for_each(|key| installs_queue.add(key, Lane::Edit));
-    let all = configs.all();
-    all.iter().for_each(|config| configs_queue.add(ObjectKey::of(&config.metadata), Lane::Edit));
+    for key in installs.all() {
+        queues.installs.add(key, Lane::Edit);
+    }
+    for config in configs.all() {
+        queues.configs.add(ObjectKey::of(&config.metadata), Lane::Edit);
+    }
     let counted = configs.clone();
     manager.metrics.count_resources(api::CONFIG, move |tally| {
         for config in counted.all() {
@@ -225,7 +225,8 @@ async fn lead(
     });
     let resting = task::spawn(configs.clone().run(manager.clone()));
     let (metrics, shutdown) = (manager.metrics.clone(), manager.shutdown.clone());
-    work::run(configs_queue, IN_FLIGHT, api::CONFIG, metrics, shutdown, move |key, _| {
+    let (manager, installs, configs) = (manager.clone(), installs.clone(), configs.clone());
+    work::run(queues.configs.clone(), IN_FLIGHT, api::CONFIG, metrics, shutdown, move |key, _| {
         let (manager, configs, installs) = (manager.clone(), configs.clone(), installs.clone());
         async move { config::check(&manager, &configs, &key, |install| installs.program(install)).await }
     })

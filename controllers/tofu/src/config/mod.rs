@@ -93,7 +93,9 @@ impl Configs {
             move |change: Change<ProviderConfig>| {
                 if concerns_users(&change) {
                     let (key, all) = (ObjectKey::of(change.meta()), listeners.lock().clone());
-                    all.iter().for_each(|listener| listener(&key));
+                    for listener in all {
+                        listener(&key);
+                    }
                 }
             }
         };
@@ -197,14 +199,13 @@ impl OfInstall {
         let key = resolve::key(program, &values);
         let providers = &self.configs.0.providers;
         providers.expire();
-        let external = match providers.get(&key) {
-            Some(provider) => provider,
-            None => {
-                let provider = Provider::new(program.clone(), values)
-                    .map_err(|error| Refusal::NotReady(format!("{kind} {name}: {error}")))?;
-                // Another reconcile may have created it meanwhile: all share one.
-                providers.get_or_insert(&key, || Arc::new(provider))
-            }
+        let external = if let Some(provider) = providers.get(&key) {
+            provider
+        } else {
+            let provider = Provider::new(program.clone(), values)
+                .map_err(|error| Refusal::NotReady(format!("{kind} {name}: {error}")))?;
+            // Another reconcile may have created it meanwhile: all share one.
+            providers.get_or_insert(&key, || Arc::new(provider))
         };
         let rules = Arc::new(ConfigRules { name: name.to_owned(), governed: Governed::default() });
         Ok(Connection { connected: Some(Connected { external, key }), rules })

@@ -53,7 +53,7 @@ pub(crate) fn choose(
     let mut chosen = vec![];
     for name in types {
         let kind = TofuKind::new(name, schema.resources[name].clone());
-        let kind = config.into_iter().fold(kind, |kind, config| kind.configured(config));
+        let kind = config.into_iter().fold(kind, TofuKind::configured);
         let crd = kind.crd();
         if crate::crd::depth(&kind.schema().block) > MAX_OPTION_DEPTH {
             problems.push(format!(

@@ -1,5 +1,7 @@
 //! The fields that a CRD has and its successor has not, and the resources that use them. Pure.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
@@ -67,7 +69,7 @@ fn compare(
     if before.type_ != after.type_ && after.type_.is_some() {
         return found.push(FieldPath(path.clone()));
     }
-    let none = Default::default();
+    let none = BTreeMap::default();
     let fields = after.properties.as_ref().unwrap_or(&none);
     for (name, field) in before.properties.iter().flatten() {
         path.push(Step::Field(name.clone()));

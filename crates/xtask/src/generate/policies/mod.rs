@@ -57,9 +57,9 @@ impl Kind {
     }
 
     /// All kinds of a group that are made at run time.
-    fn of_group(group: &String) -> Self {
+    fn of_group(group: &str) -> Self {
         Self {
-            group: group.clone(),
+            group: group.to_owned(),
             plural: ALL.to_owned(),
             is_internal: false,
             has_status: true,
@@ -94,7 +94,7 @@ struct Policy {
 /// When a CRD has no names.
 pub(super) fn policies(component: &str, crds: &[Value], made: &BTreeSet<String>) -> Result<String> {
     let mut kinds = crds.iter().map(Kind::of).collect::<Result<Vec<_>>>()?;
-    kinds.extend(made.iter().map(Kind::of_group));
+    kinds.extend(made.iter().map(|group| Kind::of_group(group)));
     let rules = |operations: &[&str], subresource: &str, wanted: &dyn Fn(&Kind) -> bool| {
         let chosen = kinds.iter().filter(|kind| wanted(kind));
         chosen.map(|kind| kind.rule(operations, subresource)).collect::<Vec<_>>()
@@ -347,6 +347,38 @@ mod tests {
             assert_eq!(pair[0]["spec"]["failurePolicy"], "Fail");
             assert_eq!(pair[1]["spec"]["policyName"], pair[0]["metadata"]["name"]);
             assert_eq!(pair[1]["spec"]["validationActions"], json!(["Deny"]));
+        }
+    }
+
+    #[test]
+    fn kinds_that_are_made_at_run_time_have_the_policies_of_all_kinds_and_limit_their_maker() {
+        let text = policies("x", &[], &BTreeSet::from(["made.a.b".to_owned()])).unwrap();
+        let documents: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
+        let of = |name: &str| {
+            let policy = documents.iter().find(|one| {
+                one["kind"] == "ValidatingAdmissionPolicy"
+                    && one["metadata"]["name"] == format!("kraken-x-{name}")
+            });
+            policy.unwrap_or_else(|| panic!("{name}: {text}"))["spec"].clone()
+        };
+        for (name, resource) in
+            [("protect", "*"), ("approve", "*"), ("status", "*/status"), ("secrets-of-kinds", "*")]
+        {
+            let rule = &of(name)["matchConstraints"]["resourceRules"][0];
+            assert_eq!(
+                (&rule["apiGroups"], &rule["resources"]),
+                (&json!(["made.a.b"]), &json!([resource])),
+                "{name}"
+            );
+        }
+        for (name, resource) in [("crds", "customresourcedefinitions"), ("secrets", "secrets")] {
+            let spec = of(name);
+            assert_eq!(spec["matchConstraints"]["resourceRules"][0]["resources"], json!([resource]));
+            assert!(
+                spec["matchConditions"][0]
+                    .to_string()
+                    .contains("system:serviceaccount:kraken-system:kraken-x")
+            );
         }
     }
 }
