@@ -50,6 +50,15 @@ const RULES: &[(&str, Check)] = &[
             |(key, value): (&String, &Value)| (1..=128).contains(&key.chars().count()) && is_short(value);
         tags.as_object().into_iter().flatten().all(is_valid)
     }),
+    ("self.all(name,name.matches('^[A-Za-z_][A-Za-z0-9_]*$')&&size(self[name])<=4096)", |variables| {
+        let is_name = |name: &str| {
+            !name.starts_with(|c: char| c.is_ascii_digit())
+                && !name.is_empty()
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        };
+        let is_short = |value: &Value| value.as_str().is_none_or(|value| value.chars().count() <= 4096);
+        variables.as_object().into_iter().flatten().all(|(name, value)| is_name(name) && is_short(value))
+    }),
     ("self.configType=='Secret'||self.entries.all(e,!has(e.valueFrom)||!has(e.valueFrom.secret))", |spec| {
         let from_secret = |entry: &Value| !entry["valueFrom"]["secret"].is_null();
         is_secret(spec) || !spec["entries"].as_array().into_iter().flatten().any(from_secret)
