@@ -186,6 +186,8 @@ reasons! {
         TypeMismatch,
         /// The value exceeds the size limit.
         ValueTooLarge,
+        /// The resource is in another namespace, which has no ReferenceGrant for the reference, whether or not it exists.
+        RefNotPermitted,
         /// The references of resources form a cycle.
         ReferenceCycle,
         /// The content of the state is not what its resource published.

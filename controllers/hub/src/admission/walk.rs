@@ -145,7 +145,7 @@ fn depends_on(spec: &Value, found: &mut Vec<Reference>) {
         let (Some(kind), Some(name)) = (text("kind"), text("name")) else { continue };
         found.push(Reference {
             field: format!("lifecycle.dependsOn[{index}]"),
-            dependency: Dependency::Resource(ResourceRef { kind, name, path: String::new() }).normalised(),
+            dependency: Dependency::Resource(ResourceRef::of(&kind, &name, "")).normalised(),
             json_type: JsonType::String,
             follows: false,
         });

@@ -1,38 +1,82 @@
-//! The references between the resources of a namespace, and the dependents that are deleted before a resource. Pure.
+//! The references between the resources of a namespace, and those from other namespaces to it, and the dependents that are deleted
+//! before a resource. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kraken_api::{
     DependencyRequest,
-    dependency_request::{InPlaceDependency, ResourceDependency},
+    dependency_request::{InPlaceDependency, ResourceDependency, Unmet},
     names::{self, owner_kind, referenced_kind},
+    reasons::DependencyReason,
 };
+use kraken_options::ResourceRef;
 use kube::api::ObjectMeta;
 
-/// A resource: its kind with its group, and its name. In a reference the group may be missing.
+/// A resource, as seen from one namespace: its kind with its group, and its name, `namespace:name` in another namespace. In a
+/// reference the group may be missing.
 pub(crate) type Node = (String, String);
 /// The references between resources.
 pub(crate) type Graph = BTreeMap<Node, BTreeSet<Node>>;
 
-pub(crate) fn graph_of(requests: &[DependencyRequest]) -> Graph {
+/// The references of these requests. One to another namespace counts if it is permitted, or was: nobody can delay a deletion in a
+/// namespace that did not consent.
+pub(crate) fn graph_of(seen_from: &str, requests: &[DependencyRequest]) -> Graph {
     let mut graph = Graph::new();
     for request in requests {
-        let Some(owner) = owner_of(&request.metadata) else { continue };
-        let in_place = request.spec.in_place_dependencies.iter().map(node_in_place);
-        let to = request.spec.kraken_resource_dependencies.iter().map(node_of).chain(in_place);
+        let Some(owner) = owner_seen_from(seen_from, request) else { continue };
+        let in_place =
+            request.spec.in_place_dependencies.iter().map(|used| node_in_place(seen_from, request, used));
+        let wanted = request.spec.kraken_resource_dependencies.iter();
+        let wanted = wanted.filter(|wanted| may_use(request, &wanted.reference()));
+        let to = wanted.map(|wanted| node_of(seen_from, request, wanted)).chain(in_place);
         graph.entry(owner).or_default().extend(to);
     }
     graph
 }
 
+/// Whether the remote objects of the owner of this request may use the resource that it refers to: a value of another namespace only
+/// if the hub has permitted it.
+pub(crate) fn may_use(request: &DependencyRequest, reference: &ResourceRef) -> bool {
+    if reference.namespace.is_none() || reference.namespace == request.metadata.namespace {
+        return true;
+    }
+    let Some(status) = &request.status else { return false };
+    let name = reference.full_name();
+    let values = status.dependent_values.from_kraken_resources.get(&reference.kind);
+    let is_permitted = |unmet: &Unmet| {
+        (&unmet.kind, &*unmet.name) == (&reference.kind, &*name)
+            && (unmet.withdrawn || unmet.reason != DependencyReason::RefNotPermitted.as_str())
+    };
+    values.is_some_and(|names| names.contains_key(&*name)) || status.unmet.iter().any(is_permitted)
+}
+
 /// The resource that remote objects may use although the spec refers to it no more.
-pub(crate) fn node_in_place(used: &InPlaceDependency) -> Node {
-    (referenced_kind(&used.kind), used.name.clone())
+pub(crate) fn node_in_place(seen_from: &str, request: &DependencyRequest, used: &InPlaceDependency) -> Node {
+    node(seen_from, request, &used.kind, used.namespace.as_deref(), &used.name)
 }
 
 /// The resource that a reference names.
-pub(crate) fn node_of(reference: &ResourceDependency) -> Node {
-    (referenced_kind(&reference.kind), reference.name.clone())
+pub(crate) fn node_of(seen_from: &str, request: &DependencyRequest, wanted: &ResourceDependency) -> Node {
+    node(seen_from, request, &wanted.kind, wanted.namespace.as_deref(), &wanted.name)
+}
+
+fn node(seen_from: &str, of: &DependencyRequest, kind: &str, namespace: Option<&str>, name: &str) -> Node {
+    let namespace = namespace.or(of.metadata.namespace.as_deref());
+    (referenced_kind(kind), named_from(seen_from, namespace, name))
+}
+
+/// The name of a resource as it is written in a namespace.
+pub(crate) fn named_from(seen_from: &str, namespace: Option<&str>, name: &str) -> String {
+    match namespace.filter(|namespace| *namespace != seen_from) {
+        Some(namespace) => format!("{namespace}:{name}"),
+        None => name.to_owned(),
+    }
+}
+
+/// The owner of a request.
+pub(crate) fn owner_seen_from(seen_from: &str, request: &DependencyRequest) -> Option<Node> {
+    let (kind, name) = owner_of(&request.metadata)?;
+    Some((kind, named_from(seen_from, request.metadata.namespace.as_deref(), &name)))
 }
 
 /// The resource that owns a DependencyRequest or a StateDeclaration, by its name: a client can remove or replace the owner
@@ -116,7 +160,7 @@ mod tests {
                 "metadata": {"name": "subnet.aws.a", "ownerReferences": owners},
                 "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "main", "type": "any"}]},
             });
-            let graph = graph_of(&[serde_json::from_value(request).unwrap()]);
+            let graph = graph_of("ns", &[serde_json::from_value(request).unwrap()]);
             assert_eq!(blockers(&graph, &at("vpc.aws", "main")), [at("subnet.aws", "a")]);
         }
     }
@@ -131,7 +175,7 @@ mod tests {
                     "controller": true}]},
             "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "main", "type": "any"}]},
         });
-        let graph = graph_of(&[serde_json::from_value(request).unwrap()]);
+        let graph = graph_of("ns", &[serde_json::from_value(request).unwrap()]);
         assert_eq!(blockers(&graph, &at("vpc.aws", "main")), [at("subnet.aws", &long)]);
     }
 

@@ -157,7 +157,7 @@ pub(crate) fn desired(
 /// with any other reference.
 fn depends_on(lifecycle: &Lifecycle, resolver: &mut Resolver<'_>) {
     for (index, on) in lifecycle.depends_on.iter().enumerate() {
-        let main_id = ResourceRef { kind: on.kind.clone(), name: on.name.clone(), path: String::new() };
+        let main_id = ResourceRef::of(&on.kind, &on.name, "");
         let source = ValueFrom::KrakenResource(main_id);
         let _: Option<Resolved<String>> =
             resolver.take_from(&format!("lifecycle.dependsOn[{index}]"), &source);

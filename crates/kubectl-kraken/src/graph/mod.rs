@@ -136,7 +136,8 @@ impl Graph {
             let spec = serde_json::from_value::<DependencyRequestSpec>(request.data["spec"].clone());
             let (Some(owner), Ok(spec)) = (owners.get(&key), spec) else { continue };
             for used in spec.in_place_dependencies {
-                let of = references::resource_node(&owner.namespace, &used.kind, &used.name, kinds, &names);
+                let namespace = used.namespace.as_deref().unwrap_or(&owner.namespace);
+                let of = references::resource_node(namespace, &used.kind, &used.name, kinds, &names);
                 if !self.uses(owner).iter().any(|known| known.of == of) {
                     self.add(owner.clone(), Use { of, via: Via::InPlace });
                 }

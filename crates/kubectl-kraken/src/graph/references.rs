@@ -50,7 +50,8 @@ fn target(namespace: &str, dependency: &Dependency, kinds: &Kinds, names: &BTree
     match dependency {
         Dependency::ConfigMap(key) => of_key("ConfigMap", key),
         Dependency::Secret(key) => of_key("Secret", key),
-        Dependency::Resource(ResourceRef { kind, name, path }) => {
+        Dependency::Resource(ResourceRef { kind, name, namespace: other, path }) => {
+            let namespace = other.as_deref().unwrap_or(namespace);
             let entry = if path.is_empty() { String::new() } else { format!("path {path}") };
             (resource_node(namespace, kind, name, kinds, names), entry)
         }

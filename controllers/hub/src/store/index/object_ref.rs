@@ -7,6 +7,7 @@ use kraken_api::{
     names::{owned_name, owner_kind, referenced_kind},
     state_declaration::STATIC_KIND,
 };
+use kraken_options::ResourceRef;
 use kraken_runtime::watch::ObjectKey;
 
 /// The class of a referenced object.
@@ -58,6 +59,12 @@ impl ObjectRef {
             kind => owned_name(&format!("{kind}."), name),
         };
         Self::new(Class::State, namespace, &name)
+    }
+
+    /// The state that a reference of an object in `namespace` names.
+    pub(crate) fn referenced(namespace: &str, reference: &ResourceRef) -> Self {
+        let namespace = reference.namespace.as_deref().unwrap_or(namespace);
+        Self::state(namespace, &reference.kind, &reference.name)
     }
 
     /// The state of the resource that an owner reference names.

@@ -58,7 +58,7 @@ fn a_missing_dependency_is_named() {
 #[test]
 fn the_cause_of_a_missing_value_is_found_for_every_spelling_of_its_kind() {
     let mut values = values();
-    let reference = ResourceRef { kind: "subnet".into(), name: "a".into(), path: "id".into() };
+    let reference = ResourceRef::of("subnet", "a", "id");
     values.causes.insert(Dependency::Resource(reference), "subnet a does not exist".into());
     let mut resolver = Resolver::new(&values);
     assert_eq!(resolver.take::<String>("field", &resource("Sub-Net", "a", "id")), None);
