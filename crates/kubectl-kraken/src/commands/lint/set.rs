@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kraken_api::state_declaration::STATIC_KIND;
+use kraken_api::{DependsOn, state_declaration::STATIC_KIND};
 use kraken_options::{
     Dependency, JsonType, KeyRef, Path, Problem, ProblemKind, Resolved, Resolver, ResourceRef, ValueFrom,
     Values,
@@ -84,8 +84,8 @@ impl<'a> Set<'a> {
         }
         let listed = spec.pointer("/lifecycle/dependsOn").and_then(Value::as_array);
         for (index, on) in listed.into_iter().flatten().enumerate() {
-            let (Some(kind), Some(name)) = (on["kind"].as_str(), on["name"].as_str()) else { continue };
-            let dependency = Dependency::Resource(ResourceRef::of(kind, name, "")).normalised();
+            let Ok(on) = serde_json::from_value::<DependsOn>(on.clone()) else { continue };
+            let dependency = Dependency::Resource(on.reference()).normalised();
             if let Some((level, message)) = self.dependency(&member.node, &dependency, JsonType::String) {
                 found.push((level, format!("lifecycle.dependsOn[{index}]"), message));
             }

@@ -37,7 +37,8 @@ impl Rename {
         let spec = &object["spec"];
         self.walk(spec, "/spec", 0, &mut edits);
         for (index, on) in spec["lifecycle"]["dependsOn"].as_array().into_iter().flatten().enumerate() {
-            if let (Some(kind), Some(name)) = (on["kind"].as_str(), on["name"].as_str())
+            if let (Some(kind), Some(name), None) =
+                (on["kind"].as_str(), on["name"].as_str(), on["namespace"].as_str())
                 && self.is_meant(kind, name)
             {
                 self.name_at(format!("/spec/lifecycle/dependsOn/{index}/name"), &mut edits);
