@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::reasons::DependencyReason;
+
 /// The references of one resource to others.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
@@ -49,6 +51,24 @@ pub struct DependencyRequestSpec {
     /// account in use, is not answered, and refers to Secrets only. Default: `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_secrets: bool,
+}
+
+impl DependencyRequest {
+    /// Whether the remote objects of the owner may use the resource that it refers to: one of another namespace only if the hub permits
+    /// the reference, or did.
+    pub fn may_use(&self, reference: &ResourceRef) -> bool {
+        if reference.namespace.is_none() || reference.namespace == self.metadata.namespace {
+            return true;
+        }
+        let Some(status) = &self.status else { return false };
+        let name = reference.full_name();
+        let values = status.dependent_values.from_kraken_resources.get(&reference.kind);
+        let is_permitted = |unmet: &Unmet| {
+            (&unmet.kind, &*unmet.name) == (&reference.kind, &*name)
+                && (unmet.withdrawn || unmet.reason != DependencyReason::RefNotPermitted.as_str())
+        };
+        values.is_some_and(|names| names.contains_key(&*name)) || status.unmet.iter().any(is_permitted)
+    }
 }
 
 /// A key of a ConfigMap or Secret in the same namespace.
@@ -213,11 +233,7 @@ pub struct Unmet {
 
 impl Unmet {
     /// A dependency without a value, with its cause.
-    pub fn new(
-        dependency: &Dependency,
-        reason: crate::reasons::DependencyReason,
-        message: impl Into<String>,
-    ) -> Self {
+    pub fn new(dependency: &Dependency, reason: DependencyReason, message: impl Into<String>) -> Self {
         let (kind, name, entry) = match dependency {
             Dependency::ConfigMap(key) => ("ConfigMap", key.name.as_str().into(), &key.key),
             Dependency::Secret(key) => ("Secret", key.name.as_str().into(), &key.key),
@@ -297,7 +313,7 @@ mod tests {
 
     #[test]
     fn an_unmet_main_id_matches_its_dependency() {
-        let reason = crate::reasons::DependencyReason::PathNotFound;
+        let reason = DependencyReason::PathNotFound;
         for reference in [main_id(), ResourceRef::of("vpc", "platform:main", "")] {
             let dependency = Dependency::Resource(reference);
             assert_eq!(Unmet::new(&dependency, reason, "").dependency(), dependency);

@@ -46,7 +46,7 @@ pub struct GrantedNamespace {
 /// One resource, or all resources of a kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("x-kubernetes-validations" = [
-    {"rule": "!(self.kind.lowerAscii() in ['configmap', 'secret'])",
+    {"rule": "!self.kind.matches('(?i)^(config-?map|secret)$')",
         "message": "must be a kind of Kraken: ConfigMaps and Secrets can be referenced only in their own namespace", "fieldPath": ".kind"},
 ]))]
 pub struct GrantedResource {

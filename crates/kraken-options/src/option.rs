@@ -288,6 +288,10 @@ mod tests {
         assert_eq!(short("VPC.aws/main/vpc.CidrBlock"), resource("VPC.aws", "main", "vpc.CidrBlock"));
         assert_eq!(short("VPC/main/tags[\"a/b\"]"), resource("VPC", "main", "tags[\"a/b\"]"));
         assert_eq!(short("VPC"), None);
+        let other =
+            ResourceRef { namespace: Some("platform".to_owned()), ..ResourceRef::of("VPC", "main", "a/b") };
+        assert_eq!(short("VPC/platform:main/a/b"), Some(other.clone()));
+        assert_eq!(other.full_name(), "platform:main");
         assert_eq!(short("VPC/main/"), None);
     }
 

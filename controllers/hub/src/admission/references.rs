@@ -240,6 +240,20 @@ mod tests {
     }
 
     #[test]
+    fn reference_that_another_namespace_does_not_permit_is_a_warning() {
+        let mut lookups = lookups();
+        let mut other = reference("main", JsonType::Integer);
+        if let Dependency::Resource(wanted) = &mut other.dependency {
+            wanted.namespace = Some("platform".to_owned());
+        }
+        let refused = Lookup::NotPermitted("namespace platform has no ReferenceGrant".into());
+        lookups.lookup.insert(ObjectRef::state("platform", "vpc", "main"), refused);
+        let ReviewResult { problems, warnings } = answered("ns", &[other], None, &lookups);
+        assert!(problems.is_empty());
+        assert_eq!(warnings, ["spec.mainField: namespace platform has no ReferenceGrant"]);
+    }
+
+    #[test]
     fn what_has_no_value_yet_is_not_a_warning() {
         let mut lookups = lookups();
         lookups.lookup.insert(ObjectRef::state("ns", "vpc", "waits"), Lookup::Expected);

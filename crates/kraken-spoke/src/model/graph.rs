@@ -5,11 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kraken_api::{
     DependencyRequest,
-    dependency_request::{InPlaceDependency, ResourceDependency, Unmet},
+    dependency_request::{InPlaceDependency, ResourceDependency},
     names::{self, owner_kind, referenced_kind},
-    reasons::DependencyReason,
 };
-use kraken_options::ResourceRef;
 use kube::api::ObjectMeta;
 
 /// A resource, as seen from one namespace: its kind with its group, and its name, `namespace:name` in another namespace. In a
@@ -27,27 +25,11 @@ pub(crate) fn graph_of(seen_from: &str, requests: &[DependencyRequest]) -> Graph
         let in_place =
             request.spec.in_place_dependencies.iter().map(|used| node_in_place(seen_from, request, used));
         let wanted = request.spec.kraken_resource_dependencies.iter();
-        let wanted = wanted.filter(|wanted| may_use(request, &wanted.reference()));
+        let wanted = wanted.filter(|wanted| request.may_use(&wanted.reference()));
         let to = wanted.map(|wanted| node_of(seen_from, request, wanted)).chain(in_place);
         graph.entry(owner).or_default().extend(to);
     }
     graph
-}
-
-/// Whether the remote objects of the owner of this request may use the resource that it refers to: a value of another namespace only
-/// if the hub has permitted it.
-pub(crate) fn may_use(request: &DependencyRequest, reference: &ResourceRef) -> bool {
-    if reference.namespace.is_none() || reference.namespace == request.metadata.namespace {
-        return true;
-    }
-    let Some(status) = &request.status else { return false };
-    let name = reference.full_name();
-    let values = status.dependent_values.from_kraken_resources.get(&reference.kind);
-    let is_permitted = |unmet: &Unmet| {
-        (&unmet.kind, &*unmet.name) == (&reference.kind, &*name)
-            && (unmet.withdrawn || unmet.reason != DependencyReason::RefNotPermitted.as_str())
-    };
-    values.is_some_and(|names| names.contains_key(&*name)) || status.unmet.iter().any(is_permitted)
 }
 
 /// The resource that remote objects may use although the spec refers to it no more.
@@ -194,6 +176,50 @@ mod tests {
             [at("subnet.acme", "b"), at("subnet.aws", "a")]
         );
         assert!(blockers(&graph, &at("vpc.aws", "looped")).is_empty(), "a cycle");
+    }
+
+    /// A request of a subnet in this namespace that refers to `vpc platform:main`, with this answer.
+    fn request_in(namespace: &str, status: &serde_json::Value) -> DependencyRequest {
+        let request = serde_json::json!({
+            "metadata": {"name": "subnet.aws.a", "namespace": namespace},
+            "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "main", "namespace": "platform", "type": "any"}]},
+            "status": status,
+        });
+        serde_json::from_value(request).unwrap()
+    }
+
+    fn blockers_of_main(requests: &[DependencyRequest]) -> Vec<Node> {
+        blockers(&graph_of("platform", requests), &("vpc.aws".to_owned(), "main".to_owned()))
+    }
+
+    #[test]
+    fn dependent_in_another_namespace_blocks_if_its_reference_is_or_was_permitted() {
+        let unmet = |reason: &str, withdrawn: bool| {
+            serde_json::json!({"unmet": [{"kind": "vpc", "name": "platform:main", "entry": "", "reason": reason,
+                "message": "m", "withdrawn": withdrawn}]})
+        };
+        let value = serde_json::json!({"dependentValues": {"fromKrakenResources": {"vpc": {"platform:main": {"": "vpc-1"}}}}});
+        for (status, blocks) in [
+            (value, true),
+            (unmet("StateNotFound", false), true),
+            (unmet("RefNotPermitted", true), true),
+            (unmet("RefNotPermitted", false), false),
+            (serde_json::json!({}), false),
+            (serde_json::Value::Null, false),
+        ] {
+            let expected = blocks.then(|| ("subnet.aws".to_owned(), "shop:a".to_owned()));
+            let found = blockers_of_main(&[request_in("shop", &status)]);
+            assert_eq!(found, Vec::from_iter(expected), "{status}");
+        }
+        let own = blockers_of_main(&[request_in("platform", &serde_json::Value::Null)]);
+        assert_eq!(own, [("subnet.aws".to_owned(), "a".to_owned())], "a namespace needs no grant of its own");
+    }
+
+    #[test]
+    fn resource_of_the_same_name_in_another_namespace_is_not_blocked() {
+        let mut request = request_in("shop", &serde_json::Value::Null);
+        request.spec.kraken_resource_dependencies[0].namespace = None;
+        assert!(blockers_of_main(&[request]).is_empty());
     }
 
     #[test]

@@ -81,6 +81,16 @@ impl ObjectRef {
         (self.class == Class::State && !kind.contains('-')).then_some(StateName { kind, group, name })
     }
 
+    /// The object as a reference from this namespace names it, without the group.
+    pub(crate) fn seen_from(&self, namespace: &str) -> String {
+        match self.state_name() {
+            Some(StateName { kind, name, .. }) if *self.key.namespace != *namespace => {
+                format!("{kind} {}:{name}", self.key.namespace)
+            }
+            _ => self.to_string(),
+        }
+    }
+
     /// Whether the group is omitted.
     pub(crate) fn is_of_any_group(&self) -> bool {
         self.state_name().is_some_and(|state| state.group.is_empty())

@@ -136,6 +136,21 @@ fn malformed_names_are_reported_with_their_field() {
         "spec.field.valueFrom.krakenResource.kind: is empty",
     );
     fails::<String>(
+        &resource("loadbalancer", "plat.form:web", "dns"),
+        ProblemKind::Invalid,
+        "spec.field.valueFrom.krakenResource.namespace: \"plat.form\" is not a name of a namespace (lower case letters, digits and \"-\")",
+    );
+    for kind in ["ConfigMap", "Secret"] {
+        fails::<String>(
+            &template(&format!("{{{{ .{kind}.platform:sizes.small }}}}")),
+            ProblemKind::Template,
+            &format!(
+                "spec.field.valueFrom.templateString: the name of \"{kind} platform:sizes key \"small\"\" has a namespace, and only \
+                 resources of other namespaces can be referenced, no ConfigMaps and Secrets"
+            ),
+        );
+    }
+    fails::<String>(
         &resource("loadbalancer", "web", "a..b"),
         ProblemKind::Path,
         "spec.field.valueFrom.krakenResource.path: expected a name at byte 2",

@@ -29,7 +29,6 @@ use crate::{
     context::{Context, Reconcile, owner_reference, place},
     dynamic::Object,
     model::{
-        graph::may_use,
         outcome::{Outcome, in_namespace},
         recorded::has_finalizer,
         request,
@@ -166,7 +165,7 @@ fn still_used(
     };
     let named: BTreeSet<_> = dependencies.resources.keys().map(|wanted| node(&in_place(wanted))).collect();
     let before = request.spec.kraken_resource_dependencies.iter().map(ResourceDependency::reference);
-    let before = before.filter(|reference| may_use(request, reference)).map(|reference| in_place(&reference));
+    let before = before.filter(|reference| request.may_use(reference)).map(|reference| in_place(&reference));
     let before = before.chain(request.spec.in_place_dependencies.iter().cloned());
     let left: BTreeSet<_> = before.filter(|used| !named.contains(&node(used))).collect();
     left.into_iter().take(MAX_IN_PLACE).collect()
