@@ -30,7 +30,7 @@ fn export(name: &str, target: &str, source: &str) -> String {
 }
 
 /// The hub and the spoke of VPCs with their webhooks on.
-async fn test_env() -> Result<TestEnv> {
+pub(crate) async fn test_env() -> Result<TestEnv> {
     static SHARED: OnceCell<Environment> = OnceCell::const_new();
     let only = Some(vec!["hub".to_owned(), "aws-vpc".to_owned()]);
     let start = || {

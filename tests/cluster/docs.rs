@@ -10,7 +10,10 @@ use std::{fs, path::PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use kraken_testing::{manifests, paths};
 use kraken_tests::TestEnv;
-use kube::api::{Patch, PatchParams};
+use kube::{
+    Api,
+    api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams},
+};
 use serde_json::{Value, json};
 
 use crate::kubectl::{Shell, with_webhooks};
@@ -144,8 +147,15 @@ fn instance_with(entry: &Value) -> Option<Value> {
 async fn accepted(test_env: &TestEnv, object: &Value) -> Result<()> {
     let mut object = object.clone();
     let (kind, name) = (object["kind"].as_str().unwrap_or_default(), object["metadata"]["name"].as_str());
-    let (api, name) = (test_env.api(kind), name.context("it has no name")?.to_owned());
-    object["metadata"]["namespace"] = test_env.ns.name.clone().into();
+    let name = name.context("it has no name")?.to_owned();
+    let api: Api<DynamicObject> = if kind == "ProviderInstall" {
+        let kind = GroupVersionKind::gvk("providers.kraken-iac.eoinfennessy.com", "v1alpha1", kind);
+        Api::all_with(test_env.client(), &ApiResource::from_gvk(&kind))
+    } else {
+        let api = test_env.api(kind);
+        object["metadata"]["namespace"] = test_env.ns.name.clone().into();
+        api
+    };
     let params = PatchParams { dry_run: true, ..PatchParams::apply("docs").force() };
     let params = params.validation_strict();
     api.patch(&name, &params, &Patch::Apply(&object)).await?;
@@ -157,8 +167,9 @@ async fn check(test_env: &TestEnv, block: &Block) -> Result<()> {
         if is_whole {
             for document in manifests::parse("the block", &text)? {
                 // Kinds of other programs are not installed.
-                let is_served = ["", "apps"].contains(&document.gvk.group.as_str())
-                    || document.gvk.group.ends_with("kraken-iac.eoinfennessy.com");
+                let group = document.gvk.group.as_str();
+                let is_served = ["", "apps"].contains(&group)
+                    || (group.ends_with("kraken-iac.eoinfennessy.com") && group != kraken_tofu::names::GROUP);
                 if is_served {
                     accepted(test_env, &document.value).await.with_context(|| document.name.clone())?;
                 }

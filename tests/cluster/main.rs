@@ -17,6 +17,7 @@ mod exports;
 mod gadgets;
 mod generated_inputs;
 mod gitops;
+mod grants;
 mod identity;
 mod imports;
 mod install;

@@ -1,4 +1,4 @@
-//! An installation with Roles only: controllers that watch one namespace and have no cluster-wide permissions.
+//! An installation with Roles only: controllers that watch some namespaces and have no cluster-wide permissions.
 
 use anyhow::Result;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
@@ -33,13 +33,48 @@ async fn get(client: &Client, namespace: &str, group: &str, kind: &str, name: &s
     Ok(api.get_opt(name).await?.map_or(Value::Null, |object| json!(object)))
 }
 
+/// A reference between watched namespaces needs a grant; one to another namespace is impossible, whatever that grants.
+async fn references_between_namespaces(client: &Client, [own, partner, other]: [&str; 3]) -> Result<()> {
+    const CORE: &str = "core.kraken-iac.eoinfennessy.com/v1alpha1";
+    for namespace in [own, other] {
+        let spec = json!({"from": [{"namespace": partner}], "to": [{"kind": "VPC"}]});
+        let grant =
+            json!({"apiVersion": CORE, "kind": "ReferenceGrant", "metadata": {"name": "g"}, "spec": spec});
+        let grant = kraken_testing::manifests::parse("the grant", &grant.to_string())?;
+        kraken_testing::manifests::apply(client, &grant, namespace).await?;
+    }
+    for (name, of) in [("granted", own), ("outside", other)] {
+        let block = json!({"valueFrom": {"ref": format!("VPC/{of}:main/vpc.CidrBlock")}});
+        let vpc = json!({"apiVersion": format!("{AWS}/v1alpha1"), "kind": "VPC", "metadata": {"name": name}, "spec": {"cidrBlock": block}});
+        let vpc = kraken_testing::manifests::parse("the VPC", &vpc.to_string())?;
+        kraken_testing::manifests::apply(client, &vpc, partner).await?;
+    }
+    let why = format!("the hub does not serve namespace {other} (--namespaces)");
+    for (name, status, message) in [("granted", "True", ""), ("outside", "False", why.as_str())] {
+        for attempt in 0.. {
+            let vpc = get(client, partner, AWS, "VPC", name).await?;
+            let ready = kraken_tests::test_env::condition(&vpc, "Ready");
+            if ready["status"] == status && ready["message"].as_str().unwrap_or_default().contains(message) {
+                break;
+            }
+            anyhow::ensure!(attempt < 900, "{vpc}");
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(AWS, "v1alpha1", "VPC"));
+        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), partner, &resource);
+        api.delete(name, &kube::api::DeleteParams::default()).await?;
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_stack_works_with_roles_only_and_other_namespaces_are_not_changed() -> Result<()> {
     let (control_plane, moto) = tokio::try_join!(ControlPlane::start(), Moto::start())?;
     let client = control_plane.client().await?;
     let (own, other) = (namespace(&client).await?, namespace(&client).await?);
+    let partner = namespace(&client).await?;
     let options = SuiteOptions {
-        namespaces: Some(vec![own.name.clone()]),
+        namespaces: Some(vec![own.name.clone(), partner.name.clone()]),
         only: Some(vec!["hub".to_owned(), "aws-vpc".to_owned()]),
         ..SuiteOptions::default()
     };
@@ -69,6 +104,7 @@ async fn a_stack_works_with_roles_only_and_other_namespaces_are_not_changed() ->
         elsewhere["metadata"]["finalizers"].is_null() && elsewhere["status"]["externalIds"].is_null(),
         "{elsewhere}"
     );
+    references_between_namespaces(&client, [&own.name, &partner.name, &other.name]).await?;
     // Its deletion works as usual.
     for (kind, name) in [("Subnet", "a"), ("VPC", "main")] {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(AWS, "v1alpha1", kind));

@@ -38,11 +38,13 @@ async fn view_and_edit_roles_include_kraken_resources() -> Result<()> {
         |group: &str, resource: &str| json!({"group": format!("{group}.{DOMAIN}"), "resource": resource});
     let (vpcs, exports) = (of("aws", "vpcs"), of("configexport", "configexports"));
     let (states, requests) = (of("core", "statedeclarations"), of("core", "dependencyrequests"));
+    let grants = of("core", "referencegrants");
     let status = json!({"group": format!("aws.{DOMAIN}"), "resource": "vpcs", "subresource": "status"});
     // Aggregation and the authorizer's cache take effect after a delay.
     for _ in 0..300 {
         if may(&test_env, "view-jane", "get", &vpcs).await?
             && may(&test_env, "edit-jane", "create", &vpcs).await?
+            && may(&test_env, "admin-jane", "create", &grants).await?
         {
             break;
         }
@@ -61,6 +63,14 @@ async fn view_and_edit_roles_include_kraken_resources() -> Result<()> {
         ("edit-jane", "patch", &status, false),
         ("admin-jane", "create", &vpcs, true),
         ("admin-jane", "delete", &requests, false),
+        // A grant gives others access, as a RoleBinding does.
+        ("view-jane", "get", &grants, true),
+        ("edit-jane", "list", &grants, true),
+        ("edit-jane", "create", &grants, false),
+        ("edit-jane", "patch", &grants, false),
+        ("edit-jane", "delete", &grants, false),
+        ("admin-jane", "create", &grants, true),
+        ("admin-jane", "delete", &grants, true),
         ("nobody", "get", &vpcs, false),
     ] {
         assert_eq!(may(&test_env, user, verb, about).await?, wanted, "{user} {verb} {about}");
@@ -80,7 +90,7 @@ async fn a_spoke_may_read_the_hubs_lease_and_no_other() -> Result<()> {
 }
 
 /// Groups and resources of the table.
-const KRAKEN: [(&str, &str); 11] = [
+const KRAKEN: [(&str, &str); 12] = [
     ("aws", "vpcs"),
     ("aws", "vpcs/status"),
     ("aws", "vpcs/finalizers"),
@@ -91,6 +101,7 @@ const KRAKEN: [(&str, &str); 11] = [
     ("configexport", "configexports/status"),
     ("core", "dependencyrequests"),
     ("core", "dependencyrequests/status"),
+    ("core", "referencegrants"),
     ("core", "statedeclarations"),
 ];
 const KUBERNETES: [(&str, &str); 12] = [

@@ -101,6 +101,7 @@ fn dependency(path: &str, json_type: JsonType) -> ResourceDependency {
     ResourceDependency {
         kind: "vpc".to_owned(),
         name: "main".to_owned(),
+        namespace: None,
         path: path.to_owned(),
         json_type,
         follows: false,

@@ -9,7 +9,9 @@ use k8s_openapi::{
         CustomResourceColumnDefinition, CustomResourceDefinition,
     },
 };
-use kraken_api::{ConfigExport, DependencyRequest, ImportRequest, StateDeclaration, crd::hub_kind};
+use kraken_api::{
+    ConfigExport, DependencyRequest, ImportRequest, ReferenceGrant, StateDeclaration, crd::hub_kind,
+};
 use kraken_runtime::{Manager, Program, rbac::rule, webhook::Hook, work};
 use kube::{CustomResourceExt, Resource};
 
@@ -31,7 +33,8 @@ impl Program for Hub {
 
     fn crds() -> Vec<CustomResourceDefinition> {
         let export = with_target(hub_kind::<ConfigExport>());
-        vec![hub_kind::<DependencyRequest>(), export, StateDeclaration::crd(), ImportRequest::crd()]
+        let internal = [hub_kind::<DependencyRequest>(), export, StateDeclaration::crd()];
+        internal.into_iter().chain([ImportRequest::crd(), ReferenceGrant::crd()]).collect()
     }
 
     fn rules() -> Vec<PolicyRule> {
@@ -40,7 +43,7 @@ impl Program for Hub {
         vec![
             // Secrets: metadata for watches, bodies of referenced ones, targets of exports, and the finalizer of those of accounts.
             rule(&[""], &["configmaps", "secrets"], &["get", "list", "watch", "create", "patch", "delete"]),
-            rule(&[&core], &["dependencyrequests", "statedeclarations"], READ),
+            rule(&[&core], &["dependencyrequests", "referencegrants", "statedeclarations"], READ),
             rule(&[&core], &["dependencyrequests/status"], &["patch"]),
             rule(&[&export], &["configexports"], READ),
             rule(&[&export], &["configexports/status"], &["patch"]),
@@ -150,7 +153,10 @@ mod tests {
     #[test]
     fn the_kinds_of_the_hub_have_crds() {
         let kinds: Vec<_> = Hub::crds().into_iter().map(|crd| crd.spec.names.kind).collect();
-        assert_eq!(kinds, ["DependencyRequest", "ConfigExport", "StateDeclaration", "ImportRequest"]);
+        assert_eq!(
+            kinds,
+            ["DependencyRequest", "ConfigExport", "StateDeclaration", "ImportRequest", "ReferenceGrant"]
+        );
     }
 
     #[test]

@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::reasons::DependencyReason;
+
 /// The references of one resource to others.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
@@ -51,6 +53,24 @@ pub struct DependencyRequestSpec {
     pub keep_secrets: bool,
 }
 
+impl DependencyRequest {
+    /// Whether the remote objects of the owner may use the resource that it refers to: one of another namespace only if the hub permits
+    /// the reference, or did.
+    pub fn may_use(&self, reference: &ResourceRef) -> bool {
+        if reference.namespace.is_none() || reference.namespace == self.metadata.namespace {
+            return true;
+        }
+        let Some(status) = &self.status else { return false };
+        let name = reference.full_name();
+        let values = status.dependent_values.from_kraken_resources.get(&reference.kind);
+        let is_permitted = |unmet: &Unmet| {
+            (&unmet.kind, &*unmet.name) == (&reference.kind, &*name)
+                && (unmet.withdrawn || unmet.reason != DependencyReason::RefNotPermitted.as_str())
+        };
+        values.is_some_and(|names| names.contains_key(&*name)) || status.unmet.iter().any(is_permitted)
+    }
+}
+
 /// A key of a ConfigMap or Secret in the same namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyDependency {
@@ -66,7 +86,7 @@ pub struct KeyDependency {
     pub follows: bool,
 }
 
-/// A value in the state of another resource of the same namespace, or its main id.
+/// A value in the state of another resource, or its main id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceDependency {
     /// The kind, in lower case without hyphens, followed by a dot and the group if the reference names one. Example:
@@ -76,6 +96,10 @@ pub struct ResourceDependency {
     /// The name. Example: `a`.
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
+    /// The namespace, as the reference names it. Default: that of the request. Example: `platform`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub namespace: Option<String>,
     /// The path of the value in the state. Default: none, which refers to the main id of the resource. Example:
     /// `instances.0.InstanceType`.
     #[schemars(length(max = 1024))]
@@ -91,7 +115,19 @@ pub struct ResourceDependency {
     pub follows: bool,
 }
 
-/// A resource of the same namespace that is still in use.
+impl ResourceDependency {
+    /// The reference.
+    pub fn reference(&self) -> ResourceRef {
+        ResourceRef {
+            kind: self.kind.clone(),
+            name: self.name.clone(),
+            namespace: self.namespace.clone(),
+            path: self.path.clone(),
+        }
+    }
+}
+
+/// A resource that is still in use.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct InPlaceDependency {
     /// The kind, as in `krakenResourceDependencies`. Example: `vpc.aws`.
@@ -100,6 +136,10 @@ pub struct InPlaceDependency {
     /// The name. Example: `a`.
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
+    /// The namespace. Default: that of the request. Example: `platform`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub namespace: Option<String>,
 }
 
 fn any_type() -> JsonType {
@@ -149,8 +189,8 @@ pub struct DependentValues {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub from_secrets: BTreeMap<String, BTreeMap<String, SecretVersion>>,
 
-    /// Values from states, by kind, name and path. The path is empty for a main id. Example:
-    /// `{vpc: {main: {"": vpc-0abc}}}`.
+    /// Values from states, by kind, name (`namespace:name` if the reference has a namespace) and path. The path is empty for a main
+    /// id. Example: `{vpc: {main: {"": vpc-0abc}}}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "crate::crd::any_object")]
     pub from_kraken_resources: BTreeMap<String, BTreeMap<String, BTreeMap<String, Value>>>,
@@ -177,7 +217,7 @@ pub struct SecretVersion {
 pub struct Unmet {
     /// `ConfigMap`, `Secret`, or the kind of a resource.
     pub kind: String,
-    /// The name of the object or resource.
+    /// The name of the object or resource, `namespace:name` if the reference has a namespace.
     pub name: String,
     /// The key or the path; empty for a main id.
     pub entry: String,
@@ -185,26 +225,27 @@ pub struct Unmet {
     pub reason: String,
     /// A human-readable message with details of the reason.
     pub message: String,
+    /// Whether a grant for the reference was withdrawn, so that what was made with the value may still use the resource, whose
+    /// deletion waits. Default: `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withdrawn: bool,
 }
 
 impl Unmet {
     /// A dependency without a value, with its cause.
-    pub fn new(
-        dependency: &Dependency,
-        reason: crate::reasons::DependencyReason,
-        message: impl Into<String>,
-    ) -> Self {
+    pub fn new(dependency: &Dependency, reason: DependencyReason, message: impl Into<String>) -> Self {
         let (kind, name, entry) = match dependency {
-            Dependency::ConfigMap(key) => ("ConfigMap", &key.name, &key.key),
-            Dependency::Secret(key) => ("Secret", &key.name, &key.key),
-            Dependency::Resource(resource) => (resource.kind.as_str(), &resource.name, &resource.path),
+            Dependency::ConfigMap(key) => ("ConfigMap", key.name.as_str().into(), &key.key),
+            Dependency::Secret(key) => ("Secret", key.name.as_str().into(), &key.key),
+            Dependency::Resource(resource) => (resource.kind.as_str(), resource.full_name(), &resource.path),
         };
         Self {
             kind: kind.to_owned(),
-            name: name.clone(),
+            name: name.into_owned(),
             entry: entry.clone(),
             reason: reason.as_str().to_owned(),
             message: message.into(),
+            withdrawn: false,
         }
     }
 
@@ -214,11 +255,7 @@ impl Unmet {
         match self.kind.as_str() {
             "ConfigMap" => Dependency::ConfigMap(key()),
             "Secret" => Dependency::Secret(key()),
-            kind => Dependency::Resource(ResourceRef {
-                kind: kind.to_owned(),
-                name: self.name.clone(),
-                path: self.entry.clone(),
-            }),
+            kind => Dependency::Resource(ResourceRef::of(kind, &self.name, &self.entry)),
         }
     }
 }
@@ -243,6 +280,7 @@ impl From<&Dependencies> for DependencyRequestSpec {
                 .map(|(resource, json_type)| ResourceDependency {
                     kind: resource.kind.clone(),
                     name: resource.name.clone(),
+                    namespace: resource.namespace.clone(),
                     path: resource.path.clone(),
                     json_type: *json_type,
                     follows: follows(Dependency::Resource(resource.clone())),
@@ -258,7 +296,7 @@ mod tests {
     use super::*;
 
     fn main_id() -> ResourceRef {
-        ResourceRef { kind: "vpc".into(), name: "main".into(), path: String::new() }
+        ResourceRef::of("vpc", "main", "")
     }
 
     #[test]
@@ -275,8 +313,10 @@ mod tests {
 
     #[test]
     fn an_unmet_main_id_matches_its_dependency() {
-        let dependency = Dependency::Resource(main_id());
-        let reason = crate::reasons::DependencyReason::PathNotFound;
-        assert_eq!(Unmet::new(&dependency, reason, "").dependency(), dependency);
+        let reason = DependencyReason::PathNotFound;
+        for reference in [main_id(), ResourceRef::of("vpc", "platform:main", "")] {
+            let dependency = Dependency::Resource(reference);
+            assert_eq!(Unmet::new(&dependency, reason, "").dependency(), dependency);
+        }
     }
 }

@@ -14,6 +14,7 @@ pub mod lifecycle;
 pub mod lookup;
 pub mod names;
 pub mod reasons;
+pub mod reference_grant;
 pub mod state_declaration;
 pub mod status;
 
@@ -25,6 +26,7 @@ pub use lifecycle::{
     Adopt, Approval, ById, ByTags, Deletion, DependsOn, Disruption, Drift, HasLifecycle, Lifecycle, Replace,
     Share,
 };
+pub use reference_grant::{ReferenceGrant, ReferenceGrantSpec};
 pub use state_declaration::{StateDeclaration, StateDeclarationSpec};
 pub use status::{AtCreation, FieldDiff, InPlace, Location, Plan, PlanAction, ResourceStatus};
 
@@ -43,6 +45,10 @@ pub const HUB_NAME: &str = "kraken-hub";
 /// Label of an owned DependencyRequest or StateDeclaration: its owner's kind and group, as formatted by
 /// [`names::owner_kind`]. A spoke selects its own objects by it.
 pub const OWNER_KIND_LABEL: &str = "kraken-iac.eoinfennessy.com/owner-kind";
+
+/// Prefix of the labels of a DependencyRequest with the other namespaces that it refers to, by which a deletion finds the dependents
+/// in other namespaces: the namespace follows, and the value is empty.
+pub const REFERENCES_PREFIX: &str = "references.kraken-iac.eoinfennessy.com/";
 
 /// Annotation of a StateDeclaration: [`StateDeclarationSpec::content_hash`] of the content that its controller
 /// published. A spoke compares it to skip unnecessary writes without reading the body, and the hub to detect changes by

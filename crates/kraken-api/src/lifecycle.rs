@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use kraken_options::{KIND_PATTERN, NAME_PATTERN};
+use kraken_options::{KIND_PATTERN, NAME_PATTERN, NAMESPACE_PATTERN, ResourceRef};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -186,6 +186,18 @@ pub struct DependsOn {
     /// The name. Example: `main`.
     #[schemars(length(min = 1, max = 253), regex(pattern = NAME_PATTERN))]
     pub name: String,
+    /// The namespace, which must have a ReferenceGrant if it is another one. Default: that of this resource. Example: `platform`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63), regex(pattern = NAMESPACE_PATTERN))]
+    pub namespace: Option<String>,
+}
+
+impl DependsOn {
+    /// The reference to its main id, whose value is not used.
+    pub fn reference(&self) -> ResourceRef {
+        let Self { kind, name, namespace } = self.clone();
+        ResourceRef { kind, name, namespace, path: String::new() }
+    }
 }
 
 /// The part of the state that is published.

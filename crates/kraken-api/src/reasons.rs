@@ -56,10 +56,10 @@ reasons! {
         /// references.
         Pending: Unknown => "If it persists, check that the spoke runs.",
         /// A reference has no value yet. The message names each one. It is reported at once if an edit is required (a key, a path,
-        /// a type, a cycle, an unknown kind), after two seconds if the referenced object does not exist, and after eight seconds if
+        /// a type, a cycle, an unknown kind), after two seconds if the referenced object does not exist or is in a namespace without a grant, and after eight seconds if
         /// the object exists and has not published a value yet (after 30, while the hub keeps answering other resources of the
         /// kind).
-        DependenciesNotReady: False => "Create or fix the named object. Its creation triggers a reconcile of the resource.",
+        DependenciesNotReady: False => "Create or fix the named object, or have its owner grant the reference. Both trigger a reconcile of the resource.",
         /// The hub has not resolved the references for ten seconds.
         WaitingForHub: False => "Check that `kraken-hub` runs.",
         /// A reason of `DependenciesResolved=Unknown`: the hub has not renewed its leader lease, and changes of referenced objects
@@ -75,7 +75,8 @@ reasons! {
         Updating: False => "Wait. The message names the cause.",
         /// The remote object is being replaced, because a field cannot be changed in place and `lifecycle.replace` allows it.
         Replacing: False => "Wait. The message names the cause, and the dependents that have not moved yet.",
-        /// The resource is being deleted, and other resources still refer to it. The message names them.
+        /// The resource is being deleted, and other resources still refer to it. The message names them, those of other namespaces as
+        /// `namespace:name`.
         DeletionBlocked: False => "Delete them, or change their references.",
         /// The resource is being deleted; it is removed when the provider reports that its remote objects are deleted.
         Deleting: False => "Wait. The message names the cause.",
@@ -186,6 +187,8 @@ reasons! {
         TypeMismatch,
         /// The value exceeds the size limit.
         ValueTooLarge,
+        /// The resource is in another namespace, which has no ReferenceGrant for the reference, whether or not it exists.
+        RefNotPermitted,
         /// The references of resources form a cycle.
         ReferenceCycle,
         /// The content of the state is not what its resource published.

@@ -39,7 +39,7 @@ impl ResourceRef {
     pub fn conversion(&self, value: &Value, wanted: JsonType) -> Option<String> {
         if wanted == JsonType::Array {
             let path = if self.path.is_empty() { String::new() } else { format!("/{}", self.path) };
-            let reference = format!("{}/{}{path}", self.kind, self.name);
+            let reference = format!("{}/{}{path}", self.kind, self.full_name());
             return Some(format!("for a list of one, write value: [{{valueFrom: {{ref: '{reference}'}}}}]"));
         }
         // A template renders a value as text, and text is read as the type of the field.
@@ -58,8 +58,8 @@ impl ResourceRef {
             path => (".", path),
         };
         let kind = if self.kind.contains('.') { format!("[{:?}]", self.kind) } else { self.kind.clone() };
-        let name =
-            if self.name.contains('.') { format!("[{:?}]", self.name) } else { format!(".{}", self.name) };
+        let name = self.full_name();
+        let name = if name.contains('.') { format!("[{name:?}]") } else { format!(".{name}") };
         Some(format!("to convert it, write templateString: '{{{{ .{kind}{name}{dot}{path} }}}}'"))
     }
 }
@@ -69,10 +69,14 @@ impl fmt::Display for Dependency {
         match self {
             Self::ConfigMap(KeyRef { name, key }) => write!(f, "ConfigMap {name} key {key:?}"),
             Self::Secret(KeyRef { name, key }) => write!(f, "Secret {name} key {key:?}"),
-            Self::Resource(ResourceRef { kind, name, path }) if path.is_empty() => {
-                write!(f, "the id of {kind} {name}")
+            Self::Resource(reference @ ResourceRef { kind, path, .. }) => {
+                let name = reference.full_name();
+                if path.is_empty() {
+                    write!(f, "the id of {kind} {name}")
+                } else {
+                    write!(f, "{kind} {name} path {path}")
+                }
             }
-            Self::Resource(ResourceRef { kind, name, path }) => write!(f, "{kind} {name} path {path}"),
         }
     }
 }
@@ -153,8 +157,7 @@ mod tests {
     use serde_json::json;
 
     fn resource(kind: &str) -> Dependency {
-        let (name, path) = ("a".to_owned(), "instances.0.InstanceType".to_owned());
-        Dependency::Resource(ResourceRef { kind: kind.to_owned(), name, path })
+        Dependency::Resource(ResourceRef::of(kind, "a", "instances.0.InstanceType"))
     }
 
     fn key() -> KeyRef {
@@ -163,13 +166,11 @@ mod tests {
 
     #[test]
     fn a_conversion_is_a_template_that_parses() {
-        let reference = |kind: &str, name: &str, path: &str| ResourceRef {
-            kind: kind.to_owned(),
-            name: name.to_owned(),
-            path: path.to_owned(),
-        };
+        let reference = ResourceRef::of;
         for wanted in [
             reference("vpc", "main", ""),
+            reference("vpc", "platform:main", "a"),
+            reference("vpc", "platform:my.app", "a"),
             reference("vpc.aws", "my.app", "a.0[\"b.c\"]"),
             reference("targetgroup", "web", "[\"a.b\"].c"),
         ] {
@@ -200,7 +201,7 @@ mod tests {
             resource("EC2-Instance").normalised().to_string(),
             "ec2instance a path instances.0.InstanceType"
         );
-        let id = ResourceRef { kind: "vpc".into(), name: "main".into(), path: String::new() };
+        let id = ResourceRef::of("vpc", "main", "");
         assert_eq!(Dependency::Resource(id).to_string(), "the id of vpc main");
     }
 

@@ -4,25 +4,28 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use crate::dependency::Dependency;
-use crate::names::{key_fault, kind_fault, name_fault};
+use crate::names::{key_fault, kind_fault, name_fault, namespace_fault};
 use crate::option::{KeyRef, ResourceRef};
 use crate::path::Path;
 use crate::problem::ProblemKind;
+
+/// The message for a ConfigMap or Secret of another namespace, in a template.
+const OTHER_NAMESPACE: &str =
+    "has a namespace, and only resources of other namespaces can be referenced, no ConfigMaps and Secrets";
 
 /// The error in the names of a reference: the field, the kind of the problem, and the message.
 pub(crate) fn faults(dependency: &Dependency) -> Vec<(&'static str, ProblemKind, String)> {
     let invalid = |name, fault: Option<String>| fault.map(|message| (name, ProblemKind::Invalid, message));
     match dependency {
         Dependency::ConfigMap(KeyRef { name, key }) | Dependency::Secret(KeyRef { name, key }) => {
-            [invalid("name", name_fault(name)), invalid("key", key_fault(key))]
-                .into_iter()
-                .flatten()
-                .collect()
+            let name = if name.contains(':') { Some(OTHER_NAMESPACE.to_owned()) } else { name_fault(name) };
+            [invalid("name", name), invalid("key", key_fault(key))].into_iter().flatten().collect()
         }
-        Dependency::Resource(reference @ ResourceRef { kind, name, path }) => {
+        Dependency::Resource(reference @ ResourceRef { kind, name, namespace, path }) => {
             let path = if reference.is_id() { None } else { Path::parse(path).err() };
             let path = path.map(|error| ("path", ProblemKind::Path, error.to_string()));
-            [invalid("kind", kind_fault(kind)), invalid("name", name_fault(name)), path]
+            let namespace = invalid("namespace", namespace.as_deref().and_then(namespace_fault));
+            [invalid("kind", kind_fault(kind)), invalid("name", name_fault(name)), namespace, path]
                 .into_iter()
                 .flatten()
                 .collect()

@@ -64,7 +64,7 @@ pub use problem::{Problem, ProblemKind, summary};
 pub use public::Public;
 pub use resolved::{Resolved, Sensitive};
 pub use resolver::{Following, Resolution, Resolver};
-pub use schema::{KEY_PATTERN, KIND_PATTERN, NAME_PATTERN, any_json, any_object};
+pub use schema::{KEY_PATTERN, KIND_PATTERN, NAME_PATTERN, NAMESPACE_PATTERN, any_json, any_object};
 pub use scrub::Scrubber;
 pub use secrecy::{ExposeSecret, SecretString};
 pub use secret_name::SecretName;

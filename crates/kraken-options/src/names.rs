@@ -52,19 +52,28 @@ pub fn kind_key(kind: &str) -> String {
 
 /// Longest name of an object, and longest key of a ConfigMap or Secret.
 const MAX_NAME: usize = 253;
-/// Longest name of a kind.
-const MAX_KIND: usize = 63;
+/// Longest name of a kind, and of a namespace.
+const MAX_LABEL: usize = 63;
 
 /// The error in the name of an object, which must be a DNS-1123 subdomain.
 pub(crate) fn name_fault(name: &str) -> Option<String> {
-    let label = |label: &str| {
-        let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
-        !label.is_empty() && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
-    };
     length_fault(name, MAX_NAME).or_else(|| {
         let fault = "is not a name of an object (lower case letters, digits, \"-\" and \".\")";
-        (!name.split('.').all(label)).then(|| quoted_fault(name, fault))
+        (!name.split('.').all(is_label)).then(|| quoted_fault(name, fault))
     })
+}
+
+/// The error in the name of a namespace, which must be a DNS-1123 label.
+pub(crate) fn namespace_fault(name: &str) -> Option<String> {
+    length_fault(name, MAX_LABEL).or_else(|| {
+        let fault = "is not a name of a namespace (lower case letters, digits and \"-\")";
+        (!is_label(name)).then(|| quoted_fault(name, fault))
+    })
+}
+
+fn is_label(label: &str) -> bool {
+    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    !label.is_empty() && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
 }
 
 /// The error in a key of a ConfigMap or Secret.
@@ -81,7 +90,7 @@ pub(crate) fn key_fault(key: &str) -> Option<String> {
 pub(crate) fn kind_fault(text: &str) -> Option<String> {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || c == b'-';
     let (kind, group) = text.split_once('.').map_or((text, None), |(kind, group)| (kind, Some(group)));
-    let of_kind = length_fault(kind, MAX_KIND).or_else(|| {
+    let of_kind = length_fault(kind, MAX_LABEL).or_else(|| {
         let valid = kind.bytes().all(allowed) && kind.starts_with(|c: char| c.is_ascii_alphabetic());
         (!valid).then(|| quoted_fault(kind, "is not a kind (letters, digits and \"-\", a letter first)"))
     });

@@ -1,5 +1,6 @@
 //! The option of a spec and its references: the API types.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -8,7 +9,7 @@ use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::bounds::quote;
-use crate::schema::{KEY_PATTERN, KIND_PATTERN, NAME_PATTERN};
+use crate::schema::{KEY_PATTERN, KIND_PATTERN, NAME_PATTERN, NAMESPACE_PATTERN};
 
 /// An option of a spec: a literal, or the source of the value.
 ///
@@ -56,16 +57,21 @@ pub struct SecretSource {
     pub secret: KeyRef,
 }
 
-/// A field of the published state of another Kraken resource in the namespace of the resource that names it, or its main id.
+/// A field of the published state of another Kraken resource, or its main id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceRef {
     /// The kind of the resource, ignoring case and hyphens. If several providers have the kind, followed by a dot and
     /// the API group or its first label. Example: `VPC` or `VPC.aws`
     #[schemars(length(min = 1, max = 317), regex(pattern = KIND_PATTERN))]
     pub kind: String,
-    /// The name of the resource, in the namespace of this resource. Example: `web`
+    /// The name of the resource. Example: `web`
     #[schemars(length(min = 1, max = 253), regex(pattern = NAME_PATTERN))]
     pub name: String,
+    /// The namespace of the resource. Another namespace must have a ReferenceGrant that lets this one refer to the resource.
+    /// Default: none, which is the namespace of this resource. Example: `platform`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63), regex(pattern = NAMESPACE_PATTERN))]
+    pub namespace: Option<String>,
     /// The path of the field in the published state of the resource: dotted, with `["key.with.dots"]`, or JSONPath (RFC
     /// 9535) if it starts with `$`. Default: none, which resolves to the main id of the resource (`VpcId`, `SubnetId`,
     /// an ARN), a string. Example: `instances.0.NetworkInterfaces.0.VpcId`
@@ -76,13 +82,31 @@ pub struct ResourceRef {
 }
 
 impl ResourceRef {
+    /// The reference to a resource whose name is written in one word: `NAME`, or `NAMESPACE:NAME` in another namespace.
+    pub fn of(kind: &str, name: &str, path: &str) -> Self {
+        let (namespace, name) = match name.split_once(':') {
+            Some((namespace, name)) => (Some(namespace.to_owned()), name),
+            None => (None, name),
+        };
+        Self { kind: kind.to_owned(), name: name.to_owned(), namespace, path: path.to_owned() }
+    }
+
+    /// The name as [`Self::of`] reads it, which is also the key of the resource in [`Values`](crate::Values).
+    pub fn full_name(&self) -> Cow<'_, str> {
+        match &self.namespace {
+            Some(namespace) => format!("{namespace}:{}", self.name).into(),
+            None => self.name.as_str().into(),
+        }
+    }
+
     /// True if the reference resolves to the main id of the resource, and not to a field of its state.
     pub fn is_id(&self) -> bool {
         self.path.is_empty()
     }
 }
 
-/// A [`ResourceRef`] in one line: `KIND/NAME` for the main id, `KIND/NAME/PATH` for a field of the state.
+/// A [`ResourceRef`] in one line: `KIND/NAME` for the main id, `KIND/NAME/PATH` for a field of the state. A name in another namespace
+/// is `NAMESPACE:NAME`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ShortRef(pub String);
@@ -97,7 +121,7 @@ impl ShortRef {
             Some((name, path)) => (name, path),
             None => (rest, ""),
         };
-        Some(ResourceRef { kind: kind.to_owned(), name: name.to_owned(), path: path.to_owned() })
+        Some(ResourceRef::of(kind, name, path))
     }
 }
 
@@ -236,7 +260,7 @@ mod tests {
 
     #[test]
     fn every_source_is_read_and_written_under_its_name() {
-        let resource = ResourceRef { kind: "EC2Instance".into(), name: "a".into(), path: "b".into() };
+        let resource = ResourceRef::of("EC2Instance", "a", "b");
         for (source, written) in [
             (ValueFrom::ConfigMap(key_ref()), json!({"configMap": {"name": "sizes", "key": "small"}})),
             (ValueFrom::Secret(key_ref()), json!({"secret": {"name": "sizes", "key": "small"}})),
@@ -256,7 +280,7 @@ mod tests {
     #[test]
     fn a_resource_without_a_path_means_its_main_id() {
         let written = json!({"valueFrom": {"krakenResource": {"kind": "vpc", "name": "main"}}});
-        let main = ResourceRef { kind: "vpc".into(), name: "main".into(), path: String::new() };
+        let main = ResourceRef::of("vpc", "main", "");
         assert!(main.is_id());
         assert_eq!(read(written.clone()), Ok(Opt::ValueFrom(ValueFrom::KrakenResource(main.clone()))));
         let option = Opt::<i64>::ValueFrom(ValueFrom::KrakenResource(main));
@@ -265,14 +289,16 @@ mod tests {
 
     #[test]
     fn a_short_reference_is_a_kind_a_name_and_perhaps_a_path() {
-        let resource = |kind: &str, name: &str, path: &str| {
-            Some(ResourceRef { kind: kind.into(), name: name.into(), path: path.into() })
-        };
+        let resource = |kind: &str, name: &str, path: &str| Some(ResourceRef::of(kind, name, path));
         let short = |text: &str| ShortRef(text.to_owned()).resource();
         assert_eq!(short("VPC/main"), resource("VPC", "main", ""));
         assert_eq!(short("VPC.aws/main/vpc.CidrBlock"), resource("VPC.aws", "main", "vpc.CidrBlock"));
         assert_eq!(short("VPC/main/tags[\"a/b\"]"), resource("VPC", "main", "tags[\"a/b\"]"));
         assert_eq!(short("VPC"), None);
+        let other =
+            ResourceRef { namespace: Some("platform".to_owned()), ..ResourceRef::of("VPC", "main", "a/b") };
+        assert_eq!(short("VPC/platform:main/a/b"), Some(other.clone()));
+        assert_eq!(other.full_name(), "platform:main");
         assert_eq!(short("VPC/main/"), None);
     }
 

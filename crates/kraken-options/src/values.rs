@@ -17,7 +17,8 @@ pub struct Values {
     pub secrets: BTreeMap<String, SecretData>,
     /// The hub's digests of the values of Secrets, by the name of the Secret, as far as it gave them.
     pub digests: BTreeMap<String, String>,
-    /// Fields of other resources: by kind (normalized by [`kind_key`](crate::kind_key)), name and path; the empty path is the main id.
+    /// Fields of other resources: by kind (normalized by [`kind_key`](crate::kind_key)), [full name](ResourceRef::full_name) and path; the
+    /// empty path is the main id.
     pub resources: BTreeMap<String, BTreeMap<String, BTreeMap<String, Value>>>,
     /// The hub's reasons why dependencies have no value, for example `ConfigMap sizes does not exist`. Kinds are
     /// normalized by [`kind_key`](crate::kind_key).
@@ -52,8 +53,8 @@ impl Values {
                 let secret = self.secrets.get(name)?;
                 Some(Found::Secret(secret.keys.get(key)?, &secret.version))
             }
-            Dependency::Resource(ResourceRef { kind, name, path }) => {
-                let value = self.resources.get(kind)?.get(name)?.get(path)?;
+            Dependency::Resource(reference @ ResourceRef { kind, path, .. }) => {
+                let value = self.resources.get(kind)?.get(&*reference.full_name())?.get(path)?;
                 (!value.is_null()).then_some(Found::Json(value))
             }
         }

@@ -40,7 +40,7 @@ pub mod watch;
 mod webhooks;
 pub mod work;
 
-pub use args::RunArgs;
+pub use args::{Namespaces, RunArgs};
 pub use events::{EventType, Events};
 pub use health::{Gate, Health, WatchBeat};
 pub use kraken_webhook as webhook;

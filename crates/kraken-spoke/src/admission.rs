@@ -11,7 +11,7 @@ use kraken_runtime::{
     webhook::{Operation, ReviewResult, Subject, Validator},
 };
 
-use kube::Client;
+use kraken_runtime::Manager;
 
 use crate::{
     account::KnownAccounts,
@@ -36,7 +36,7 @@ pub struct Admission {
     fields: Fields,
     kind: SharedKind,
     accounts: Option<Arc<dyn KnownAccounts>>,
-    references: Option<(Client, References)>,
+    references: Option<(Manager, References)>,
 }
 
 impl fmt::Debug for Admission {
@@ -58,8 +58,8 @@ impl Admission {
     }
 
     /// The same with the requests of this cluster, from which it names the dependents of a resource.
-    pub(crate) fn with_references(self, client: Client, references: References) -> Self {
-        Self { references: Some((client, references)), ..self }
+    pub(crate) fn with_references(self, manager: Manager, references: References) -> Self {
+        Self { references: Some((manager, references)), ..self }
     }
 
     async fn reviewed(&self, subject: &Subject) -> ReviewResult {
@@ -112,9 +112,9 @@ impl Admission {
 
     /// The resources that refer to this one, as `kind name`; none if they cannot be read in time.
     async fn dependents(&self, subject: &Subject) -> Vec<String> {
-        let Some((client, references)) = &self.references else { return vec![] };
+        let Some((manager, references)) = &self.references else { return vec![] };
         let node = (self.kind.info().key.clone(), subject.name.clone());
-        let read = references.blockers(client, &subject.namespace, &node);
+        let read = references.blockers(manager, &subject.namespace, &node);
         let read = tokio::time::timeout(FOR_DEPENDENTS, read).await;
         read.ok().and_then(Result::ok).unwrap_or_default()
     }

@@ -234,7 +234,7 @@ impl<C> Registry<C> for Runner<'_, C> {
         let (kind, external) = (kind_of::<E>(), calls_of(E::from_context(&self.context)));
         let admission = Admission::new(kind.clone())
             .with_accounts(self.accounts.clone())
-            .with_references(self.manager.client.clone(), self.references.clone());
+            .with_references(self.manager.clone(), self.references.clone());
         self.manager.webhooks.mount(&Hook::of_kind::<E::Kind>(), admission);
         tracing::info!(kind = kind.info().name, "starting the controller");
         self.kinds.push((kind, external));

@@ -12,19 +12,21 @@ use kraken_tests::{TestEnv, TestUser, test_env::condition};
 use kube::api::ListParams;
 use serde_json::{Value, json};
 
-use attempts::Expected::{Harmless, Refused, Stuck};
+use attempts::Expected::{Harmless, Refused, Stuck, Ungranted};
 use attempts::attempts;
 
 /// A setting of the other namespace. Neither it nor the password may be found in the attacker's.
 const SETTING: &str = "marker-7f3a91-setting";
+const CORE: &str = "core.kraken-iac.eoinfennessy.com/v1alpha1";
 const AWS: &str = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
 const EXPORT: &str = "configexport.kraken-iac.eoinfennessy.com/v1alpha1";
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 11] = [
     "ConfigMap",
     "Secret",
     "ConfigExport",
     "StateDeclaration",
     "DependencyRequest",
+    "ReferenceGrant",
     "VPC",
     "Subnet",
     "SecurityGroup",
@@ -44,11 +46,15 @@ async fn content(test_env: &TestEnv) -> Result<BTreeMap<String, String>> {
     Ok(all)
 }
 
-/// Waits until an attempt was reconciled and is not Ready.
-async fn stuck(test_env: &TestEnv, label: &str, attempt: &Value) -> Result<()> {
+/// Waits until an attempt was reconciled and is not Ready, with this in its message.
+async fn stuck(test_env: &TestEnv, label: &str, attempt: &Value, why: &str) -> Result<()> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (kind, name) = (text(&attempt["kind"]), text(&attempt["metadata"]["name"]));
-    let seen = test_env.until(&kind, &name, |object| condition(object, "Ready")["status"] == "False").await;
+    let is_stuck = |object: &Value| {
+        let ready = condition(object, "Ready");
+        ready["status"] == "False" && ready["message"].as_str().unwrap_or_default().contains(why)
+    };
+    let seen = test_env.until(&kind, &name, is_stuck).await;
     seen.map(drop).with_context(|| label.to_owned())
 }
 
@@ -78,6 +84,14 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
               configMetadata: {{name: vault}}, entries: [{{key: p, valueFrom: {{secret: {{name: db, key: password}}}}}}]}}}}"
         ))
         .await?;
+    // Grants of the same resource to another namespace, and of another resource to this one.
+    let grant = |name: &str, from: &str, to: Value| {
+        let spec = json!({"from": [{"namespace": from}], "to": [to]});
+        json!({"apiVersion": CORE, "kind": "ReferenceGrant", "metadata": {"name": name}, "spec": spec})
+    };
+    let to_third = grant("third", "third", json!({"kind": "VPC"}));
+    let of_subnet = grant("subnet", &test_env.ns.name, json!({"kind": "Subnet", "name": "shared"}));
+    victim.apply(&format!("{to_third}\n---\n{of_subnet}")).await?;
     let theirs = victim.ready("VPC", "main").await?;
     victim.ready("ConfigExport", "out").await?;
     victim.ready("ConfigExport", "vault").await?;
@@ -98,17 +112,22 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
         content(&test_env).await?.into_iter().filter(|(key, _)| !key.starts_with("Event")).collect();
 
     let attempts = attempts(&victim.ns.name, &theirs);
+    let no_grant = format!(
+        "namespace {} has no ReferenceGrant that lets namespace {}",
+        victim.ns.name, test_env.ns.name
+    );
     let mut accepted = Vec::new();
     for (label, attempt, expected) in &attempts {
         match (mallory.apply(&attempt.to_string()).await, expected) {
             (Ok(()), Refused) => anyhow::bail!("accepted: {label}"),
-            (Ok(()), Stuck) => accepted.push((label, attempt)),
+            (Ok(()), Stuck) => accepted.push((label, attempt, "")),
+            (Ok(()), Ungranted) => accepted.push((label, attempt, no_grant.as_str())),
             (Ok(()), Harmless) | (Err(_), Refused | Stuck) => {}
-            (Err(error), Harmless) => return Err(error.context(*label)),
+            (Err(error), Harmless | Ungranted) => return Err(error.context(*label)),
         }
     }
-    for (label, attempt) in accepted {
-        stuck(&test_env, label, attempt).await?;
+    for (label, attempt, why) in accepted {
+        stuck(&test_env, label, attempt, why).await?;
     }
     tokio::time::sleep(Duration::from_secs(2)).await;
 

@@ -72,7 +72,9 @@ impl TestEnv {
             "Event" => ("events.k8s.io", "v1"),
             "Deployment" | "StatefulSet" | "DaemonSet" => ("apps", "v1"),
             "ConfigExport" => ("configexport.kraken-iac.eoinfennessy.com", "v1alpha1"),
-            "StateDeclaration" | "DependencyRequest" => ("core.kraken-iac.eoinfennessy.com", "v1alpha1"),
+            "StateDeclaration" | "DependencyRequest" | "ReferenceGrant" => {
+                ("core.kraken-iac.eoinfennessy.com", "v1alpha1")
+            }
             "ProviderConfig" => ("providers.kraken-iac.eoinfennessy.com", "v1alpha1"),
             "Gadget" => ("testing.kraken-iac.eoinfennessy.com", "v1alpha1"),
             _ => ("aws.kraken-iac.eoinfennessy.com", "v1alpha1"),

@@ -78,7 +78,7 @@ fn named(namespace: &str, dependency: &Dependency) -> ObjectRef {
     match dependency {
         Dependency::ConfigMap(key) => ObjectRef::new(Class::ConfigMap, namespace, &key.name),
         Dependency::Secret(key) => ObjectRef::new(Class::Secret, namespace, &key.name),
-        Dependency::Resource(wanted) => ObjectRef::state(namespace, &wanted.kind, &wanted.name),
+        Dependency::Resource(wanted) => ObjectRef::referenced(namespace, wanted),
     }
 }
 
@@ -138,7 +138,8 @@ fn is_itself(named: &ObjectRef, provides: Option<&ObjectRef>) -> bool {
 }
 
 /// A wrong type is solved by an edit of this object, so it is rejected, except if it is that of a static state, which a user writes.
-/// Any other problem that requires an edit is a warning. What does not exist or has no value yet is neither: resources that are
+/// Any other problem that requires an edit is a warning, and so is a reference that another namespace does not permit, whether or not
+/// the object exists. What does not exist or has no value yet is neither: resources that are
 /// applied together have no order.
 fn answered(
     namespace: &str,
@@ -151,7 +152,8 @@ fn answered(
         let mut one = Dependencies::default();
         one.add(dependency.clone(), *json_type);
         let Answer { unmet, transience, .. } = answer(namespace, &DependencyRequestSpec::from(&one), lookups);
-        if transience < Some(Transience::Permanent) {
+        let is_refused = unmet.iter().any(|unmet| unmet.reason == Reason::RefNotPermitted.as_str());
+        if transience < Some(Transience::Permanent) && !is_refused {
             continue;
         }
         for unmet in unmet {
@@ -187,7 +189,7 @@ mod tests {
     use crate::store::lookup::{Lookup, StateData};
 
     fn reference(name: &str, json_type: JsonType) -> Reference {
-        let wanted = ResourceRef { kind: "vpc".into(), name: name.into(), path: "vpc.CidrBlock".into() };
+        let wanted = ResourceRef::of("vpc", name, "vpc.CidrBlock");
         let (field, dependency) = (format!("{name}Field"), Dependency::Resource(wanted));
         Reference { field, dependency, json_type, follows: false }
     }
@@ -235,6 +237,20 @@ mod tests {
             "{warnings:?}"
         );
         assert!(warnings[1].starts_with("spec.typoField: vpc main: "), "{warnings:?}");
+    }
+
+    #[test]
+    fn reference_that_another_namespace_does_not_permit_is_a_warning() {
+        let mut lookups = lookups();
+        let mut other = reference("main", JsonType::Integer);
+        if let Dependency::Resource(wanted) = &mut other.dependency {
+            wanted.namespace = Some("platform".to_owned());
+        }
+        let refused = Lookup::NotPermitted("namespace platform has no ReferenceGrant".into());
+        lookups.lookup.insert(ObjectRef::state("platform", "vpc", "main"), refused);
+        let ReviewResult { problems, warnings } = answered("ns", &[other], None, &lookups);
+        assert!(problems.is_empty());
+        assert_eq!(warnings, ["spec.mainField: namespace platform has no ReferenceGrant"]);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
-use kraken_options::{Dependency, JsonType, Resolved, Resolver, ResourceRef, ValueFrom, Values};
+use kraken_api::DependsOn;
+use kraken_options::{Dependency, JsonType, Resolved, Resolver, ValueFrom, Values};
 use serde_json::Value;
 
 /// The maximum depth of a spec. Schemas are not deeper.
@@ -141,11 +142,10 @@ fn wanted(schema: &JSONSchemaProps) -> JsonType {
 fn depends_on(spec: &Value, found: &mut Vec<Reference>) {
     let listed = spec.pointer("/lifecycle/dependsOn").and_then(Value::as_array);
     for (index, on) in listed.into_iter().flatten().enumerate() {
-        let text = |key: &str| on[key].as_str().map(str::to_owned);
-        let (Some(kind), Some(name)) = (text("kind"), text("name")) else { continue };
+        let Ok(on) = serde_json::from_value::<DependsOn>(on.clone()) else { continue };
         found.push(Reference {
             field: format!("lifecycle.dependsOn[{index}]"),
-            dependency: Dependency::Resource(ResourceRef { kind, name, path: String::new() }).normalised(),
+            dependency: Dependency::Resource(on.reference()).normalised(),
             json_type: JsonType::String,
             follows: false,
         });

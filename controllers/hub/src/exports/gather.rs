@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use kraken_runtime::hash::HashMap;
 
+use kraken_api::reasons::DependencyReason;
 use kraken_options::{Budget, Dependencies, Dependency, JsonType, KeyRef, Values};
 use kraken_runtime::work;
 
@@ -23,11 +24,14 @@ pub(crate) struct Gathered {
     pub(crate) values: Values,
     /// Whether missing values may appear without an edit; `None` if none is missing.
     pub(crate) transience: Option<Transience>,
+    /// Whether a namespace does not permit a reference.
+    pub(crate) is_withheld: bool,
 }
 
 impl Gathered {
     fn lacks(&mut self, dependency: Dependency, cause: find::Cause) {
         self.transience = self.transience.max(Some(cause.transience));
+        self.is_withheld |= cause.reason == DependencyReason::RefNotPermitted;
         self.values.causes.insert(dependency, cause.message);
     }
 }
@@ -88,13 +92,16 @@ fn values_of(namespace: &str, wanted: &Dependencies, lookups: &Lookups) -> Gathe
         }
     }
     for resource in wanted.resources.keys() {
-        let named = ObjectRef::state(namespace, &resource.kind, &resource.name);
+        let named = ObjectRef::referenced(namespace, resource);
         let found = find::lookup(lookups, &named)
             .and_then(|lookup| find::resource(lookup, resource, JsonType::Any, &mut budget));
         match found {
             Ok(value) => {
                 let by_name = gathered.values.resources.entry(resource.kind.clone()).or_default();
-                by_name.entry(resource.name.clone()).or_default().insert(resource.path.clone(), value);
+                by_name
+                    .entry(resource.full_name().into_owned())
+                    .or_default()
+                    .insert(resource.path.clone(), value);
             }
             Err(cause) => gathered.lacks(Dependency::Resource(resource.clone()), cause),
         }
@@ -154,7 +161,7 @@ mod tests {
             (ObjectRef::new(Class::Secret, "ns", "db"), db()),
             (ObjectRef::state("ns", "widget", "a"), Lookup::State(Arc::new(state))),
         ]);
-        let Gathered { values, transience } =
+        let Gathered { values, transience, .. } =
             values_of("ns", &wanted(), &Lookups { lookup, ..Lookups::default() });
         assert_eq!(transience, Some(Transience::Absent));
         assert_eq!(values.resources["widget"]["a"]["x"], 1);
@@ -171,7 +178,7 @@ mod tests {
         let named = ObjectRef::new(Class::Secret, "ns", "db");
         let lookup = HashMap::from_iter([(named.clone(), db())]);
         let cycles = HashMap::from_iter([(named, "reference cycle: Secret db -> Secret db".to_owned())]);
-        let Gathered { values, transience } =
+        let Gathered { values, transience, .. } =
             values_of("ns", &wanted(), &Lookups { lookup, cycles, ..Lookups::default() });
         assert_eq!(transience, Some(Transience::Permanent), "a cycle requires an edit");
         assert!(values.causes.values().any(|why| why.contains("reference cycle")));

@@ -134,7 +134,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
     let target = targets.current();
     let place = SettledVersions {
         spec: parsed.spec,
-        inputs: cluster.versions(edges),
+        inputs: cluster.versions(&namespace, edges),
         target: cluster.version(&target),
     };
     if cluster.cycles(&dependent, edges).0.is_empty()
@@ -146,17 +146,18 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
     }
     let resolved =
         |values: &Values| resolve_content(&namespace, &export.spec, &parsed.secret_entries, values);
-    let (gathered, transience, sources) = match gather::gather(cluster, &namespace, &dependent, &parsed).await
-    {
-        Ok(Gathered { values, transience }) => {
-            (resolved(&values), transience, config_export::sources(&uid, &values.resources))
-        }
-        Err(error) => match resolved(&Values::default()).state {
-            // The spec is invalid with any values.
-            ContentState::Invalid(why) => return Outcome::Invalid(why).into(),
-            _ => return Outcome::Unreadable(error.to_string()).into(),
-        },
-    };
+    let (gathered, transience, is_withheld, sources) =
+        match gather::gather(cluster, &namespace, &dependent, &parsed).await {
+            Ok(Gathered { values, transience, is_withheld }) => {
+                let sources = config_export::sources(&uid, &values.resources);
+                (resolved(&values), transience, is_withheld, sources)
+            }
+            Err(error) => match resolved(&Values::default()).state {
+                // The spec is invalid with any values.
+                ContentState::Invalid(why) => return Outcome::Invalid(why).into(),
+                _ => return Outcome::Unreadable(error.to_string()).into(),
+            },
+        };
     let manager = &cluster.manager;
     let digest_key = match targets.digest_key() {
         Ok(key) => key,
@@ -171,7 +172,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
                 &writer,
                 &dependent,
                 &target,
-                Waiting { why, transience: transience.unwrap_or(Transience::Permanent) },
+                Waiting { why, transience: transience.unwrap_or(Transience::Permanent), is_withheld },
             )
             .await
         }
@@ -217,16 +218,17 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
 struct Waiting {
     why: String,
     transience: Transience,
+    is_withheld: bool,
 }
 
 /// The target is kept for some time, or for as long as values are missing: a source that is recreated is missing only for a
-/// moment.
+/// moment. A grant that is withdrawn tears nothing down: the pods of this namespace keep what they have.
 async fn wait(
     cluster: &ClusterState,
     writer: &Writer<'_>,
     dependent: &Dependent,
     target: &ObjectRef,
-    Waiting { why, transience }: Waiting,
+    Waiting { why, transience, is_withheld }: Waiting,
 ) -> Finished {
     let status = writer.export.status.as_ref();
     let is_answered = status.is_some_and(|status| {
@@ -237,6 +239,7 @@ async fn wait(
     let left = debounce::TARGET_GRACE.saturating_sub(cluster.router.debounce.missing_for(dependent));
     let target_state = match writer.export.spec.while_waiting {
         WhileWaiting::Keep => TargetState::Kept,
+        WhileWaiting::Delete if is_withheld => TargetState::Withheld,
         WhileWaiting::Delete if !left.is_zero() => TargetState::Expiring,
         WhileWaiting::Delete => match writer.reconcile_target(target, None).await {
             Ok(_) => TargetState::Absent,

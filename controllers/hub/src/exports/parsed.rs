@@ -55,7 +55,7 @@ impl Parsed {
         let maps = dependencies.config_maps.iter().map(|key| named(Class::ConfigMap, key));
         let secrets = dependencies.secrets.iter().map(|key| named(Class::Secret, key));
         let states = dependencies.resources.keys();
-        let states = states.map(|wanted| ObjectRef::state(&namespace, &wanted.kind, &wanted.name));
+        let states = states.map(|wanted| ObjectRef::referenced(&namespace, wanted));
         let edges = Edges {
             needs: maps.chain(secrets).chain(states).collect(),
             follows: BTreeSet::new(),

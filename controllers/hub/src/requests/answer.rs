@@ -41,7 +41,7 @@ pub(crate) fn answer(namespace: &str, spec: &DependencyRequestSpec, lookups: &Lo
         made.secret(&ObjectRef::new(Class::Secret, namespace, &wanted.name), key_ref(wanted));
     }
     for wanted in &spec.kraken_resource_dependencies {
-        made.resource(&ObjectRef::state(namespace, &wanted.kind, &wanted.name), wanted);
+        made.resource(&ObjectRef::referenced(namespace, &wanted.reference()), wanted);
     }
     made.answer
 }
@@ -77,16 +77,16 @@ impl AnswerBuilder<'_> {
     }
 
     fn resource(&mut self, named: &ObjectRef, wanted: &ResourceDependency) {
-        let reference =
-            ResourceRef { kind: wanted.kind.clone(), name: wanted.name.clone(), path: wanted.path.clone() };
+        let reference = wanted.reference();
         let looked_up = ResourceRef { kind: kind_key(&wanted.kind), ..reference.clone() };
         let budget = &mut self.budget;
         let found = find::lookup(self.lookups, named)
             .and_then(|lookup| find::resource(lookup, &looked_up, wanted.json_type, budget));
         match found.and_then(|value| self.fits(size(&value)).map(|()| value)) {
             Ok(value) => {
+                let name = reference.full_name().into_owned();
                 let by_name = self.answer.values.from_kraken_resources.entry(reference.kind).or_default();
-                by_name.entry(reference.name).or_default().insert(reference.path, value);
+                by_name.entry(name).or_default().insert(reference.path, value);
             }
             Err(cause) => self.unmet(named, &Dependency::Resource(reference), cause),
         }

@@ -47,7 +47,7 @@ pub(crate) fn edges(request: &DependencyRequest) -> Edges {
         .map(|key| (ObjectRef::new(Class::Secret, &namespace, &key.name), key.follows));
     let states = spec.kraken_resource_dependencies.iter();
     let states =
-        states.map(|wanted| (ObjectRef::state(&namespace, &wanted.kind, &wanted.name), wanted.follows));
+        states.map(|wanted| (ObjectRef::referenced(&namespace, &wanted.reference()), wanted.follows));
     let owner = request.owner_references().iter().find(|owner| owner.controller == Some(true));
     Edges::of(maps.chain(secrets).chain(states), owner.map(|owner| ObjectRef::state_of(&namespace, owner)))
 }

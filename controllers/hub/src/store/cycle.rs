@@ -67,13 +67,14 @@ impl<F: Fn(&ObjectRef) -> Vec<ObjectRef>> CycleSearch<F> {
     /// The message for the cycle that a dependency on `from` would close: `reference cycle: a -> b -> a`.
     pub(crate) fn cycle(&mut self, from: &ObjectRef) -> Option<String> {
         let path = self.from(from)?;
+        let shown = |named: &ObjectRef| named.seen_from(&self.to.key.namespace);
         let mut names = vec![self.to.to_string()];
         if path.len() > SHOWN {
-            names.extend(path.iter().take(SHOWN - 1).map(ToString::to_string));
+            names.extend(path.iter().take(SHOWN - 1).map(shown));
             names.push(format!("... {} more ...", path.len() - SHOWN));
             names.push(self.to.to_string());
         } else {
-            names.extend(path.iter().map(ToString::to_string));
+            names.extend(path.iter().map(shown));
         }
         Some(format!("reference cycle: {}", names.join(" -> ")))
     }
@@ -117,6 +118,15 @@ mod tests {
             search.cycle(&state("a")).as_deref(),
             Some("reference cycle: ec2instance a -> ec2instance a")
         );
+    }
+
+    #[test]
+    fn a_member_of_a_cycle_in_another_namespace_has_its_namespace() {
+        let other = ObjectRef::state("other", "ec2instance.aws", "b");
+        let edges =
+            |named: &ObjectRef| if *named.key.namespace == *"other" { vec![state("a")] } else { vec![] };
+        let message = "reference cycle: ec2instance a -> ec2instance other:b -> ec2instance a";
+        assert_eq!(CycleSearch::new(state("a"), edges).cycle(&other).as_deref(), Some(message));
     }
 
     #[test]

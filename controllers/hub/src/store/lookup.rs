@@ -40,6 +40,8 @@ pub(crate) enum Lookup {
     Secret(Arc<SecretVersions>),
     /// A state that its owner published.
     State(Arc<StateData>),
+    /// The object is in another namespace, which does not permit the reference: the message. Whether it exists is not looked up.
+    NotPermitted(Arc<str>),
     /// A state that is not trusted, and why.
     Untrusted(Arc<str>),
     /// An object whose content cannot be decoded, and why.

@@ -2,6 +2,7 @@
 
 pub(crate) mod cycle;
 pub(crate) mod digest_key;
+pub(crate) mod grants;
 pub(crate) mod index;
 pub(crate) mod kinds;
 pub(crate) mod lookup;

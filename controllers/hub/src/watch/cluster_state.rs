@@ -6,13 +6,14 @@ use kraken_runtime::hash::{HashMap, HashSet};
 
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration};
+use kraken_api::{ConfigExport, DependencyRequest, ReferenceGrant, StateDeclaration};
 use kraken_runtime::{Manager, watch::Store};
 use kube::{ResourceExt, api::ObjectMeta, core::PartialObjectMeta, runtime::watcher};
 
 use crate::{
     exports,
     store::cycle::CycleSearch,
+    store::grants,
     store::index::{Class, Dependent, Edges, ObjectRef, StateName},
     store::kinds::{Kinds, Presence},
     store::lookup::{Lookup, Lookups},
@@ -23,7 +24,8 @@ use crate::{
 };
 
 /// The names of the watches.
-const WATCHED: [&str; 5] = ["ConfigMap", "Secret", "StateDeclaration", "DependencyRequest", "ConfigExport"];
+const WATCHED: [&str; 6] =
+    ["ConfigMap", "Secret", "StateDeclaration", "DependencyRequest", "ConfigExport", "ReferenceGrant"];
 
 /// Helm stores each release of each chart as a Secret. These are not referenced, and may outnumber all others.
 const NO_RELEASES: &str = "type!=helm.sh/release.v1";
@@ -46,6 +48,7 @@ pub(crate) struct ClusterState {
     config_maps: Store<PartialObjectMeta<ConfigMap>>,
     secrets: Store<PartialObjectMeta<Secret>>,
     states: Store<PartialObjectMeta<StateDeclaration>>,
+    grants: Store<ReferenceGrant>,
 }
 
 impl ClusterState {
@@ -59,8 +62,8 @@ impl ClusterState {
         let watches = manager.watches();
         let config = watcher::Config::default();
         let referable = watcher::Config::default().fields(NO_RELEASES);
-        let [config_map, secret, state, request, export] = WATCHED;
-        let [maps, secrets, states, requests, exports] = std::array::from_fn(|_| router.clone());
+        let [config_map, secret, state, request, export, grant] = WATCHED;
+        let [maps, secrets, states, requests, exports, grants] = std::array::from_fn(|_| router.clone());
         Self {
             config_maps: watches
                 .metadata(config_map, &config, move |change| maps.object(Class::ConfigMap, &change)),
@@ -69,6 +72,8 @@ impl ClusterState {
             states: watches.metadata(state, &config, move |change| states.object(Class::State, &change)),
             requests: watches.objects(request, &config, move |change| requests.request(&change)),
             exports: watches.objects(export, &config, move |change| exports.export(&change)),
+            // A hub that is newer than the CRDs works as before: without the kind, nothing is granted.
+            grants: watches.optional_objects(grant, false, move |change| grants.grant(&change)).0,
             manager,
             router,
             reader,
@@ -113,13 +118,32 @@ impl ClusterState {
         })
     }
 
-    /// The versions of all dependencies; for a reference without a group, of all candidates.
-    pub(crate) fn versions(&self, edges: &Edges) -> BTreeMap<ObjectRef, Option<Version>> {
+    /// The versions of all dependencies of an object in `namespace`; for a reference without a group, of all candidates. One that is
+    /// not permitted has none.
+    pub(crate) fn versions(&self, namespace: &str, edges: &Edges) -> BTreeMap<ObjectRef, Option<Version>> {
         let index = self.router.index.read();
         let each = edges.needs.iter().flat_map(|named| {
-            if named.is_of_any_group() { index.candidates(named) } else { vec![named.clone()] }
+            let is_any = named.is_of_any_group();
+            let of = if is_any { index.candidates(named) } else { vec![named.clone()] };
+            let is_permitted = self.refusal(namespace, named).is_none();
+            of.into_iter().map(move |named| (named, is_permitted))
         });
-        each.map(|named| (named.clone(), self.version(&named))).collect()
+        each.map(|(named, is_permitted)| {
+            let version = if is_permitted { self.version(&named) } else { None };
+            (named, version)
+        })
+        .collect()
+    }
+
+    /// Why an object in `namespace` may not refer to this one, if it may not.
+    pub(crate) fn refusal(&self, namespace: &str, named: &ObjectRef) -> Option<String> {
+        grants::refusal(namespace, named, &self.manager.args.namespaces, || self.grants.all())
+    }
+
+    /// What an object refers to and may refer to. It is in the namespace of what it provides.
+    fn permitted(&self, provided: &ObjectRef, mut sources: Vec<ObjectRef>) -> Vec<ObjectRef> {
+        sources.retain(|named| self.refusal(&provided.key.namespace, named).is_none());
+        sources
     }
 
     /// Looks up the dependencies of a dependent; bodies that are not cached are read.
@@ -133,6 +157,9 @@ impl ClusterState {
     }
 
     async fn lookup(&self, dependent: &Dependent, named: &ObjectRef) -> Lookup {
+        if let Some(why) = self.refusal(dependent.namespace(), named) {
+            return Lookup::NotPermitted(why.into());
+        }
         if !named.is_of_any_group() {
             return self.lookup_uncached(dependent, named).await;
         }
@@ -199,6 +226,7 @@ impl ClusterState {
             self.router.index.write().acyclic(dependent);
             return Default::default();
         }
+        // References that are not permitted count above: a grant that permits them changes no edge.
         let mut mutual = walk(&|dependent, named| self.provides(dependent, named));
         mutual.retain(|named| edges.follows.contains(named));
         (self.cycles_closed_by(edges), mutual)
@@ -209,9 +237,13 @@ impl ClusterState {
     pub(crate) fn cycles_closed_by(&self, edges: &Edges) -> HashMap<ObjectRef, String> {
         let Some(provided) = &edges.provides else { return HashMap::default() };
         let index = self.router.index.read();
-        let sources = |named: &ObjectRef| index.ordering(named, |dependent| self.provides(dependent, named));
+        let sources = |named: &ObjectRef| {
+            self.permitted(named, index.ordering(named, |dependent| self.provides(dependent, named)))
+        };
         let mut search = CycleSearch::new(provided.clone(), sources);
-        edges.ordering().filter_map(|named| Some((named.clone(), search.cycle(named)?))).collect()
+        let ordering =
+            edges.ordering().filter(|named| self.refusal(&provided.key.namespace, named).is_none());
+        ordering.filter_map(|named| Some((named.clone(), search.cycle(named)?))).collect()
     }
 
     /// Whether this dependent really provides the object: an export whose target is owned by another does not.

@@ -154,7 +154,7 @@ fn dependencies_are_found_without_values_with_the_element_type() {
         None
     );
     let Resolution { dependencies, problems, .. } = resolver.finish();
-    let wanted = ResourceRef { kind: "securitygroup".into(), name: "web".into(), path: String::new() };
+    let wanted = ResourceRef::of("securitygroup", "web", "");
     assert_eq!(dependencies.resources, BTreeMap::from([(wanted, JsonType::String)]));
     let key = KeyRef { name: "groups".into(), key: "web".into() };
     assert!(dependencies.iter().any(|found| found == Dependency::ConfigMap(key.clone())));

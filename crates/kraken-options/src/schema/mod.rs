@@ -26,10 +26,19 @@ macro_rules! name {
     };
 }
 
+/// The name of a namespace.
+macro_rules! namespace {
+    () => {
+        r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+    };
+}
+
 /// The pattern of a kind, with or without a dot and a group.
 pub const KIND_PATTERN: &str = concat!("^", kind!(), "$");
 /// The pattern of the name of an object.
 pub const NAME_PATTERN: &str = concat!("^", name!(), "$");
+/// The pattern of the name of a namespace.
+pub const NAMESPACE_PATTERN: &str = concat!("^", namespace!(), "$");
 /// The pattern of a key of a ConfigMap or Secret.
 pub const KEY_PATTERN: &str = r"^\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$";
 
@@ -98,8 +107,8 @@ impl JsonSchema for ValueFrom {
         let mut resource = generator.subschema_for::<ResourceRef>().to_value();
         redescribe(
             &mut resource,
-            "A field of the state of another Kraken resource in the namespace of this resource, or without `path` its main \
-             id. It must have the JSON type of the field. Example: `{kind: subnet, name: a}`",
+            "A field of the state of another Kraken resource, or without `path` its main id. It must have the JSON type of the field. \
+             Example: `{kind: subnet, name: a}`",
         );
         json_schema!({
             "type": "object",
@@ -110,10 +119,11 @@ impl JsonSchema for ValueFrom {
                 "ref": {
                     "type": "string",
                     "minLength": 3,
-                    "maxLength": 1_596,
-                    "pattern": concat!("^", kind!(), "/", name!(), "(/.+)?$"),
+                    "maxLength": 1_660,
+                    "pattern": concat!("^", kind!(), "/(", namespace!(), ":)?", name!(), "(/.+)?$"),
                     "description": "The short form of `krakenResource`: `KIND/NAME` for the main id, `KIND/NAME/PATH` for a \
-                        field of the state; `KIND.GROUP` where several providers have the kind. Example: \
+                        field of the state; `KIND.GROUP` where several providers have the kind; `NAMESPACE:NAME` in \
+                        another namespace with a ReferenceGrant. Example: \
                         `VPC/main/vpc.CidrBlock`",
                 },
                 "templateString": {
@@ -122,7 +132,7 @@ impl JsonSchema for ValueFrom {
                     "maxLength": 65_536,
                     "description": "Text around references: `{{ .Kind.name.path }}`, `{{ .Kind.name }}` for the main \
                         id, `{{ .ConfigMap.name.key }}`, `{{ .Secret.name.key }}`; names with dots in brackets, a kind with \
-                        its group too (`{{ .[\"VPC.aws\"].main }}`). Example: \
+                        its group too (`{{ .[\"VPC.aws\"].main }}`); `namespace:name` in another namespace. Example: \
                         `http://{{ .LoadBalancer.web.dnsName }}:{{ .ConfigMap[\"my.app\"].port }}/`",
                 },
             },

@@ -20,7 +20,8 @@ const MAX_TEMPLATE: usize = 65_536;
 ///
 /// `{{ .ConfigMap.app.port }}`, `{{ .Secret.db.password }}` and `{{ .LoadBalancer.web.dnsName }}` (kind, name, dotted path) are
 /// replaced by values, `{{ .VPC.main }}` by the main id of a resource; names with dots are in brackets:
-/// `{{ .ConfigMap["my.app"]["key.x"] }}`, and so is a kind with its group: `{{ .["VPC.aws"].main }}`. All other text is unchanged,
+/// `{{ .ConfigMap["my.app"]["key.x"] }}`, and so is a kind with its group: `{{ .["VPC.aws"].main }}`. A resource of another namespace
+/// is `{{ .VPC.platform:main }}`. All other text is unchanged,
 /// including `}}` and single braces; `{{ "{{" }}` renders two braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
@@ -196,7 +197,7 @@ fn reference(scanner: &mut Scanner<'_>) -> Result<Dependency, Unexpected> {
     match kind.as_str() {
         "configmap" => Ok(Dependency::ConfigMap(KeyRef { name, key: key(scanner)? })),
         "secret" => Ok(Dependency::Secret(KeyRef { name, key: key(scanner)? })),
-        _ => Ok(Dependency::Resource(ResourceRef { kind, name, path: path(scanner)? })),
+        _ => Ok(Dependency::Resource(ResourceRef::of(&kind, &name, &path(scanner)?))),
     }
 }
 

@@ -11,7 +11,7 @@ fn secret(name: &str, key: &str) -> Dependency {
 }
 
 fn resource(kind: &str, name: &str, path: &str) -> Dependency {
-    Dependency::Resource(ResourceRef { kind: kind.into(), name: name.into(), path: path.into() })
+    Dependency::Resource(ResourceRef::of(kind, name, path))
 }
 
 fn references(text: &str) -> Vec<Dependency> {

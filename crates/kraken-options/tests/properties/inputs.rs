@@ -71,8 +71,8 @@ pub(crate) fn json_value() -> impl Strategy<Value = Value> {
 
 pub(crate) fn source() -> impl Strategy<Value = ValueFrom> {
     let key = || (name(), name()).prop_map(|(name, key)| KeyRef { name, key });
-    let resource =
-        (name(), name(), path_text()).prop_map(|(kind, name, path)| ResourceRef { kind, name, path });
+    let resource = (name(), name(), proptest::option::of(name()), path_text())
+        .prop_map(|(kind, name, namespace, path)| ResourceRef { kind, name, namespace, path });
     prop_oneof![
         key().prop_map(ValueFrom::ConfigMap),
         key().prop_map(ValueFrom::Secret),

@@ -76,10 +76,10 @@ proptest! {
     #[test]
     fn resolving_any_source_never_panics(source in source(), text in ".{0,20}", value in json_value()) {
         let mut values = values(&text, &text);
-        if let ValueFrom::KrakenResource(ResourceRef { kind, name, path }) = &source {
-            let paths = BTreeMap::from([(path.clone(), value)]);
-            let names = BTreeMap::from([(name.clone(), paths)]);
-            values.resources.insert(kraken_options::kind_key(kind), names);
+        if let ValueFrom::KrakenResource(reference) = &source {
+            let paths = BTreeMap::from([(reference.path.clone(), value)]);
+            let names = BTreeMap::from([(reference.full_name().into_owned(), paths)]);
+            values.resources.insert(kraken_options::kind_key(&reference.kind), names);
         }
         let mut resolver = Resolver::new(&values);
         let field = "field";
@@ -98,12 +98,12 @@ proptest! {
     #[test]
     fn a_short_reference_equals_the_long_form(
         kind in "[A-Za-z][A-Za-z0-9-]{0,8}([.][a-z][a-z0-9-]{0,5}){0,2}",
-        name in "[a-z0-9]{1,9}",
+        name in "([a-z0-9]{1,9}:)?[a-z0-9]{1,9}",
         path in prop_oneof![Just(String::new()), path_text()],
     ) {
         let slash = if path.is_empty() { "" } else { "/" };
         let short = ShortRef(format!("{kind}/{name}{slash}{path}"));
-        let long = ResourceRef { kind, name, path };
+        let long = ResourceRef::of(&kind, &name, &path);
         prop_assert_eq!(short.resource(), Some(long.clone()));
         let values = Values::default();
         let resolution_of = |source: ValueFrom| {

@@ -201,6 +201,7 @@ impl Checks {
         if object["kind"] != "ConfigMap" && object["kind"] != "Secret" {
             if object["kind"] == "DependencyRequest" {
                 self.check_forged(now, after, "status");
+                self.check_grants(now, by, after);
             }
             return;
         }

@@ -31,6 +31,8 @@ pub enum Class {
     Unconfirmed,
     /// A status was written about values of references before the hub had answered.
     Unanswered,
+    /// The hub answered with a value of another namespace, which does not permit it.
+    NotPermitted,
     /// A replacement began without an edit.
     DriftReplaced,
     /// Something was created without an intent on record.

@@ -43,6 +43,8 @@ pub(super) fn dependent_uid(request: &Record) -> Option<&str> {
 pub(super) fn dependencies(request: &Value) -> impl Iterator<Item = Node> {
     let of = |list: &str| request["spec"][list].as_array().into_iter().flatten();
     let all = of("krakenResourceDependencies").chain(of("inPlaceDependencies"));
+    // Those to other namespaces are not among the resources whose order is compared.
+    let all = all.filter(|one| one["namespace"].is_null());
     all.filter_map(|one| Some((key(one["kind"].as_str()?), one["name"].as_str()?.to_owned())))
 }
 

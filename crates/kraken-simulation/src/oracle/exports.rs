@@ -57,10 +57,18 @@ impl Oracle<'_> {
             ("WaitingForValues", Some(_)) if !self.reports_another_cause(export) => {
                 Some(format!("waits for values, and all are there: {}", ready["message"]))
             }
-            ("WaitingForValues", None) => (spec["whileWaiting"] != "Keep" && mine.is_some())
-                .then(|| format!("waits for values, and {kind} {name} is still there")),
+            ("WaitingForValues", None) => {
+                (spec["whileWaiting"] != "Keep" && mine.is_some() && !self.is_refused(export))
+                    .then(|| format!("waits for values, and {kind} {name} is still there"))
+            }
             _ => None,
         }
+    }
+
+    /// Whether another namespace does not permit a reference of an export, which then keeps its target.
+    fn is_refused(&self, export: &Value) -> bool {
+        let namespace = export["metadata"]["namespace"].as_str().unwrap_or_default();
+        self.sources(export).iter().any(|source| !self.is_permitted(namespace, source))
     }
 
     /// Whether an export reports something other than a missing value.

@@ -22,8 +22,14 @@ pub struct Oracle<'a> {
 }
 
 /// The reasons of a DependencyRequest for missing objects.
-const MISSING: [&str; 5] =
-    ["ConfigMapNotFound", "SecretNotFound", "KeyNotFound", "StateNotFound", "PathNotFound"];
+const MISSING: [&str; 6] = [
+    "ConfigMapNotFound",
+    "SecretNotFound",
+    "KeyNotFound",
+    "StateNotFound",
+    "PathNotFound",
+    "RefNotPermitted",
+];
 
 impl<'a> Oracle<'a> {
     /// Of these objects.

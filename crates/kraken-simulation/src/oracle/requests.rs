@@ -27,8 +27,10 @@ impl Oracle<'_> {
         if request["kind"] != "DependencyRequest" || request["metadata"]["deletionTimestamp"].is_string() {
             return vec![];
         }
+        let namespace = request["metadata"]["namespace"].as_str().unwrap_or_default();
         let differs = |(source, answer): &(Source, Value)| {
-            self.value(request, source).is_some_and(|value| text(&value) != text(answer))
+            !self.is_permitted(namespace, source)
+                || self.value(request, source).is_some_and(|value| text(&value) != text(answer))
         };
         let outdated = answered(&request["status"]["dependentValues"]).into_iter().filter(differs);
         outdated.map(|(source, _)| format!("{} has a former value of {source:?}", title(request))).collect()
@@ -85,7 +87,11 @@ fn requested(request: &Value) -> BTreeSet<Reference> {
         }
     }
     for one in request["spec"]["krakenResourceDependencies"].as_array().into_iter().flatten() {
-        found.insert((key(&text(&one["kind"])), text(&one["name"]), String::new()));
+        let name = match one["namespace"].as_str() {
+            Some(namespace) => format!("{namespace}:{}", text(&one["name"])),
+            None => text(&one["name"]),
+        };
+        found.insert((key(&text(&one["kind"])), name, String::new()));
     }
     found
 }
@@ -132,6 +138,8 @@ mod tests {
             assert_eq!(is_outdated(values), expected, "{path} {value}");
         }
         assert!(!is_outdated(Value::Null), "the hub has not answered");
+        let of_other = json!({"fromKrakenResources": {"vpc": {"platform:main": {"": "vpc-1"}}}});
+        assert!(is_outdated(of_other), "its namespace has no grant");
     }
 
     #[test]

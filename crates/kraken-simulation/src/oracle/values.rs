@@ -3,13 +3,14 @@
 use serde_json::Value;
 
 use super::{Oracle, data};
+use crate::check::permits;
 
 /// The source of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// A key of a ConfigMap or a Secret: the kind, the name, the key.
     Key(&'static str, String, String),
-    /// A path in the state of a resource; its main id without one: the kind, the name, the path.
+    /// A path in the state of a resource; its main id without one: the kind, the name (`namespace:name` in another one), the path.
     State(String, String, Option<String>),
     /// A text with sources in it.
     Template(String),
@@ -25,11 +26,12 @@ impl Source {
             }
         }
         if let Some(resource) = from.get("krakenResource") {
-            return Some(Self::State(
-                text(&resource["kind"])?,
-                text(&resource["name"])?,
-                text(&resource["path"]),
-            ));
+            let name = text(&resource["name"])?;
+            let name = match text(&resource["namespace"]) {
+                Some(namespace) => format!("{namespace}:{name}"),
+                None => name,
+            };
+            return Some(Self::State(text(&resource["kind"])?, name, text(&resource["path"])));
         }
         if let Some(reference) = from.get("ref").and_then(Value::as_str) {
             let mut parts = reference.splitn(3, '/');
@@ -72,8 +74,11 @@ impl Oracle<'_> {
                 data(found).get(key).map(|text| Value::from(text.as_str()))
             }
             Source::State(kind, name, path) => {
-                let state = self.state(namespace, kind, name)?;
-                at(state, path.as_deref())
+                if !self.is_permitted(namespace, source) {
+                    return None;
+                }
+                let (there, name) = name.split_once(':').unwrap_or((namespace, name));
+                at(self.state(there, kind, name)?, path.as_deref())
             }
             Source::Template(template) => {
                 let mut text = String::new();
@@ -88,6 +93,19 @@ impl Oracle<'_> {
                 Some(text.into())
             }
         }
+    }
+
+    /// Whether an object of a namespace may refer to a source: to one in another namespace with a grant of that namespace.
+    pub(super) fn is_permitted(&self, namespace: &str, source: &Source) -> bool {
+        let Source::State(kind, name, _) = source else { return true };
+        let Some((there, name)) = name.split_once(':').filter(|(there, _)| *there != namespace) else {
+            return true;
+        };
+        self.objects.iter().any(|object| {
+            object["kind"] == "ReferenceGrant"
+                && object["metadata"]["namespace"] == there
+                && permits(object, namespace, kind, name)
+        })
     }
 
     fn state(&self, namespace: &str, kind: &str, name: &str) -> Option<&Value> {

@@ -1,4 +1,5 @@
-//! The references between the resources of a namespace, and the dependents that are deleted before a resource. Pure.
+//! The references between the resources of a namespace, and those from other namespaces to it, and the dependents that are deleted
+//! before a resource. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,30 +10,55 @@ use kraken_api::{
 };
 use kube::api::ObjectMeta;
 
-/// A resource: its kind with its group, and its name. In a reference the group may be missing.
+/// A resource, as seen from one namespace: its kind with its group, and its name, `namespace:name` in another namespace. In a
+/// reference the group may be missing.
 pub(crate) type Node = (String, String);
 /// The references between resources.
 pub(crate) type Graph = BTreeMap<Node, BTreeSet<Node>>;
 
-pub(crate) fn graph_of(requests: &[DependencyRequest]) -> Graph {
+/// The references of these requests. One to another namespace counts if it is permitted, or was: nobody can delay a deletion in a
+/// namespace that did not consent.
+pub(crate) fn graph_of(seen_from: &str, requests: &[DependencyRequest]) -> Graph {
     let mut graph = Graph::new();
     for request in requests {
-        let Some(owner) = owner_of(&request.metadata) else { continue };
-        let in_place = request.spec.in_place_dependencies.iter().map(node_in_place);
-        let to = request.spec.kraken_resource_dependencies.iter().map(node_of).chain(in_place);
+        let Some(owner) = owner_seen_from(seen_from, request) else { continue };
+        let in_place =
+            request.spec.in_place_dependencies.iter().map(|used| node_in_place(seen_from, request, used));
+        let wanted = request.spec.kraken_resource_dependencies.iter();
+        let wanted = wanted.filter(|wanted| request.may_use(&wanted.reference()));
+        let to = wanted.map(|wanted| node_of(seen_from, request, wanted)).chain(in_place);
         graph.entry(owner).or_default().extend(to);
     }
     graph
 }
 
 /// The resource that remote objects may use although the spec refers to it no more.
-pub(crate) fn node_in_place(used: &InPlaceDependency) -> Node {
-    (referenced_kind(&used.kind), used.name.clone())
+pub(crate) fn node_in_place(seen_from: &str, request: &DependencyRequest, used: &InPlaceDependency) -> Node {
+    node(seen_from, request, &used.kind, used.namespace.as_deref(), &used.name)
 }
 
 /// The resource that a reference names.
-pub(crate) fn node_of(reference: &ResourceDependency) -> Node {
-    (referenced_kind(&reference.kind), reference.name.clone())
+pub(crate) fn node_of(seen_from: &str, request: &DependencyRequest, wanted: &ResourceDependency) -> Node {
+    node(seen_from, request, &wanted.kind, wanted.namespace.as_deref(), &wanted.name)
+}
+
+fn node(seen_from: &str, of: &DependencyRequest, kind: &str, namespace: Option<&str>, name: &str) -> Node {
+    let namespace = namespace.or(of.metadata.namespace.as_deref());
+    (referenced_kind(kind), named_from(seen_from, namespace, name))
+}
+
+/// The name of a resource as it is written in a namespace.
+pub(crate) fn named_from(seen_from: &str, namespace: Option<&str>, name: &str) -> String {
+    match namespace.filter(|namespace| *namespace != seen_from) {
+        Some(namespace) => format!("{namespace}:{name}"),
+        None => name.to_owned(),
+    }
+}
+
+/// The owner of a request.
+pub(crate) fn owner_seen_from(seen_from: &str, request: &DependencyRequest) -> Option<Node> {
+    let (kind, name) = owner_of(&request.metadata)?;
+    Some((kind, named_from(seen_from, request.metadata.namespace.as_deref(), &name)))
 }
 
 /// The resource that owns a DependencyRequest or a StateDeclaration, by its name: a client can remove or replace the owner
@@ -116,7 +142,7 @@ mod tests {
                 "metadata": {"name": "subnet.aws.a", "ownerReferences": owners},
                 "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "main", "type": "any"}]},
             });
-            let graph = graph_of(&[serde_json::from_value(request).unwrap()]);
+            let graph = graph_of("ns", &[serde_json::from_value(request).unwrap()]);
             assert_eq!(blockers(&graph, &at("vpc.aws", "main")), [at("subnet.aws", "a")]);
         }
     }
@@ -131,7 +157,7 @@ mod tests {
                     "controller": true}]},
             "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "main", "type": "any"}]},
         });
-        let graph = graph_of(&[serde_json::from_value(request).unwrap()]);
+        let graph = graph_of("ns", &[serde_json::from_value(request).unwrap()]);
         assert_eq!(blockers(&graph, &at("vpc.aws", "main")), [at("subnet.aws", &long)]);
     }
 
@@ -150,6 +176,50 @@ mod tests {
             [at("subnet.acme", "b"), at("subnet.aws", "a")]
         );
         assert!(blockers(&graph, &at("vpc.aws", "looped")).is_empty(), "a cycle");
+    }
+
+    /// A request of a subnet in this namespace that refers to `vpc platform:main`, with this answer.
+    fn request_in(namespace: &str, status: &serde_json::Value) -> DependencyRequest {
+        let request = serde_json::json!({
+            "metadata": {"name": "subnet.aws.a", "namespace": namespace},
+            "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "main", "namespace": "platform", "type": "any"}]},
+            "status": status,
+        });
+        serde_json::from_value(request).unwrap()
+    }
+
+    fn blockers_of_main(requests: &[DependencyRequest]) -> Vec<Node> {
+        blockers(&graph_of("platform", requests), &("vpc.aws".to_owned(), "main".to_owned()))
+    }
+
+    #[test]
+    fn dependent_in_another_namespace_blocks_if_its_reference_is_or_was_permitted() {
+        let unmet = |reason: &str, withdrawn: bool| {
+            serde_json::json!({"unmet": [{"kind": "vpc", "name": "platform:main", "entry": "", "reason": reason,
+                "message": "m", "withdrawn": withdrawn}]})
+        };
+        let value = serde_json::json!({"dependentValues": {"fromKrakenResources": {"vpc": {"platform:main": {"": "vpc-1"}}}}});
+        for (status, blocks) in [
+            (value, true),
+            (unmet("StateNotFound", false), true),
+            (unmet("RefNotPermitted", true), true),
+            (unmet("RefNotPermitted", false), false),
+            (serde_json::json!({}), false),
+            (serde_json::Value::Null, false),
+        ] {
+            let expected = blocks.then(|| ("subnet.aws".to_owned(), "shop:a".to_owned()));
+            let found = blockers_of_main(&[request_in("shop", &status)]);
+            assert_eq!(found, Vec::from_iter(expected), "{status}");
+        }
+        let own = blockers_of_main(&[request_in("platform", &serde_json::Value::Null)]);
+        assert_eq!(own, [("subnet.aws".to_owned(), "a".to_owned())], "a namespace needs no grant of its own");
+    }
+
+    #[test]
+    fn resource_of_the_same_name_in_another_namespace_is_not_blocked() {
+        let mut request = request_in("shop", &serde_json::Value::Null);
+        request.spec.kraken_resource_dependencies[0].namespace = None;
+        assert!(blockers_of_main(&[request]).is_empty());
     }
 
     #[test]

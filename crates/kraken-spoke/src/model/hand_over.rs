@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::model::{
-    graph::{Node, may_refer_to, node_in_place, node_of},
+    graph::{Node, may_refer_to, named_from, node_in_place, node_of},
     in_place::References,
 };
 
@@ -44,6 +44,8 @@ pub(crate) struct Export {
 /// What a resource publishes of its objects on both sides of a replacement.
 #[derive(Debug)]
 pub(crate) struct Published {
+    /// The namespace of the resource.
+    pub namespace: String,
     /// Of each former object.
     pub before: Vec<StateDeclarationSpec>,
     /// Of the new ones.
@@ -59,7 +61,7 @@ impl Published {
     ) -> Vec<&'r ResourceDependency> {
         let is_changed = |reference: &&ResourceDependency| {
             let now = value(&self.now, &reference.path);
-            may_refer_to(&node_of(reference), of)
+            may_refer_to(&node_of(&self.namespace, request, reference), of)
                 && self.before.iter().any(|before| value(before, &reference.path) != now)
         };
         request.spec.kraken_resource_dependencies.iter().filter(is_changed).collect()
@@ -73,8 +75,10 @@ impl Published {
         for reference in
             export.spec.entries.iter().flat_map(|entry| entry.dependencies().resources.into_keys())
         {
-            let ResourceRef { kind, name, path } = reference;
-            if may_refer_to(&(referenced_kind(&kind), name.clone()), of) {
+            let seen = named_from(&self.namespace, reference.namespace.as_deref(), &reference.name);
+            let name = reference.full_name().into_owned();
+            let ResourceRef { kind, path, .. } = reference;
+            if may_refer_to(&(referenced_kind(&kind), seen), of) {
                 let now = value(&self.now, &path);
                 is_changed |= self.before.iter().any(|before| value(before, &path) != now);
                 is_complete &= now.is_some();
@@ -101,19 +105,21 @@ impl Published {
     /// Whether the hub's response has the new values of these references.
     pub(crate) fn is_answered(&self, answer: &References, changed: &[&ResourceDependency]) -> bool {
         changed.iter().all(|reference| {
-            let paths = answer.get(&reference.kind).and_then(|names| names.get(&reference.name));
+            let name = reference.reference().full_name().into_owned();
+            let paths = answer.get(&reference.kind).and_then(|names| names.get(&name));
             let answered = paths.and_then(|paths| paths.get(&reference.path));
             answered == value(&self.now, &reference.path).as_ref()
         })
     }
-}
 
-/// Whether the objects of a dependent may still use this resource although its spec refers to it no more: the edit is not in place.
-pub(crate) fn uses_former(request: &DependencyRequest, of: &Node) -> bool {
-    let spec = &request.spec;
-    let is_named = spec.kraken_resource_dependencies.iter().any(|named| may_refer_to(&node_of(named), of));
-    let mut former = spec.in_place_dependencies.iter();
-    !is_named && former.any(|used| may_refer_to(&node_in_place(used), of))
+    /// Whether the objects of a dependent may still use this resource although its spec refers to it no more: the edit is not in place.
+    pub(crate) fn is_used_by_former(&self, request: &DependencyRequest, of: &Node) -> bool {
+        let (spec, here) = (&request.spec, &self.namespace);
+        let mut named = spec.kraken_resource_dependencies.iter();
+        let is_named = named.any(|named| may_refer_to(&node_of(here, request, named), of));
+        let mut former = spec.in_place_dependencies.iter();
+        !is_named && former.any(|used| may_refer_to(&node_in_place(here, request, used), of))
+    }
 }
 
 /// The published value at this path; that of an empty path is the main id.
@@ -144,7 +150,11 @@ mod tests {
 
     #[test]
     fn only_changed_values_of_the_resource_are_handed_over() {
-        let published = Published { before: vec![state("disk-1", "a")], now: state("disk-2", "a") };
+        let published = Published {
+            namespace: "ns".to_owned(),
+            before: vec![state("disk-1", "a")],
+            now: state("disk-2", "a"),
+        };
         let changed = |kind: &str, path: &str| {
             published.changed(&request(kind, path), &("disk.testing".to_owned(), "a".to_owned())).len()
         };
@@ -160,25 +170,31 @@ mod tests {
         };
         let of = ("disk.testing".to_owned(), "a".to_owned());
         let used = json!([{"kind": "disk.testing", "name": "a"}]);
-        assert!(uses_former(&with(json!({"inPlaceDependencies": used})), &of));
+        let published = Published { namespace: "ns".to_owned(), before: vec![], now: state("disk-1", "a") };
+        let uses_former = |request: &DependencyRequest| published.is_used_by_former(request, &of);
+        assert!(uses_former(&with(json!({"inPlaceDependencies": used}))));
         let named = json!([{"kind": "disk", "name": "a", "path": "", "type": "any"}]);
         let both = with(json!({"inPlaceDependencies": used, "krakenResourceDependencies": named}));
-        assert!(!uses_former(&both, &of), "it is in place with the new objects when the values are");
+        assert!(!uses_former(&both), "it is in place with the new objects when the values are");
         let other = with(json!({"inPlaceDependencies": [{"kind": "disk.testing", "name": "b"}]}));
-        assert!(!uses_former(&other, &of));
+        assert!(!uses_former(&other));
     }
 
     #[test]
     fn value_is_changed_if_it_differs_from_that_of_any_former_object() {
         let before = vec![state("disk-1", "a"), state("disk-2", "b")];
-        let published = Published { before, now: state("disk-3", "a") };
+        let published = Published { namespace: "ns".to_owned(), before, now: state("disk-3", "a") };
         let zone = request("disk", "disk.zone");
         assert_eq!(published.changed(&zone, &("disk.testing".to_owned(), "a".to_owned())).len(), 1);
     }
 
     #[test]
     fn export_is_handed_over_when_its_target_has_the_new_values() {
-        let published = Published { before: vec![state("disk-1", "a")], now: state("disk-2", "a") };
+        let published = Published {
+            namespace: "ns".to_owned(),
+            before: vec![state("disk-1", "a")],
+            now: state("disk-2", "a"),
+        };
         let of = ("disk.testing".to_owned(), "a".to_owned());
         let export = |from: Value, id: &str, status: Value| {
             let values = serde_json::from_value(json!({"disk": {"a": {"": id}}})).unwrap();
@@ -216,7 +232,11 @@ mod tests {
 
     #[test]
     fn response_with_a_former_value_is_no_hand_over() {
-        let published = Published { before: vec![state("disk-1", "a")], now: state("disk-2", "a") };
+        let published = Published {
+            namespace: "ns".to_owned(),
+            before: vec![state("disk-1", "a")],
+            now: state("disk-2", "a"),
+        };
         let request = request("disk", "");
         let changed: Vec<_> = request.spec.kraken_resource_dependencies.iter().collect();
         let answered = |id: &str| {

@@ -8,14 +8,18 @@ use std::{sync::Arc, time::Duration};
 
 use kraken_runtime::hash::HashMap;
 
-use kraken_api::DependencyRequest;
-use kraken_runtime::patch::{ApiError, within};
-use kube::{Api, Client, api::ListParams};
+use kraken_api::{DependencyRequest, REFERENCES_PREFIX};
+use kraken_runtime::{
+    Manager,
+    patch::{ApiError, within},
+};
+use kube::{Api, api::ListParams};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{
-    model::graph::{Graph, Node, blockers, graph_of, owner_of},
+    actions::references::apis,
+    model::graph::{Graph, Node, blockers, graph_of, owner_seen_from},
     shared::{dependents::DependentKinds, releases::Releases},
 };
 
@@ -54,7 +58,7 @@ impl References {
     /// The requests of the resources that refer to this one, as they are now, except those that it depends on in turn.
     pub(crate) async fn dependents(
         &self,
-        client: &Client,
+        manager: &Manager,
         namespace: &str,
         of: &Node,
         since: Instant,
@@ -66,13 +70,13 @@ impl References {
             list.clone()
         } else {
             let at = Instant::now();
-            let list = Arc::new(list(client, namespace).await?);
+            let list = Arc::new(list(manager, namespace).await?);
             listed.newest = Some((at, list.clone()));
             list
         };
         let dependents = blockers(&list.graph, of);
         let is_dependent = |request: &&DependencyRequest| {
-            owner_of(&request.metadata).is_some_and(|owner| dependents.contains(&owner))
+            owner_seen_from(namespace, request).is_some_and(|owner| dependents.contains(&owner))
         };
         Ok(list.requests.iter().filter(is_dependent).cloned().collect())
     }
@@ -80,7 +84,7 @@ impl References {
     /// The resources that refer to this one and must be deleted first, as `kind name`.
     pub(crate) async fn blockers(
         &self,
-        client: &Client,
+        manager: &Manager,
         namespace: &str,
         of: &Node,
     ) -> Result<Vec<String>, ApiError> {
@@ -99,7 +103,7 @@ impl References {
         }
         // From before the request: the response may not show a release whose event arrives earlier than the response.
         let at = Instant::now();
-        let list = Arc::new(list(client, namespace).await?);
+        let list = Arc::new(list(manager, namespace).await?);
         let is_same =
             listed.newest.as_ref().is_some_and(|(_, before)| before.graph == list.graph) && !is_outdated;
         listed.serves = if is_same { (listed.serves * 2).clamp(FRESH, STALE) } else { FRESH };
@@ -119,12 +123,19 @@ impl References {
     }
 }
 
-async fn list(client: &Client, namespace: &str) -> Result<List, ApiError> {
-    let api: Api<DependencyRequest> = Api::namespaced(client.clone(), namespace);
+async fn list(manager: &Manager, namespace: &str) -> Result<List, ApiError> {
+    let api: Api<DependencyRequest> = Api::namespaced(manager.client.clone(), namespace);
     // The most recent state: the API server's cache may be older by any time, and an object in use would be deleted.
     let params = ListParams::default();
-    let requests = within("list the references of the namespace", api.list(&params)).await?.items;
-    Ok(List { graph: graph_of(&requests), requests })
+    let mut requests = within("list the references of the namespace", api.list(&params)).await?.items;
+    let from_others = params.labels(&format!("{REFERENCES_PREFIX}{namespace}"));
+    for api in apis(manager) {
+        let list = within("list the references of other namespaces", api.list(&from_others)).await?;
+        let is_of_another =
+            |request: &DependencyRequest| request.metadata.namespace.as_deref() != Some(namespace);
+        requests.extend(list.items.into_iter().filter(is_of_another));
+    }
+    Ok(List { graph: graph_of(namespace, &requests), requests })
 }
 
 fn named(blockers: Vec<Node>) -> Vec<String> {
@@ -137,40 +148,52 @@ mod tests {
     use super::*;
 
     /// An API server on which `subnet a` refers to `vpc a`, and which counts its list calls.
-    fn server() -> (Client, Arc<std::sync::atomic::AtomicUsize>) {
+    fn server() -> (Manager, Arc<std::sync::atomic::AtomicUsize>) {
         let lists = Arc::new(std::sync::atomic::AtomicUsize::new(0));
         let counted = lists.clone();
-        let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
-            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-            let body = serde_json::json!({"metadata": {}, "items": [{
-                "metadata": {"name": "subnet-a", "ownerReferences": [
+        let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+            let is_of_namespace = request.uri().path().contains("/namespaces/");
+            counted.fetch_add(usize::from(is_of_namespace), std::sync::atomic::Ordering::SeqCst);
+            let none = serde_json::json!({"metadata": {}, "items": []});
+            let one = serde_json::json!({"metadata": {}, "items": [{
+                "metadata": {"name": "subnet-a", "namespace": "ns", "ownerReferences": [
                     {"apiVersion": "a/v1", "kind": "Subnet", "name": "a", "uid": "u", "controller": true}]},
                 "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "a", "type": "any"}]},
             }]});
+            let body = if is_of_namespace { one } else { none };
             async move {
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 let body = kube::client::Body::from(body.to_string().into_bytes());
                 Ok::<_, std::io::Error>(http::Response::new(body))
             }
         });
-        (Client::new(service, "default"), lists)
+        let client = kube::Client::new(service, "default");
+        (
+            Manager::detached(
+                "kraken-test",
+                client,
+                kraken_runtime::RunArgs::default(),
+                "cluster".to_owned(),
+            ),
+            lists,
+        )
     }
 
     #[tokio::test(start_paused = true)]
     async fn deletions_of_all_kinds_share_a_list_and_a_long_block_is_listed_rarely() {
-        let (client, lists) = server();
+        let (manager, lists) = server();
         let (vpc, references) = (("vpc".to_owned(), "a".to_owned()), References::default());
         let other_kind = references.clone();
         let all = (0..1000).map(|n| {
             let references = if n % 2 == 0 { &references } else { &other_kind };
-            references.blockers(&client, "ns", &vpc)
+            references.blockers(&manager, "ns", &vpc)
         });
         for blockers in futures::future::join_all(all).await {
             assert_eq!(blockers.unwrap(), ["subnet a"]);
         }
         assert_eq!(lists.load(std::sync::atomic::Ordering::SeqCst), 1);
         for _ in 0..300 {
-            references.blockers(&client, "ns", &vpc).await.unwrap();
+            references.blockers(&manager, "ns", &vpc).await.unwrap();
             tokio::time::sleep(Duration::from_secs(2)).await;
         }
         let listed = lists.load(std::sync::atomic::Ordering::SeqCst);
@@ -179,32 +202,32 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn release_during_a_list_makes_the_list_outdated() {
-        let (client, lists) = server();
+        let (manager, lists) = server();
         let (vpc, references) = (("vpc".to_owned(), "a".to_owned()), References::default());
-        let listing = references.blockers(&client, "ns", &vpc);
+        let listing = references.blockers(&manager, "ns", &vpc);
         let release = async {
             tokio::time::sleep(Duration::from_millis(2)).await;
             references.releases.released("ns");
         };
         let (blockers, ()) = futures::join!(listing, release);
         assert_eq!(blockers.unwrap(), ["subnet a"]);
-        references.blockers(&client, "ns", &vpc).await.unwrap();
+        references.blockers(&manager, "ns", &vpc).await.unwrap();
         assert_eq!(lists.load(std::sync::atomic::Ordering::SeqCst), 2);
     }
 
     #[tokio::test(start_paused = true)]
     async fn absence_of_dependents_requires_a_fresh_list() {
-        let (client, lists) = server();
+        let (manager, lists) = server();
         let (vpc, subnet) = (("vpc".to_owned(), "a".to_owned()), ("subnet".to_owned(), "a".to_owned()));
         let references = References::default();
         for _ in 0..5 {
-            references.blockers(&client, "ns", &vpc).await.unwrap();
+            references.blockers(&manager, "ns", &vpc).await.unwrap();
             tokio::time::sleep(Duration::from_secs(10)).await;
         }
-        references.blockers(&client, "ns", &vpc).await.unwrap();
+        references.blockers(&manager, "ns", &vpc).await.unwrap();
         let before = lists.load(std::sync::atomic::Ordering::SeqCst);
         tokio::time::sleep(FRESH).await;
-        assert!(references.blockers(&client, "ns", &subnet).await.unwrap().is_empty());
+        assert!(references.blockers(&manager, "ns", &subnet).await.unwrap().is_empty());
         assert_eq!(lists.load(std::sync::atomic::Ordering::SeqCst), before + 1);
     }
 }

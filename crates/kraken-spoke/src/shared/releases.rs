@@ -7,7 +7,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures::{StreamExt, stream::select_all};
-use kraken_api::DependencyRequest;
+use kraken_api::{DependencyRequest, REFERENCES_PREFIX};
 use kraken_runtime::{clock::Instant, manager::Manager, task};
 use kube::{
     Api, ResourceExt,
@@ -113,10 +113,8 @@ impl Releases {
 
     fn handle_event(&self, event: &watcher::Event<Watched>) {
         match event {
-            watcher::Event::Delete(request) => self.released(&request.namespace().unwrap_or_default()),
-            watcher::Event::Apply(request) if !has_finalizer(&request.metadata) => {
-                self.released(&request.namespace().unwrap_or_default());
-            }
+            watcher::Event::Delete(request) => self.released_by(request),
+            watcher::Event::Apply(request) if !has_finalizer(&request.metadata) => self.released_by(request),
             watcher::Event::InitDone => {
                 // Any of them may have been released while no watch was active.
                 let all: Vec<String> = self.inner.lock().waiting.keys().cloned().collect();
@@ -125,6 +123,14 @@ impl Releases {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// The references of this request were released: those of its namespace, and those to other namespaces.
+    fn released_by(&self, request: &Watched) {
+        self.released(&request.namespace().unwrap_or_default());
+        for namespace in request.labels().keys().filter_map(|label| label.strip_prefix(REFERENCES_PREFIX)) {
+            self.released(namespace);
         }
     }
 
@@ -187,6 +193,15 @@ mod tests {
         assert_eq!(enqueued(), (1, 0), "it must register again");
         releases.handle_event(&watcher::Event::Apply(request("b", false)));
         assert_eq!(enqueued(), (1, 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_deletion_is_enqueued_by_the_release_of_a_reference_from_another_namespace() {
+        let (releases, [a, b]) = waiting();
+        let mut other = request("c", true);
+        other.metadata.labels = Some([(format!("{REFERENCES_PREFIX}a"), String::new())].into());
+        releases.handle_event(&watcher::Event::Delete(other));
+        assert_eq!((a.load(Ordering::SeqCst), b.load(Ordering::SeqCst)), (1, 0));
     }
 
     #[tokio::test(start_paused = true)]

@@ -146,7 +146,7 @@ async fn unblocked(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
     }
     let (namespace, name) = place(&**object);
     let (node, listed_at) = ((context.info().key.clone(), name.clone()), Instant::now());
-    let blockers = context.references.blockers(&context.manager.client, &namespace, &node).await;
+    let blockers = context.references.blockers(&context.manager, &namespace, &node).await;
     let blockers = blockers.map_err(Outcome::Kubernetes)?;
     if blockers.is_empty() {
         return Ok(());

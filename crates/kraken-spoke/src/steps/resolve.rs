@@ -2,7 +2,7 @@
 
 use kraken_api::Lifecycle;
 use kraken_options::{
-    Dependencies, Path, Problem, ProblemKind, Resolution, Resolved, Resolver, ResourceRef, ValueFrom, Values,
+    Dependencies, Path, Problem, ProblemKind, Resolution, Resolved, Resolver, ValueFrom, Values,
 };
 use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, core::object::HasStatus};
@@ -157,8 +157,7 @@ pub(crate) fn desired(
 /// with any other reference.
 fn depends_on(lifecycle: &Lifecycle, resolver: &mut Resolver<'_>) {
     for (index, on) in lifecycle.depends_on.iter().enumerate() {
-        let main_id = ResourceRef { kind: on.kind.clone(), name: on.name.clone(), path: String::new() };
-        let source = ValueFrom::KrakenResource(main_id);
+        let source = ValueFrom::KrakenResource(on.reference());
         let _: Option<Resolved<String>> =
             resolver.take_from(&format!("lifecycle.dependsOn[{index}]"), &source);
     }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use kraken_runtime::webhook::{Operation, Subject, Validator as _};
+use kraken_runtime::{
+    Manager, RunArgs,
+    webhook::{Operation, Subject, Validator as _},
+};
 use kube::{Client, client::Body};
 use serde_json::{Value, json};
 
@@ -17,28 +20,29 @@ use crate::{
     shared::blockers::References,
 };
 
-/// A client of a cluster in which `mount b` and `mount c` refer to `disk a`.
-fn client() -> Client {
+/// A manager in a cluster in which `mount b` and `mount c` refer to `disk a`.
+fn manager() -> Manager {
     let request = |name: &str| {
         json!({
-            "metadata": {"name": format!("mount.testing.{name}"), "ownerReferences": [
+            "metadata": {"name": format!("mount.testing.{name}"), "namespace": "ns", "ownerReferences": [
                 {"apiVersion": "testing/v1", "kind": "Mount", "name": name, "uid": name, "controller": true}]},
             "spec": {"krakenResourceDependencies": [{"kind": "disk", "name": "a", "type": "any"}]},
         })
     };
     let list = json!({"metadata": {}, "items": [request("b"), request("c")]}).to_string();
-    Client::new(
+    let client = Client::new(
         tower::service_fn(move |_: http::Request<Body>| {
             let response = http::Response::new(Body::from(list.clone().into_bytes()));
             async move { Ok::<_, std::io::Error>(response) }
         }),
         "ns",
-    )
+    );
+    Manager::detached("kraken-test", client, RunArgs::default(), "cluster".to_owned())
 }
 
 async fn warnings(operation: Operation, object: Disk, before: Option<Disk>) -> Vec<String> {
     let kind: SharedKind = Arc::new(Disks::new(true, false));
-    let admission = Admission::new(kind).with_references(client(), References::default());
+    let admission = Admission::new(kind).with_references(manager(), References::default());
     let subject = Subject {
         operation,
         group: GROUP.to_owned(),

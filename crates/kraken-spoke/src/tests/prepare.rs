@@ -255,6 +255,25 @@ async fn gather_keeps_the_former_references_on_record_until_the_spec_is_in_place
 }
 
 #[tokio::test(start_paused = true)]
+async fn gather_keeps_a_former_reference_to_another_namespace_only_if_it_was_permitted() {
+    for (values, is_kept) in
+        [(json!({"vpc.aws": {"platform:former": {"": "vpc-1"}}}), true), (json!({}), false)]
+    {
+        let former = json!({"kind": "vpc.aws", "name": "former", "namespace": "platform", "type": "any"});
+        let mut request = request(&json!({"dependentValues": {"fromKrakenResources": values}}));
+        request["spec"] = json!({"krakenResourceDependencies": [former]});
+        let edited = disk().launched().edited().spec("size", from_config_map());
+        let scene = Setup { requests: vec![request], ..Setup::of(edited) }.start().await;
+        let report = scene.reconcile([call(REQUEST)]).await;
+        let kept = json!([{"kind": "vpc.aws", "name": "former", "namespace": "platform"}]);
+        let (expected, label) = if is_kept { (kept, json!("")) } else { (json!([]), Value::Null) };
+        assert_eq!(report.body(REQUEST)["spec"]["inPlaceDependencies"], expected);
+        let labels = &report.body(REQUEST)["metadata"]["labels"];
+        assert_eq!(labels["references.kraken-iac.eoinfennessy.com/platform"], label);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn gather_deletes_the_request_of_a_resource_without_references() {
     let scene = Setup { requests: vec![request(&Value::Null)], ..Setup::of(disk().launched()) }.start().await;
     let report = scene

@@ -89,7 +89,7 @@ impl View<'_> {
         let mut text = Lines::default();
         text.line(format!("{root}{}", self.state(root)));
         let mut seen = BTreeSet::from([root.clone()]);
-        self.branches(root, "", &mut seen, &mut text);
+        self.branches(root, root, "", &mut seen, &mut text);
         if seen.len() == 1 {
             text.line(if self.is_reverse { "└ nothing uses it" } else { "└ uses nothing" });
         }
@@ -104,7 +104,7 @@ impl View<'_> {
     /// What a deletion would do now.
     pub(super) fn deletion(&self, resource: &Resource) -> String {
         let users = self.graph.delays_deletion(&resource.node);
-        let names: Vec<_> = users.iter().take(MAX_NAMES).map(ToString::to_string).collect();
+        let names: Vec<_> = users.iter().take(MAX_NAMES).map(|user| user.seen_from(&resource.node)).collect();
         let more = match users.len().saturating_sub(MAX_NAMES) {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -116,17 +116,17 @@ impl View<'_> {
         }
     }
 
-    fn branches(&self, node: &Node, indent: &str, seen: &mut BTreeSet<Node>, text: &mut Lines) {
+    fn branches(&self, root: &Node, node: &Node, indent: &str, seen: &mut BTreeSet<Node>, text: &mut Lines) {
         let next = self.next(node);
         for (index, (other, vias)) in next.iter().enumerate() {
             let (corner, bar) = if index + 1 == next.len() { ("└ ", "  ") } else { ("├ ", "│ ") };
             let is_new = seen.insert(other.clone());
             // What is below an object is printed once.
             let again = if !is_new && !self.next(other).is_empty() { "  (see above)" } else { "" };
-            let line = format!("{other}{}  {}{again}", self.state(other), fields(vias));
+            let line = format!("{}{}  {}{again}", other.seen_from(root), self.state(other), fields(vias));
             text.line(format!("{indent}{corner}{line}"));
             if is_new {
-                self.branches(other, &format!("{indent}{bar}"), seen, text);
+                self.branches(root, other, &format!("{indent}{bar}"), seen, text);
             }
         }
     }
@@ -136,7 +136,7 @@ impl View<'_> {
         match self.graph.get(node) {
             Some(resource) if resource.ready == Ready::Yes => String::new(),
             Some(resource) => format!(" [{}]", resource.reason),
-            None if node.group.is_empty() => String::new(),
+            None if node.group.is_empty() || !self.graph.is_missing(node) => String::new(),
             None => " [does not exist]".to_owned(),
         }
     }
@@ -161,10 +161,10 @@ impl View<'_> {
         text.rendered("digraph kraken {\n  rankdir=LR;\n  node [shape=box];\n");
         for node in &nodes {
             let style = if node == root { " [style=bold]" } else { "" };
-            text.line(format!("  {}{style};", quoted(&node.to_string())));
+            text.line(format!("  {}{style};", quoted(&node.seen_from(root))));
         }
         for edge in edges {
-            let (user, used) = (quoted(&edge.user.to_string()), quoted(&edge.used.to_string()));
+            let (user, used) = (quoted(&edge.user.seen_from(root)), quoted(&edge.used.seen_from(root)));
             text.line(format!("  {user} -> {used} [label={}];", quoted(&fields(&edge.via))));
         }
         text.line("}");
@@ -180,7 +180,7 @@ impl View<'_> {
         let mut text = Lines::default();
         text.line("flowchart LR");
         for (node, id) in &ids {
-            text.line(format!("  n{id}[\"{}\"]", text_of(&node.to_string())));
+            text.line(format!("  n{id}[\"{}\"]", text_of(&node.seen_from(root))));
         }
         for edge in edges {
             if let (Some(user), Some(used)) = (ids.get(&edge.user), ids.get(&edge.used)) {
@@ -201,7 +201,7 @@ impl View<'_> {
         };
         let edge = |edge: &Edge| {
             let via: Vec<_> = edge.via.iter().map(ToString::to_string).collect();
-            json!({"from": edge.user.to_string(), "to": edge.used.to_string(), "via": via})
+            json!({"from": edge.user.seen_from(root), "to": edge.used.seen_from(root), "via": via})
         };
         json!({
             "root": root.to_string(),

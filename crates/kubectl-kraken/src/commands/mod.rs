@@ -28,7 +28,8 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-use kube::api::DynamicObject;
+use kraken_api::REFERENCES_PREFIX;
+use kube::api::{DynamicObject, ListParams};
 
 use crate::{
     args::{Args, Command},
@@ -118,6 +119,14 @@ async fn graph_in_place(cluster: &Cluster) -> Result<Graph> {
     };
     let (mut graph, requests) = futures::try_join!(graph(cluster), requests)?;
     graph.add_in_place(&cluster.kinds, &requests);
+    if let (Some(namespace), Some(kind)) = (&cluster.scope, cluster.kinds.named("DependencyRequest")) {
+        let label = format!("{REFERENCES_PREFIX}{namespace}");
+        // Without the right to list those of all namespaces, the answer lacks users in others.
+        let params = ListParams::default().labels(&label);
+        if let Ok(list) = cluster.api(kind, None).list(&params).await {
+            graph.add_from_others(&cluster.kinds, namespace, &list.items);
+        }
+    }
     Ok(graph)
 }
 

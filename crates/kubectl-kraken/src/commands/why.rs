@@ -36,8 +36,8 @@ fn text(graph: &Graph, node: &Node) -> String {
     text.line(format!("{node} is not ready ({}): {}.", resource.reason, count(roots.len(), "root cause")));
     for (index, root) in roots.iter().enumerate() {
         text.line("");
-        text.line(format!("{}. {}: {}", index + 1, root.node, root.message));
-        let way = way(root);
+        text.line(format!("{}. {}: {}", index + 1, root.node.seen_from(node), root.message));
+        let way = way(root, node);
         if !way.is_empty() {
             text.line(format!("   used by: {}", way.join(" <- ")));
         }
@@ -49,8 +49,8 @@ fn text(graph: &Graph, node: &Node) -> String {
 }
 
 /// The users on the way from a root, the nearest first, each with its field.
-fn way(root: &Root) -> Vec<String> {
-    root.trail.iter().map(|hop| format!("{} {}", hop.node, hop.via)).collect()
+fn way(root: &Root, node: &Node) -> Vec<String> {
+    root.trail.iter().map(|hop| format!("{} {}", hop.node.seen_from(node), hop.via)).collect()
 }
 
 /// The same for programs. Pure.
@@ -59,9 +59,9 @@ pub(super) fn json(graph: &Graph, node: &Node) -> Value {
         let trail: Vec<_> = root
             .trail
             .iter()
-            .map(|hop| json!({"object": hop.node.to_string(), "via": hop.via.to_string()}))
+            .map(|hop| json!({"object": hop.node.seen_from(node), "via": hop.via.to_string()}))
             .collect();
-        json!({"object": root.node.to_string(), "message": root.message, "remedy": root.remedy, "usedBy": trail})
+        json!({"object": root.node.seen_from(node), "message": root.message, "remedy": root.remedy, "usedBy": trail})
     };
     let resource = graph.get(node);
     json!({

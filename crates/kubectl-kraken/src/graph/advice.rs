@@ -17,6 +17,12 @@ pub(super) fn of(
         Via::Field { entry, .. } => entry.strip_prefix("key ").unwrap_or("KEY"),
         _ => "KEY",
     };
+    if message.contains("has no ReferenceGrant") {
+        let advice = format!(
+            "ask an administrator of namespace {namespace} for a ReferenceGrant, or edit {via} of {user}"
+        );
+        return (Some(advice), Next::Person);
+    }
     if let Some(resource) = graph.get(node) {
         if *via != Via::InPlace
             && message.contains("has not published a state")
@@ -25,7 +31,7 @@ pub(super) fn of(
             return (Some("Wait: it became ready a moment ago.".to_owned()), Next::Controller);
         }
         if graph.users(user).iter().any(|one| one.of == *node) {
-            let advice = format!("delete {node}, or remove its reference to {user}");
+            let advice = format!("delete {}, or remove its reference to {user}", node.seen_from(user));
             return (Some(advice), Next::Person);
         }
         return (Some(format!("edit {via} of {user}")), Next::Person);
@@ -49,7 +55,7 @@ pub(super) fn of(
             )
         }
         "static" => format!("apply a StateDeclaration static-{name}, or edit {via} of {user}"),
-        _ if is_absent => format!("apply {node}, or edit {via} of {user}"),
+        _ if is_absent => format!("apply {}, or edit {via} of {user}", node.seen_from(user)),
         _ => format!("edit {via} of {user}"),
     };
     (Some(advice), Next::Person)

@@ -46,7 +46,8 @@ pub(super) fn causes(graph: &Graph, resource: &Resource) -> Vec<Cause> {
                     || resource.message.ends_with('…')
             };
             let users = graph.delays_deletion(&resource.node).into_iter().filter(|node| is_named(node));
-            let refers = |node: &Node| format!("{node} still refers to {}", resource.node);
+            let refers =
+                |node: &Node| format!("{} still refers to {}", node.seen_from(&resource.node), resource.node);
             let via = |node: &Node| {
                 let back = graph.users(&resource.node).iter().find(|one| one.of == *node);
                 back.map_or(Via::InPlace, |one| one.via.clone())
@@ -122,8 +123,11 @@ fn names_object(text: &str, node: &Node) -> bool {
     };
     // A reference may name the group of the kind.
     let with_group = format!("{}.", node.kind.to_lowercase());
+    let with_namespace = format!("{} {}:{}", node.kind.to_lowercase(), node.namespace, node.name);
     let text = text.to_lowercase();
-    names(&text, &phrase) || (text.contains(&with_group) && names(&text, &node.name))
+    names(&text, &phrase)
+        || names(&text, &with_namespace)
+        || (text.contains(&with_group) && names(&text, &node.name))
 }
 
 /// Whether a text has a name as a whole word.

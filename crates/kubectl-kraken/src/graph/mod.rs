@@ -17,7 +17,9 @@ mod seeded;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use kraken_api::{DependencyRequestSpec, names::owner_kind};
+use kraken_api::{
+    DependencyRequest, DependencyRequestSpec, dependency_request::ResourceDependency, names::owner_kind,
+};
 use kube::api::DynamicObject;
 
 use crate::{discovery::Kinds, resource::Resource};
@@ -38,6 +40,12 @@ impl Node {
     pub(crate) fn new(namespace: &str, group: &str, kind: &str, name: &str) -> Self {
         let [namespace, group, kind, name] = [namespace, group, kind, name].map(str::to_owned);
         Self { namespace, group, kind, name }
+    }
+
+    /// As `Kind/name`, or `Kind/namespace:name` if the other object is in another namespace.
+    pub(crate) fn seen_from(&self, other: &Self) -> String {
+        let Self { namespace, kind, name, .. } = self;
+        if *namespace == other.namespace { self.to_string() } else { format!("{kind}/{namespace}:{name}") }
     }
 
     /// As an argument of kubectl: `ec2instance/web`.
@@ -63,6 +71,8 @@ pub(crate) enum Via {
     Account,
     /// The remote object still uses it: the edit that removed the reference is not in place.
     InPlace,
+    /// A permitted reference of a resource of another namespace, which is not listed.
+    Elsewhere,
     /// The ConfigMap or Secret is written by this ConfigExport.
     WrittenBy,
     /// The hub resolves its references.
@@ -77,6 +87,7 @@ impl fmt::Display for Via {
             Self::DependsOn => f.write_str("spec.lifecycle.dependsOn"),
             Self::Account => f.write_str("spec.account"),
             Self::InPlace => f.write_str("in use in the cloud: the edit is not in place"),
+            Self::Elsewhere => f.write_str("a reference of another namespace"),
             Self::WrittenBy => f.write_str("written by"),
             Self::Hub => f.write_str("its references"),
         }
@@ -136,10 +147,36 @@ impl Graph {
             let spec = serde_json::from_value::<DependencyRequestSpec>(request.data["spec"].clone());
             let (Some(owner), Ok(spec)) = (owners.get(&key), spec) else { continue };
             for used in spec.in_place_dependencies {
-                let of = references::resource_node(&owner.namespace, &used.kind, &used.name, kinds, &names);
+                let namespace = used.namespace.as_deref().unwrap_or(&owner.namespace);
+                let of = references::resource_node(namespace, &used.kind, &used.name, kinds, &names);
                 if !self.uses(owner).iter().any(|known| known.of == of) {
                     self.add(owner.clone(), Use { of, via: Via::InPlace });
                 }
+            }
+        }
+    }
+
+    /// Adds what resources of other namespaces use of this one, according to their DependencyRequests: what is or was permitted.
+    pub(crate) fn add_from_others(&mut self, kinds: &Kinds, namespace: &str, requests: &[DynamicObject]) {
+        let names: BTreeSet<Node> = self.resources.keys().cloned().collect();
+        for request in requests {
+            let Ok(request) = request.clone().try_parse::<DependencyRequest>() else { continue };
+            let there = request.metadata.namespace.clone().unwrap_or_default();
+            let mut owners = request.metadata.owner_references.iter().flatten();
+            let Some(owner) = owners.find(|owner| owner.controller == Some(true)) else { continue };
+            let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+            let user = Node::new(&there, group, &owner.kind, &owner.name);
+            let wanted = request.spec.kraken_resource_dependencies.iter().map(ResourceDependency::reference);
+            let wanted = wanted.filter(|wanted| request.may_use(wanted));
+            let wanted = wanted.map(|wanted| (wanted.kind, wanted.name, wanted.namespace));
+            let in_place = request.spec.in_place_dependencies.iter().cloned();
+            let used = wanted.chain(in_place.map(|used| (used.kind, used.name, used.namespace)));
+            let used: BTreeSet<_> = used
+                .filter(|(_, _, of)| there != namespace && of.as_deref() == Some(namespace))
+                .map(|(kind, name, _)| references::resource_node(namespace, &kind, &name, kinds, &names))
+                .collect();
+            for of in used {
+                self.add(user.clone(), Use { of, via: Via::Elsewhere });
             }
         }
     }
@@ -158,6 +195,11 @@ impl Graph {
         self.resources.values()
     }
 
+    /// Whether an object is missing, and not only outside of what was listed.
+    pub(crate) fn is_missing(&self, node: &Node) -> bool {
+        self.get(node).is_none() && self.resources.keys().any(|known| known.namespace == node.namespace)
+    }
+
     /// A resource that exists.
     pub(crate) fn get(&self, node: &Node) -> Option<&Resource> {
         self.resources.get(node)
@@ -173,7 +215,8 @@ impl Graph {
         let is_dependent = |one: &&Use| {
             let is_use = matches!(one.via, Via::Field { .. } | Via::DependsOn | Via::InPlace | Via::Account);
             // A ConfigExport loses its values and is not waited for.
-            is_use && one.of.kind != "ConfigExport" && self.get(&one.of).is_some()
+            let is_listed = is_use && one.of.kind != "ConfigExport" && self.get(&one.of).is_some();
+            is_listed || one.via == Via::Elsewhere
         };
         self.users(node).iter().filter(is_dependent).map(|one| &one.of).collect()
     }
@@ -220,6 +263,28 @@ mod tests {
         let reached: Vec<_> =
             graph.reached(&node("VPC", "main"), true).iter().map(ToString::to_string).collect();
         assert_eq!(reached, ["ConfigMap/app", "Subnet/a", "VPC/main", "ConfigExport/app"]);
+    }
+
+    #[test]
+    fn permitted_dependents_in_other_namespaces_delay_a_deletion() {
+        let mut graph = graph([object("VPC", "main", json!({}), ready())]);
+        let request = |name: &str, unmet: serde_json::Value| {
+            let spec =
+                json!({"krakenResourceDependencies": [{"kind": "vpc", "name": "main", "namespace": "shop"}]});
+            let mut request = request(&format!("subnet.aws.{name}"), spec);
+            request.metadata.namespace = Some("other".to_owned());
+            let owner = json!([{"apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Subnet", "name": name,
+                "uid": "u", "controller": true}]);
+            request.metadata.owner_references = serde_json::from_value(owner).unwrap();
+            request.data["status"] = json!({"unmet": [unmet]});
+            request
+        };
+        let unmet = |reason: &str| json!({"kind": "vpc", "name": "shop:main", "entry": "", "reason": reason, "message": "m"});
+        let requests = [request("a", unmet("StateNotFound")), request("stranger", unmet("RefNotPermitted"))];
+        graph.add_from_others(&crate::discovery::tests::kinds(), "shop", &requests);
+        let main = node("VPC", "main");
+        let shown: Vec<_> = graph.delays_deletion(&main).iter().map(|user| user.seen_from(&main)).collect();
+        assert_eq!(shown, ["Subnet/other:a"]);
     }
 
     #[test]

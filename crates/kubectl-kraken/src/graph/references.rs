@@ -26,7 +26,8 @@ pub(super) fn uses(resource: &Resource, kinds: &Kinds, names: &BTreeSet<Node>) -
         .collect();
     let listed = resource.spec.pointer("/lifecycle/dependsOn").and_then(Value::as_array);
     for on in listed.into_iter().flatten() {
-        if let Ok(DependsOn { kind, name }) = serde_json::from_value(on.clone()) {
+        if let Ok(DependsOn { kind, name, namespace: other }) = serde_json::from_value(on.clone()) {
+            let namespace = other.as_deref().unwrap_or(namespace);
             let of = resource_node(namespace, &kind_key(&kind), &name, kinds, names);
             uses.push(Use { of, via: Via::DependsOn });
         }
@@ -50,7 +51,8 @@ fn target(namespace: &str, dependency: &Dependency, kinds: &Kinds, names: &BTree
     match dependency {
         Dependency::ConfigMap(key) => of_key("ConfigMap", key),
         Dependency::Secret(key) => of_key("Secret", key),
-        Dependency::Resource(ResourceRef { kind, name, path }) => {
+        Dependency::Resource(ResourceRef { kind, name, namespace: other, path }) => {
+            let namespace = other.as_deref().unwrap_or(namespace);
             let entry = if path.is_empty() { String::new() } else { format!("path {path}") };
             (resource_node(namespace, kind, name, kinds, names), entry)
         }
@@ -93,7 +95,9 @@ mod tests {
     fn uses(spec: serde_json::Value, others: &[(&str, &str)]) -> Vec<String> {
         let others = others.iter().map(|(kind, name)| object(kind, name, json!({}), ready()));
         let graph = graph(others.chain([object("EC2Instance", "web", spec, ready())]));
-        graph.uses(&node("EC2Instance", "web")).iter().map(|one| format!("{} {}", one.of, one.via)).collect()
+        let web = node("EC2Instance", "web");
+        let shown = |one: &super::Use| format!("{} {}", one.of.seen_from(&web), one.via);
+        graph.uses(&web).iter().map(shown).collect()
     }
 
     #[test]
@@ -103,12 +107,14 @@ mod tests {
             "subnetID": {"valueFrom": {"ref": "sub-net.aws/a"}},
             "unknown": {"valueFrom": {"ref": "Bucket/b/Arn"}},
             "static": {"valueFrom": {"ref": "static/vpc"}},
+            "shared": {"valueFrom": {"ref": "VPC/platform:main"}},
             "lifecycle": {"dependsOn": [{"kind": "InternetGateway", "name": "main"}, {"wrong": true}]},
         });
         assert_eq!(
             uses(spec, &[("Subnet", "a")]),
             [
                 "ConfigMap/c spec.imageID (its key image)",
+                "VPC/platform:main spec.shared",
                 "static/vpc spec.static",
                 "Subnet/a spec.subnetID",
                 "bucket/b spec.unknown (its path Arn)",

@@ -48,8 +48,7 @@ fn spec() -> Value {
 }
 
 fn resource(kind: &str, name: &str, path: &str) -> Dependency {
-    let [kind, name, path] = [kind, name, path].map(str::to_owned);
-    Dependency::Resource(ResourceRef { kind, name, path })
+    Dependency::Resource(ResourceRef::of(kind, name, path))
 }
 
 fn key(name: &str, key: &str) -> KeyRef {
@@ -90,7 +89,7 @@ fn message(seeded: &[usize]) -> String {
                     kraken_options::SecretData { version: "1".into(), keys: [(key, "x".into())].into() };
                 values.secrets.insert(name, data);
             }
-            Dependency::Resource(ResourceRef { kind, name, path }) => {
+            Dependency::Resource(ResourceRef { kind, name, path, .. }) => {
                 let states: &mut BTreeMap<_, _> = values.resources.entry(kind).or_default();
                 states.entry(name).or_default().insert(path, json!("x"));
             }

@@ -28,6 +28,8 @@ pub(super) fn config_map(crds: &[Document]) -> String {
         .iter()
         .filter_map(|crd| {
             let spec = &crd.value["spec"];
+            // Others have no health: they are as they are applied.
+            spec.pointer("/versions/0/schema/openAPIV3Schema/properties/status/properties/conditions")?;
             Some(format!("{}_{}", spec["group"].as_str()?, spec["names"]["kind"].as_str()?))
         })
         .collect();

@@ -24,6 +24,10 @@ const OF_ADMINS: &str = "kraken-admin";
 /// their author may adopt, so that `view` does not include them.
 const QUESTIONS: &str = "kraken-import";
 
+/// The category of kinds that share a namespace with others, as its role bindings do: its administrators write them, and nobody who
+/// may only edit resources.
+const GRANTS: &str = "kraken-grant";
+
 const READ: [&str; 3] = ["get", "list", "watch"];
 /// The verb for approving plans, which the policy `approve` requires.
 const APPROVE: [&str; 1] = ["approve"];
@@ -48,6 +52,7 @@ pub(super) fn roles(crds: &[Document], made: &BTreeSet<String>) -> Result<String
     let (mut of_users, mut of_admins) = (Kinds::new(), Kinds::new());
     let (mut planned, mut all) = (Kinds::new(), Kinds::new());
     let (mut scaled, mut of_states, mut questions) = (Kinds::new(), Kinds::new(), Kinds::new());
+    let mut grants = Kinds::new();
     for crd in crds {
         let spec = &crd.value["spec"];
         let text = |pointer: &str| {
@@ -76,10 +81,15 @@ pub(super) fn roles(crds: &[Document], made: &BTreeSet<String>) -> Result<String
         }
         if is_in(OF_ADMINS) {
             of_admins.entry(group.clone()).or_default().push(plural.clone());
+        } else if is_in(GRANTS) {
+            grants.entry(group.clone()).or_default().push(plural.clone());
         } else if is_in(OF_USERS) {
             of_users.entry(group.clone()).or_default().push(plural.clone());
         } else if !is_in(INTERNAL) {
-            bail!("{} is in none of the categories {OF_USERS}, {OF_ADMINS} and {INTERNAL}", crd.name);
+            bail!(
+                "{} is in none of the categories {OF_USERS}, {OF_ADMINS}, {GRANTS} and {INTERNAL}",
+                crd.name
+            );
         }
         all.entry(group).or_default().push(plural);
     }
@@ -93,9 +103,10 @@ pub(super) fn roles(crds: &[Document], made: &BTreeSet<String>) -> Result<String
         [(&of_users, &WRITE), (&scaled, &SCALE), (&of_states, &WRITE_STATIC), (&questions, &ASK)];
     let edit = role("kraken-edit", &["admin", "edit"], &edits);
     let approve = role("kraken-approve", &["admin"], &[(&planned, &APPROVE)]);
+    let share = role("kraken-grant", &["admin"], &[(&grants, &WRITE)]);
     // Not aggregated, so an administrator binds it: these kinds restrict the editors and administrators of namespaces.
     let admin = role("kraken-admin", &[], &[(&of_admins, &[READ.as_slice(), &WRITE].concat())]);
-    Ok(format!("{MARK}\n{view}---\n{edit}---\n{approve}---\n{admin}"))
+    Ok(format!("{MARK}\n{view}---\n{edit}---\n{approve}---\n{share}---\n{admin}"))
 }
 
 /// A ClusterRole that Kubernetes aggregates to these roles.
@@ -153,12 +164,13 @@ mod tests {
         let crds = crds(&[
             ("vpcs", "kraken"),
             ("statedeclarations", "kraken-internal"),
+            ("referencegrants", "kraken-grant"),
             ("accounts", "kraken, kraken-admin"),
         ]);
         let text = roles(&crds, &BTreeSet::new()).unwrap();
         let documents = manifests::parse("the roles", &text).unwrap();
-        let [view, edit, approve, admin] = documents.as_slice() else { panic!("{text}") };
-        let all = serde_json::json!(["accounts", "statedeclarations", "vpcs"]);
+        let [view, edit, approve, share, admin] = documents.as_slice() else { panic!("{text}") };
+        let all = serde_json::json!(["accounts", "referencegrants", "statedeclarations", "vpcs"]);
         assert_eq!(view.value["rules"][0]["resources"], all);
         assert_eq!(admin.value["rules"][0]["resources"], serde_json::json!(["accounts"]));
         let labels = admin.value["metadata"]["labels"].as_object().unwrap();
@@ -170,6 +182,9 @@ mod tests {
         assert_eq!(edit.value["rules"][2]["resources"], serde_json::json!(["statedeclarations"]));
         assert_eq!(edit.value["rules"][2]["verbs"], serde_json::json!(WRITE_STATIC));
         assert_eq!(approve.value["rules"][0]["verbs"], serde_json::json!(["approve"]));
+        assert_eq!(share.value["rules"][0]["resources"], serde_json::json!(["referencegrants"]));
+        let aggregated = share.value["metadata"]["labels"].to_string();
+        assert!(aggregated.contains("aggregate-to-admin") && !aggregated.contains("aggregate-to-edit"));
         assert!(
             approve.value["metadata"]["labels"].get("rbac.authorization.k8s.io/aggregate-to-edit").is_none()
         );

@@ -1,6 +1,7 @@
 //! The attempts of a user of one namespace to read or write another.
 
 mod exports;
+mod grants;
 mod internal;
 mod references;
 mod resources;
@@ -19,6 +20,8 @@ pub(super) enum Expected {
     Refused,
     /// It is rejected, or accepted and never becomes Ready.
     Stuck,
+    /// It is accepted, and never becomes Ready, because the other namespace has no grant for it.
+    Ungranted,
     /// It is accepted and takes effect in the attacker's own namespace.
     Harmless,
 }
@@ -74,6 +77,7 @@ pub(super) fn attempts(other: &str, theirs: &Value) -> Vec<Attempt> {
     [
         internal::attempts(&other),
         exports::attempts(&other),
+        grants::attempts(&other),
         references::attempts(&other),
         resources::attempts(&other),
     ]
@@ -81,7 +85,7 @@ pub(super) fn attempts(other: &str, theirs: &Value) -> Vec<Attempt> {
 }
 
 /// The number of attempts. Add one for each new way to refer to an object.
-const ATTEMPTS: usize = 42;
+const ATTEMPTS: usize = 81;
 
 #[test]
 fn every_attempt_has_a_name_of_its_own() {

@@ -47,6 +47,8 @@ pub(crate) enum TargetState {
     Expiring,
     /// It is kept unchanged until the values are available again.
     Kept,
+    /// It is kept unchanged, because another namespace does not permit a reference any more.
+    Withheld,
 }
 
 /// The names of all outcomes, for the coverage table of the deterministic simulation.
@@ -109,6 +111,9 @@ impl Outcome {
             }
             Self::Waiting(why, TargetState::Kept) if is_written => {
                 format!("{why}; {kind} {name} is kept unchanged (whileWaiting: Keep)")
+            }
+            Self::Waiting(why, TargetState::Withheld) if is_written => {
+                format!("{why}; {kind} {name} is kept unchanged")
             }
             Self::Waiting(why, _) | Self::Invalid(why) => why.clone(),
         };

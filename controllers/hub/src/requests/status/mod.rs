@@ -45,12 +45,29 @@ pub(crate) fn next(request: &DependencyRequest, answer: Answer, incomplete: bool
     }
     let mut status = status(before, answer, generation, now);
     if let Some(before) = before {
+        note_withdrawn(before, &mut status.unmet);
         keep_versions(&before.dependent_values, &mut status.dependent_values);
     }
     if before.is_some_and(|before| is_equal(before, &status)) {
         Next::Nothing
     } else {
         Next::Write(Box::new(status))
+    }
+}
+
+/// Notes which references had a value until their grant was withdrawn: the deletion of what they name waits for them, and for no
+/// reference that was never permitted.
+fn note_withdrawn(before: &DependencyRequestStatus, unmet: &mut [Unmet]) {
+    let had_value = |unmet: &Unmet| {
+        let names = before.dependent_values.from_kraken_resources.get(&unmet.kind);
+        names.is_some_and(|names| names.contains_key(&unmet.name))
+    };
+    let was_withdrawn = |unmet: &Unmet| {
+        let mut former = before.unmet.iter().filter(|former| former.withdrawn);
+        former.any(|former| (&former.kind, &former.name) == (&unmet.kind, &unmet.name))
+    };
+    for unmet in unmet.iter_mut().filter(|unmet| unmet.reason == Reason::RefNotPermitted.as_str()) {
+        unmet.withdrawn = had_value(unmet) || was_withdrawn(unmet);
     }
 }
 
@@ -189,8 +206,7 @@ fn dependencies(values: &DependentValues) -> Vec<(Dependency, usize)> {
     let resources = values.from_kraken_resources.iter().flat_map(|(kind, names)| {
         names.iter().flat_map(move |(name, paths)| {
             paths.iter().map(move |(path, value)| {
-                let resource = ResourceRef { kind: kind.clone(), name: name.clone(), path: path.clone() };
-                (Dependency::Resource(resource), size(value))
+                (Dependency::Resource(ResourceRef::of(kind, name, path)), size(value))
             })
         })
     });

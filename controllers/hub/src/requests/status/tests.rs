@@ -155,3 +155,26 @@ fn a_version_without_a_comparable_digest_is_kept_and_gets_one() {
     let second = written(next(&request(1, Some(first)), secret("u", "7", ""), false, at(2)));
     assert_eq!(second.dependent_values, secret("u", "7", "").values);
 }
+
+#[test]
+fn reference_that_had_a_value_is_noted_when_its_grant_is_withdrawn() {
+    let refused = |name: &str| {
+        let dependency = Dependency::Resource(kraken_options::ResourceRef::of("vpc", name, ""));
+        Unmet::new(&dependency, Reason::RefNotPermitted, "no grant")
+    };
+    let mut granted = Answer::default();
+    let names = granted.values.from_kraken_resources.entry("vpc".into()).or_default();
+    names.entry("platform:main".into()).or_default().insert(String::new(), json!("vpc-1"));
+    let granted = written(next(&request(1, None), granted, false, at(1)));
+    let withdrawn = lacking(vec![refused("platform:main"), refused("platform:other")]);
+    let after = written(next(&request(1, Some(granted)), withdrawn.clone(), false, at(2)));
+    assert_eq!(after.dependent_values, DependentValues::default(), "no value survives");
+    let noted = |status: &DependencyRequestStatus| -> Vec<bool> {
+        status.unmet.iter().map(|unmet| unmet.withdrawn).collect()
+    };
+    assert_eq!(noted(&after), [true, false], "the other one was never permitted");
+    let later = written(next(&request(2, Some(after)), withdrawn.clone(), false, at(3)));
+    assert_eq!(noted(&later), [true, false], "it is noted for as long as it is refused");
+    let never = written(next(&request(1, None), withdrawn, false, at(2)));
+    assert_eq!(noted(&never), [false, false]);
+}

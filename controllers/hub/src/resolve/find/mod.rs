@@ -110,7 +110,7 @@ pub(crate) fn resource(
         (at_path(lookup, requested, budget)?, format!("path {}", requested.path))
     };
     if !json_type.accepts(&value) {
-        let ResourceRef { kind, name, .. } = requested;
+        let (kind, name) = (&requested.kind, requested.full_name());
         let found = JsonType::of(&value);
         let advice = requested.conversion(&value, json_type).map(|advice| format!("; {advice}"));
         let message = format!(
@@ -123,8 +123,8 @@ pub(crate) fn resource(
 }
 
 fn main_id(lookup: &Lookup, requested: &ResourceRef) -> Result<Value, Cause> {
-    let ResourceRef { kind, name, .. } = requested;
-    let Lookup::State(state) = lookup else { return Err(no_state(lookup, kind, name)) };
+    let (kind, name) = (&requested.kind, requested.full_name());
+    let Lookup::State(state) = lookup else { return Err(no_state(lookup, kind, &name)) };
     match &state.id {
         Some(id) => Ok(id.as_str().into()),
         None if state.withheld.iter().any(|withheld| withheld.explains("")) => {
@@ -141,11 +141,11 @@ fn main_id(lookup: &Lookup, requested: &ResourceRef) -> Result<Value, Cause> {
 }
 
 fn at_path(lookup: &Lookup, requested: &ResourceRef, budget: &mut Budget) -> Result<Value, Cause> {
-    let ResourceRef { kind, name, path } = requested;
+    let (kind, name, path) = (&requested.kind, requested.full_name(), &requested.path);
     let parsed = Path::parse(path).map_err(|error| {
         Cause::new(Reason::InvalidPath, format!("path \"{}\" {error}", bounded(path, 100)))
     })?;
-    let Lookup::State(state) = lookup else { return Err(no_state(lookup, kind, name)) };
+    let Lookup::State(state) = lookup else { return Err(no_state(lookup, kind, &name)) };
     let is_withheld = || state.withheld.iter().any(|withheld| withheld.explains(path));
     let withheld = || withheld(state, requested, &format!("path {}", bounded(path, 100)));
     match parsed.find_within(&state.data, budget) {
@@ -168,7 +168,7 @@ pub(crate) fn are_costly<'a>(mut paths: impl Iterator<Item = &'a str>) -> bool {
 
 /// The cause for a value that comes from a Secret.
 fn withheld(state: &StateData, requested: &ResourceRef, place: &str) -> Cause {
-    let ResourceRef { kind, name, path } = requested;
+    let (kind, name, path) = (&requested.kind, requested.full_name(), &requested.path);
     let fields = state.withheld.iter().filter(|withheld| withheld.explains(path));
     let fields: Vec<_> = fields.map(|withheld| format!("spec.{}", withheld.field)).collect();
     let comes = if fields.len() == 1 { "comes" } else { "come" };
@@ -229,6 +229,8 @@ fn not_an_object(lookup: &Lookup, class: &str, name: &str, missing: Reason) -> C
                 format!("{class} {name} does not exist yet: its ConfigExport is waiting for values");
             Cause::new(missing, message).passing(Transience::Expected)
         }
+        // The grant may be about to be created, or replaced.
+        Lookup::NotPermitted(why) => Cause::new(Reason::RefNotPermitted, why).passing(Transience::Absent),
         _ => Cause::new(missing, format!("{class} {name} does not exist")).passing(Transience::Absent),
     }
 }

@@ -24,7 +24,7 @@ fn sizes(keys: &[&str]) -> Lookup {
 }
 
 fn a(path: &str) -> ResourceRef {
-    ResourceRef { kind: "ec2instance".into(), name: "a".into(), path: path.into() }
+    ResourceRef::of("ec2instance", "a", path)
 }
 
 fn state(data: Value) -> Lookup {

@@ -28,6 +28,15 @@ pub(crate) enum Dependent {
     Export(ObjectKey),
 }
 
+impl Dependent {
+    /// The namespace.
+    pub(crate) fn namespace(&self) -> &str {
+        match self {
+            Self::Request(key) | Self::Export(key) => &key.namespace,
+        }
+    }
+}
+
 /// The edges of a dependent in the graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Edges {
@@ -134,6 +143,13 @@ impl Index {
         let dependents: HashSet<_> =
             named.spellings().filter_map(|named| self.dependents.get(&named)).flatten().cloned().collect();
         dependents.into_iter().collect()
+    }
+
+    /// The dependents in other namespaces of objects in this one.
+    pub(crate) fn dependents_in_others(&self, namespace: &str) -> HashSet<Dependent> {
+        let named = self.dependents.iter().filter(|(named, _)| *named.key.namespace == *namespace);
+        let dependents = named.flat_map(|(_, dependents)| dependents);
+        dependents.filter(|dependent| dependent.namespace() != namespace).cloned().collect()
     }
 
     /// Whether this object is referenced.

@@ -7,6 +7,7 @@ use kraken_api::{
     names::{owned_name, owner_kind, referenced_kind},
     state_declaration::STATIC_KIND,
 };
+use kraken_options::ResourceRef;
 use kraken_runtime::watch::ObjectKey;
 
 /// The class of a referenced object.
@@ -60,6 +61,12 @@ impl ObjectRef {
         Self::new(Class::State, namespace, &name)
     }
 
+    /// The state that a reference of an object in `namespace` names.
+    pub(crate) fn referenced(namespace: &str, reference: &ResourceRef) -> Self {
+        let namespace = reference.namespace.as_deref().unwrap_or(namespace);
+        Self::state(namespace, &reference.kind, &reference.name)
+    }
+
     /// The state of the resource that an owner reference names.
     pub(crate) fn state_of(namespace: &str, owner: &OwnerReference) -> Self {
         let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
@@ -72,6 +79,16 @@ impl ObjectRef {
         let (kind, group, name) = (parts.next()?, parts.next()?, parts.next()?);
         // A kind has no hyphen, and the name of a static state begins with `static-`.
         (self.class == Class::State && !kind.contains('-')).then_some(StateName { kind, group, name })
+    }
+
+    /// The object as a reference from this namespace names it, without the group.
+    pub(crate) fn seen_from(&self, namespace: &str) -> String {
+        match self.state_name() {
+            Some(StateName { kind, name, .. }) if *self.key.namespace != *namespace => {
+                format!("{kind} {}:{name}", self.key.namespace)
+            }
+            _ => self.to_string(),
+        }
     }
 
     /// Whether the group is omitted.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kraken_runtime::hash::HashMap;
 
-use kraken_api::{ConfigExport, DependencyRequest};
+use kraken_api::{ConfigExport, DependencyRequest, ReferenceGrant};
 use kraken_runtime::{
     mutants::{self, Mutant},
     queue::{Lane, Queue},
@@ -160,6 +160,20 @@ impl EventRouter {
         let found = Arc::new(Parsed::of(export));
         parsed.insert(key, found.clone());
         found
+    }
+
+    /// A grant changed: the references from other namespaces to the namespace that it is in are answered again.
+    pub(crate) fn grant(&self, change: &Change<ReferenceGrant>) {
+        match change {
+            Change::Applied(now, Some(before)) if now.spec == before.spec => return,
+            Change::Listed(_) => return,
+            Change::Invalid(..) => invalid("ReferenceGrant", change),
+            Change::Applied(..) | Change::Deleted(_) => {}
+        }
+        let namespace = change.meta().namespace.as_deref().unwrap_or_default();
+        for dependent in self.index.read().dependents_in_others(namespace) {
+            self.add(&dependent);
+        }
     }
 
     /// An object that may be referenced changed.

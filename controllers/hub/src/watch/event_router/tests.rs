@@ -157,3 +157,35 @@ async fn the_bodies_that_reviews_read_last_are_kept_except_those_of_secrets() {
     assert!(is_read(Class::Secret, 0).await);
     assert!(is_read(Class::Secret, 0).await);
 }
+
+#[test]
+fn a_grant_triggers_the_references_from_other_namespaces_to_its_own() {
+    let router = router();
+    let with = |namespace: &str, number: usize, name: &str, other: Option<&str>| {
+        let spec = json!({"krakenResourceDependencies": [{"kind": "vpc", "name": name, "namespace": other}]});
+        let mut request = request(number);
+        request.spec = serde_json::from_value(spec).unwrap();
+        request.metadata.namespace = Some(namespace.into());
+        router.request(&Change::Applied(Arc::new(request), None));
+    };
+    with("shop", 1, "main", Some("platform"));
+    with("shop", 2, "main", None);
+    with("platform", 3, "main", None);
+    with("platform", 4, "main", Some("shop"));
+    drained(&router.requests);
+    let grant = |to: &str| -> Arc<ReferenceGrant> {
+        let spec = json!({"from": [{"namespace": "shop"}], "to": [{"kind": to}]});
+        Arc::new(
+            serde_json::from_value(json!({"metadata": {"name": "g", "namespace": "platform"}, "spec": spec}))
+                .unwrap(),
+        )
+    };
+    router.grant(&Change::Applied(grant("VPC"), None));
+    assert_eq!(drained(&router.requests), 1, "only the one of the shop to the platform");
+    router.grant(&Change::Applied(grant("VPC"), Some(grant("VPC"))));
+    router.grant(&Change::Listed(grant("VPC")));
+    assert_eq!(drained(&router.requests), 0, "nothing changed");
+    router.grant(&Change::Applied(grant("Subnet"), Some(grant("VPC"))));
+    router.grant(&Change::Deleted(grant("Subnet")));
+    assert_eq!(drained(&router.requests), 1, "twice, in one reconcile");
+}

@@ -43,8 +43,7 @@ fn secret<T>(name: &str, of: &str) -> Opt<T> {
 }
 
 fn resource<T>(kind: &str, name: &str, path: &str) -> Opt<T> {
-    let (kind, name, path) = (kind.into(), name.into(), path.into());
-    Opt::ValueFrom(ValueFrom::KrakenResource(ResourceRef { kind, name, path }))
+    Opt::ValueFrom(ValueFrom::KrakenResource(ResourceRef::of(kind, name, path)))
 }
 
 fn template<T>(text: &str) -> Opt<T> {

@@ -58,7 +58,7 @@ fn a_missing_dependency_is_named() {
 #[test]
 fn the_cause_of_a_missing_value_is_found_for_every_spelling_of_its_kind() {
     let mut values = values();
-    let reference = ResourceRef { kind: "subnet".into(), name: "a".into(), path: "id".into() };
+    let reference = ResourceRef::of("subnet", "a", "id");
     values.causes.insert(Dependency::Resource(reference), "subnet a does not exist".into());
     let mut resolver = Resolver::new(&values);
     assert_eq!(resolver.take::<String>("field", &resource("Sub-Net", "a", "id")), None);
@@ -135,6 +135,21 @@ fn malformed_names_are_reported_with_their_field() {
         ProblemKind::Invalid,
         "spec.field.valueFrom.krakenResource.kind: is empty",
     );
+    fails::<String>(
+        &resource("loadbalancer", "plat.form:web", "dns"),
+        ProblemKind::Invalid,
+        "spec.field.valueFrom.krakenResource.namespace: \"plat.form\" is not a name of a namespace (lower case letters, digits and \"-\")",
+    );
+    for kind in ["ConfigMap", "Secret"] {
+        fails::<String>(
+            &template(&format!("{{{{ .{kind}.platform:sizes.small }}}}")),
+            ProblemKind::Template,
+            &format!(
+                "spec.field.valueFrom.templateString: the name of \"{kind} platform:sizes key \"small\"\" has a namespace, and only \
+                 resources of other namespaces can be referenced, no ConfigMaps and Secrets"
+            ),
+        );
+    }
     fails::<String>(
         &resource("loadbalancer", "web", "a..b"),
         ProblemKind::Path,

@@ -13,7 +13,7 @@ use kube::Api;
 use serde_json::{Value, json};
 
 use crate::{
-    context::{Reconcile, owner_reference},
+    context::{Reconcile, owner_reference, place},
     dynamic::{Change, Observed},
     model::{
         decide::Decision,
@@ -89,7 +89,9 @@ pub(crate) fn published(
     let content =
         |of: &Observed| content(reconcile, observation.target, of, state(reconcile, observation, of));
     let one = |id: &String| content(&kind.select(outgoing.clone(), std::slice::from_ref(id)).0);
-    Published { before: kind.ids(outgoing).iter().map(one).collect(), now: content(&observation.current) }
+    let (namespace, _) = place(&*reconcile.object);
+    let before = kind.ids(outgoing).iter().map(one).collect();
+    Published { namespace, before, now: content(&observation.current) }
 }
 
 /// The state of these objects, without secrets.

@@ -12,7 +12,8 @@ use crate::{
     context::{Reconcile, place},
     dynamic::Observed,
     model::{
-        hand_over::{HandOver, Published, uses_former},
+        graph::named_from,
+        hand_over::{HandOver, Published},
         ids::listed,
         observation::Observation,
         outcome::{Outcome, refused},
@@ -89,23 +90,24 @@ async fn waiting(
     let (context, client) = (&reconcile.context, &reconcile.context.manager.client);
     let (namespace, name) = place(&*reconcile.object);
     let node = (context.info().key.clone(), name);
-    let requests = context.references.dependents(client, &namespace, &node, since).await;
+    let requests = context.references.dependents(&context.manager, &namespace, &node, since).await;
     let mut waiting = vec![];
     for request in requests.map_err(Outcome::Kubernetes)? {
         let Some(owner) = dependents::owner(&request) else { continue };
+        let there = request.metadata.namespace.as_deref().unwrap_or(&namespace);
         let changed = published.changed(&request, &node);
-        let is_handed_over = if uses_former(&request, &node) {
+        let is_handed_over = if published.is_used_by_former(&request, &node) {
             // Its spec does not refer to this resource any more, and is not in place: it frees the former objects when it is.
-            context.references.kinds.has_nothing(client, &namespace, owner).await
+            context.references.kinds.has_nothing(client, there, owner).await
         } else if changed.is_empty() {
             true
         } else {
             let answer = request.status.clone().unwrap_or_default().dependent_values.from_kraken_resources;
             published.is_answered(&answer, &changed)
-                && context.references.kinds.is_in_place(client, &namespace, owner, &answer).await
+                && context.references.kinds.is_in_place(client, there, owner, &answer).await
         };
         if !is_handed_over {
-            waiting.push(format!("{} {}", owner.kind, owner.name));
+            waiting.push(format!("{} {}", owner.kind, named_from(&namespace, Some(there), &owner.name)));
         }
     }
     let exports = dependents::exports(client, &namespace).await.map_err(Outcome::Kubernetes)?;

@@ -6,14 +6,17 @@ mod skip;
 
 pub(super) use recall::learn_secret_fields_from_request;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use kraken_api::{
-    DependencyRequest, DependencyRequestSpec, OWNER_KIND_LABEL,
-    dependency_request::{DependentValues, InPlaceDependency},
+    DependencyRequest, DependencyRequestSpec, OWNER_KIND_LABEL, REFERENCES_PREFIX,
+    dependency_request::{DependentValues, InPlaceDependency, ResourceDependency},
     names::referenced_kind,
 };
-use kraken_options::{Dependencies, Values};
+use kraken_options::{Dependencies, ResourceRef, Values};
 use kraken_runtime::{
     mutants::{self, Mutant},
     patch::{ApiError, apply, try_namespace, within},
@@ -125,7 +128,11 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         ..DependencyRequestSpec::from(dependencies)
     };
     let is_complete = |request: &DependencyRequest| {
-        request.spec == wanted && request::is_held(request) && is_owned_by(request, &**object)
+        let labels = labels(context, &key.namespace, &wanted);
+        request.spec == wanted
+            && request::is_held(request)
+            && is_owned_by(request, &**object)
+            && labels.iter().all(|(label, value)| request.labels().get(label) == Some(value))
     };
     let Some(request) = found.filter(|request| is_complete(request)) else {
         own_secret::make(reconcile).await?;
@@ -149,15 +156,18 @@ fn still_used(
     if !has_finalizer(object) || mutants::active(Mutant::FormerReferencesForgotten) {
         return vec![];
     }
-    let node = |kind: &str, name: &str| (referenced_kind(kind), name.to_owned());
-    let named: BTreeSet<_> =
-        dependencies.resources.keys().map(|resource| node(&resource.kind, &resource.name)).collect();
-    let spec = &request.spec;
-    let before = spec.kraken_resource_dependencies.iter().map(|d| (&d.kind, &d.name));
-    let before = before.chain(spec.in_place_dependencies.iter().map(|d| (&d.kind, &d.name)));
-    let left = before.filter(|(kind, name)| !named.contains(&node(kind, name)));
-    let left: BTreeSet<_> =
-        left.map(|(kind, name)| InPlaceDependency { kind: kind.clone(), name: name.clone() }).collect();
+    let node =
+        |used: &InPlaceDependency| (referenced_kind(&used.kind), used.namespace.clone(), used.name.clone());
+    let in_place = |reference: &ResourceRef| {
+        let ResourceRef { kind, name, namespace, .. } = reference.clone();
+        let namespace = namespace.filter(|namespace| Some(namespace) != request.metadata.namespace.as_ref());
+        InPlaceDependency { kind, name, namespace }
+    };
+    let named: BTreeSet<_> = dependencies.resources.keys().map(|wanted| node(&in_place(wanted))).collect();
+    let before = request.spec.kraken_resource_dependencies.iter().map(ResourceDependency::reference);
+    let before = before.filter(|reference| request.may_use(reference)).map(|reference| in_place(&reference));
+    let before = before.chain(request.spec.in_place_dependencies.iter().cloned());
+    let left: BTreeSet<_> = before.filter(|used| !named.contains(&node(used))).collect();
     left.into_iter().take(MAX_IN_PLACE).collect()
 }
 
@@ -196,12 +206,21 @@ fn document(context: &Context, object: &Object, name: &str, spec: &DependencyReq
         "kind": DependencyRequest::kind(&()),
         "metadata": {
             "name": name,
-            "labels": {OWNER_KIND_LABEL: context.info().key},
+            "labels": labels(context, &place(object).0, spec),
             "finalizers": request::finalizers(),
             "ownerReferences": [owner_reference(context, object)],
         },
         "spec": explicit(spec),
     })
+}
+
+/// The labels of a request: a spoke selects its own by the kind, and a deletion in another namespace those that refer to it.
+fn labels(context: &Context, namespace: &str, spec: &DependencyRequestSpec) -> BTreeMap<String, String> {
+    let wanted = spec.kraken_resource_dependencies.iter().filter_map(|wanted| wanted.namespace.as_deref());
+    let in_place = spec.in_place_dependencies.iter().filter_map(|used| used.namespace.as_deref());
+    let others = wanted.chain(in_place).filter(|other| *other != namespace);
+    let others = others.map(|other| (format!("{REFERENCES_PREFIX}{other}"), String::new()));
+    others.chain([(OWNER_KIND_LABEL.to_owned(), context.info().key.clone())]).collect()
 }
 
 /// The values of the hub's response, and those of Secrets, which only the spoke reads.

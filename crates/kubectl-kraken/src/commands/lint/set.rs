@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kraken_api::state_declaration::STATIC_KIND;
+use kraken_api::{DependsOn, state_declaration::STATIC_KIND};
 use kraken_options::{
     Dependency, JsonType, KeyRef, Path, Problem, ProblemKind, Resolved, Resolver, ResourceRef, ValueFrom,
     Values,
@@ -84,9 +84,8 @@ impl<'a> Set<'a> {
         }
         let listed = spec.pointer("/lifecycle/dependsOn").and_then(Value::as_array);
         for (index, on) in listed.into_iter().flatten().enumerate() {
-            let (Some(kind), Some(name)) = (on["kind"].as_str(), on["name"].as_str()) else { continue };
-            let (kind, name, path) = (kind.to_owned(), name.to_owned(), String::new());
-            let dependency = Dependency::Resource(ResourceRef { kind, name, path }).normalised();
+            let Ok(on) = serde_json::from_value::<DependsOn>(on.clone()) else { continue };
+            let dependency = Dependency::Resource(on.reference()).normalised();
             if let Some((level, message)) = self.dependency(&member.node, &dependency, JsonType::String) {
                 found.push((level, format!("lifecycle.dependsOn[{index}]"), message));
             }
@@ -156,7 +155,7 @@ impl<'a> Set<'a> {
     }
 
     fn resource(&self, node: &Node, of: &ResourceRef, wanted: JsonType) -> Option<(Level, String)> {
-        let ResourceRef { kind, name, path } = of;
+        let (kind, name, path) = (&of.kind, of.full_name(), &of.path);
         if self.kinds.of_reference(kind).next().is_none() {
             let similar = match self.kinds.find(kind) {
                 Err(Unknown::NotFound(Some(similar))) => format!("; did you mean {similar}?"),
@@ -179,7 +178,7 @@ impl<'a> Set<'a> {
         let state = self.members.iter().find(|member| {
             member.node.kind == "StateDeclaration"
                 && member.node.name == name
-                && member.node.namespace == node.namespace
+                && member.node.namespace == *of.namespace.as_ref().unwrap_or(&node.namespace)
         });
         let Some(state) = state else {
             let text = format!("StateDeclaration {name} is not in the files: the cluster must have it");
@@ -210,7 +209,7 @@ impl<'a> Set<'a> {
         let mut kinds = self.kinds.of_reference(&of.kind);
         kinds.find_map(|kind| {
             self.members.iter().find(|member| {
-                member.node.namespace == node.namespace
+                member.node.namespace == *of.namespace.as_ref().unwrap_or(&node.namespace)
                     && member.node.name == of.name
                     && member.node.kind == kind.resource.kind
                     && member.node.group == kind.resource.group

@@ -181,7 +181,7 @@ impl Followed<'_> {
     fn replaced(&self, user: &Node, of: &ResourceRef) -> Option<&str> {
         let kind = KindRef::of(&of.kind);
         self.changed.iter().find_map(|(node, source)| {
-            let is_meant = node.namespace == user.namespace
+            let is_meant = node.namespace == *of.namespace.as_ref().unwrap_or(&user.namespace)
                 && node.name == of.name
                 && kind.matches(&node.kind, &node.group);
             match source {

@@ -31,13 +31,14 @@ impl Rename {
         name == self.from && KindRef::of(kind).matches(&self.kind, &self.group)
     }
 
-    /// The edits of an object that refers to the resource.
+    /// The edits of an object that refers to the resource. A reference with a namespace means a resource of another one.
     pub(super) fn edits(&self, object: &Value) -> Vec<Edit> {
         let mut edits = vec![];
         let spec = &object["spec"];
         self.walk(spec, "/spec", 0, &mut edits);
         for (index, on) in spec["lifecycle"]["dependsOn"].as_array().into_iter().flatten().enumerate() {
-            if let (Some(kind), Some(name)) = (on["kind"].as_str(), on["name"].as_str())
+            if let (Some(kind), Some(name), None) =
+                (on["kind"].as_str(), on["name"].as_str(), on["namespace"].as_str())
                 && self.is_meant(kind, name)
             {
                 self.name_at(format!("/spec/lifecycle/dependsOn/{index}/name"), &mut edits);
@@ -107,6 +108,7 @@ impl Rename {
     fn source(&self, source: &Value, at: &str, edits: &mut Vec<Edit>) {
         let of = &source["krakenResource"];
         if let (Some(kind), Some(name)) = (of["kind"].as_str(), of["name"].as_str())
+            && of["namespace"].is_null()
             && self.is_meant(kind, name)
         {
             self.name_at(format!("{at}/krakenResource/name"), edits);
@@ -124,7 +126,9 @@ impl Rename {
 
     /// `VPC/main/vpc.CidrBlock` with the new name.
     fn short(&self, text: Option<&str>) -> Option<String> {
-        let ResourceRef { kind, name, path } = ShortRef(text?.to_owned()).resource()?;
+        let ResourceRef { kind, name, namespace: None, path } = ShortRef(text?.to_owned()).resource()? else {
+            return None;
+        };
         let path = if path.is_empty() { String::new() } else { format!("/{path}") };
         self.is_meant(&kind, &name).then(|| format!("{kind}/{}{path}", self.to))
     }
@@ -149,7 +153,7 @@ impl Rename {
     fn action(&self, action: &str) -> Option<String> {
         let parsed = Template::parse(action).ok()?;
         let Some(Dependency::Resource(of)) = parsed.references().next().cloned() else { return None };
-        if !self.is_meant(&of.kind, &of.name) {
+        if of.namespace.is_some() || !self.is_meant(&of.kind, &of.name) {
             return None;
         }
         // The kind is the first segment, and the name the second one.
@@ -208,6 +212,9 @@ mod tests {
             "ids": {"value": ["x", {"valueFrom": {"ref": "VPC/main/vpc.VpcId"}}]},
             "tags": {"a/b": {"valueFrom": {"templateString": "{{ .VPC.main }}"}}},
             "other": {"valueFrom": {"ref": "VPC/main2"}},
+            "shared": {"valueFrom": {"ref": "VPC/platform:main"}},
+            "sharedID": {"valueFrom": {"krakenResource": {"kind": "VPC", "name": "main", "namespace": "platform"}}},
+            "text": {"valueFrom": {"templateString": "{{ .VPC.platform:main }}"}},
             "literal": {"value": {"valueFrom": {"ref": "VPC/main"}}},
             "subnet": {"valueFrom": {"ref": "Subnet/main"}},
             "lifecycle": {"dependsOn": [{"kind": "Subnet", "name": "main"}, {"kind": "VPC", "name": "main"}]},
