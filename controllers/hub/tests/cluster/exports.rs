@@ -72,14 +72,22 @@ async fn an_export_follows_its_values_and_restores_its_target() -> Result<()> {
     hub.until("Secret", "app2", |o| o["data"]["a"] == "YmFjaw==").await?;
     hub.delete("ConfigExport", "e").await?;
     hub.until("Secret", "app2", Value::is_null).await?;
-    // Each change of the outcome has an event, and nothing else.
-    let events = hub.api("Event").list(&ListParams::default()).await?;
-    let mut reasons: Vec<_> = events.iter().filter_map(|event| event.data["reason"].as_str()).collect();
+    // Each change of the outcome has an event, which is written after the status, and nothing else.
+    let mut reported = (vec![], 0);
+    for _ in 0..50 {
+        let events = hub.api("Event").list(&ListParams::default()).await?;
+        let reasons = events.iter().filter_map(|event| event.data["reason"].as_str().map(str::to_owned));
+        let counts = events.iter().map(|event| event.data["series"]["count"].as_i64().unwrap_or(1));
+        reported = (reasons.collect::<Vec<_>>(), counts.sum::<i64>());
+        if reported.1 >= 4 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let (mut reasons, count) = reported;
     reasons.sort_unstable();
     reasons.dedup();
-    assert_eq!(reasons, ["Exported", "WaitingForValues"]);
-    let counts = events.iter().map(|event| event.data["series"]["count"].as_i64().unwrap_or(1));
-    assert_eq!(counts.sum::<i64>(), 4, "{events:?}");
+    assert_eq!((reasons, count), (vec!["Exported".to_owned(), "WaitingForValues".to_owned()], 4));
     Ok(())
 }
 
