@@ -60,31 +60,32 @@ pub(crate) fn labelled(mut crd: CustomResourceDefinition, install: &str) -> Cust
     crd
 }
 
-/// Writes those of these CRDs that are not in place.
+/// Writes those of these CRDs that are not in place, and returns whether there were any.
 pub(crate) async fn write(
     manager: &Manager,
     wanted: Vec<CustomResourceDefinition>,
     existing: &Crds,
-) -> Result<(), ApiError> {
+) -> Result<bool, ApiError> {
     let is_in_place = |crd: &CustomResourceDefinition| {
         let same = |found: &CustomResourceDefinition| {
             found.annotations().get(DIGEST) == crd.annotations().get(DIGEST)
         };
         existing.get(&name(crd)).is_some_and(same)
     };
-    let missing = wanted.into_iter().filter(|crd| !is_in_place(crd));
+    let missing: Vec<_> = wanted.into_iter().filter(|crd| !is_in_place(crd)).collect();
+    let is_any_missing = !missing.is_empty();
     let write = |crd: CustomResourceDefinition| {
         let api = api(manager);
         async move { apply(&api, manager.name, &name(&crd), &crd).await.map(drop) }
     };
-    stream::iter(missing.map(write)).buffer_unordered(AT_ONCE).try_collect().await
+    stream::iter(missing).map(write).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
+    Ok(is_any_missing)
 }
 
 /// How many of these CRDs the API server does not serve yet.
-pub(crate) async fn unserved(manager: &Manager, wanted: &BTreeSet<String>) -> Result<usize, ApiError> {
-    let all = existing(manager).await?;
-    let is_served = |name: &&String| conditions::is_crd_established().matches_object(all.get(*name));
-    Ok(wanted.iter().filter(|name| !is_served(name)).count())
+pub(crate) fn unserved(wanted: &BTreeSet<String>, existing: &Crds) -> usize {
+    let is_served = |name: &&String| conditions::is_crd_established().matches_object(existing.get(*name));
+    wanted.iter().filter(|name| !is_served(name)).count()
 }
 
 /// Deletes a CRD, and with it all its resources: it must have none.

@@ -189,16 +189,18 @@ impl Inner {
         if !in_use.is_empty() {
             return Ok(Outcome::InUse(in_use));
         }
+        let mut is_changed = false;
         if self.leads() {
             let wanted = chosen.iter().map(|one| crds::labelled(one.crd.clone(), &name)).collect();
-            crds::write(&self.manager, wanted, &existing).await?;
+            is_changed = crds::write(&self.manager, wanted, &existing).await?;
         }
         let installed = Installed::of(&program, &chosen);
         self.serve(&name, &program, chosen).await;
         if !self.remove(&name, &former).await? {
             return Ok(Outcome::Removing(former.len()));
         }
-        let unserved = crds::unserved(&self.manager, &kept).await?;
+        let existing = if is_changed { crds::existing(&self.manager).await? } else { existing };
+        let unserved = crds::unserved(&kept, &existing);
         if unserved > 0 {
             return Ok(Outcome::Waiting(unserved));
         }
