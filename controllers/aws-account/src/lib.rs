@@ -14,16 +14,14 @@ use std::{process::ExitCode, sync::Arc};
 use anyhow::Result;
 use k8s_openapi::{
     api::rbac::v1::PolicyRule,
-    apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-        CustomResourceColumnDefinition, CustomResourceDefinition,
-    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kraken_aws::{
     Aws, AwsArgs,
     account::{ACCOUNTS, Account},
 };
 use kraken_spoke::{
-    api::crd::hub_kind,
+    api::crd::hub_kind_with,
     runtime::{
         Manager, Program,
         queue::{Lane, Queue},
@@ -49,7 +47,8 @@ impl Program for AccountController {
     type Args = AwsArgs;
 
     fn crds() -> Vec<CustomResourceDefinition> {
-        vec![with_columns(hub_kind::<Account>())]
+        let columns = [("Account ID", ".status.accountID", "string"), ("Region", ".status.region", "string")];
+        vec![hub_kind_with::<Account>(&columns)]
     }
 
     fn rules() -> Vec<PolicyRule> {
@@ -110,24 +109,6 @@ impl Program for AccountController {
         .await;
         Ok(())
     }
-}
-
-/// With columns for the account and the region.
-fn with_columns(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
-    let column = |name: &str, path: &str| CustomResourceColumnDefinition {
-        name: name.to_owned(),
-        json_path: format!(".status.{path}"),
-        type_: "string".to_owned(),
-        ..CustomResourceColumnDefinition::default()
-    };
-    for version in &mut crd.spec.versions {
-        if let Some(columns) = &mut version.additional_printer_columns {
-            // After Ready and its reason.
-            let at = columns.len().min(2);
-            columns.splice(at..at, [column("Account ID", "accountID"), column("Region", "region")]);
-        }
-    }
-    crd
 }
 
 /// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use anyhow::Result;
 use k8s_openapi::{
     api::rbac::v1::PolicyRule,
-    apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-        CustomResourceColumnDefinition, CustomResourceDefinition,
-    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kraken_api::{
-    ConfigExport, DependencyRequest, ImportRequest, ReferenceGrant, StateDeclaration, crd::hub_kind,
+    ConfigExport, DependencyRequest, ImportRequest, ReferenceGrant, StateDeclaration,
+    crd::{hub_kind, hub_kind_with},
 };
 use kraken_runtime::{Manager, Program, rbac::rule, webhook::Hook, work};
 use kube::{CustomResourceExt, Resource};
@@ -32,7 +31,7 @@ impl Program for Hub {
     type Args = HubArgs;
 
     fn crds() -> Vec<CustomResourceDefinition> {
-        let export = with_target(hub_kind::<ConfigExport>());
+        let export = hub_kind_with::<ConfigExport>(&[("Target", ".status.target", "string")]);
         let internal = [hub_kind::<DependencyRequest>(), export, StateDeclaration::crd()];
         internal.into_iter().chain([ImportRequest::crd(), ReferenceGrant::crd()]).collect()
     }
@@ -99,23 +98,6 @@ impl Program for Hub {
         );
         Ok(())
     }
-}
-
-/// With a column for the target.
-fn with_target(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
-    for columns in
-        crd.spec.versions.iter_mut().filter_map(|version| version.additional_printer_columns.as_mut())
-    {
-        let target = CustomResourceColumnDefinition {
-            name: "Target".to_owned(),
-            json_path: ".status.target".to_owned(),
-            type_: "string".to_owned(),
-            ..CustomResourceColumnDefinition::default()
-        };
-        // After Ready and its reason.
-        columns.insert(columns.len().min(2), target);
-    }
-    crd
 }
 
 #[cfg(test)]

@@ -5,14 +5,13 @@ use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 use anyhow::Result;
 use k8s_openapi::{
     api::rbac::v1::PolicyRule,
-    apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-        CustomResourceColumnDefinition, CustomResourceDefinition,
-    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kraken_spoke::{
     LoopArgs,
-    api::crd::hub_kind,
+    api::crd::hub_kind_with,
     controller::Kinds,
+    program::{hub_lease_rules, loop_rules},
     runtime::{
         Manager, Program,
         queue::{Lane, Queue},
@@ -35,8 +34,6 @@ use crate::{
 
 /// The maximum number of ProviderConfigs in progress: each check starts a process.
 const IN_FLIGHT: usize = 4;
-/// The API group of Kraken's internal kinds.
-const CORE: &str = "core.kraken-iac.eoinfennessy.com";
 const CRDS: &str = "customresourcedefinitions";
 
 /// The flags of the controller.
@@ -75,22 +72,20 @@ impl Program for TofuController {
     const GRACE: Duration = Duration::from_secs(30 * 60 - 30);
 
     fn crds() -> Vec<CustomResourceDefinition> {
-        let counts =
-            [("Protocol", "protocol"), ("Kinds", "kinds"), ("Marked", "marked"), ("By Hand", "byHand")];
-        let counts = counts.map(|(name, path)| column(name, &format!(".status.{path}"), "integer"));
-        let of_config = [
-            column("Provider", ".spec.provider", "string"),
-            column("Location", ".status.location", "string"),
+        let of_install = [
+            ("Protocol", ".status.protocol", "integer"),
+            ("Kinds", ".status.kinds", "integer"),
+            ("Marked", ".status.marked", "integer"),
+            ("By Hand", ".status.byHand", "integer"),
         ];
-        vec![
-            with_columns(hub_kind::<ProviderInstall>(), &counts),
-            with_columns(hub_kind::<ProviderConfig>(), &of_config),
-        ]
+        let of_config =
+            [("Provider", ".spec.provider", "string"), ("Location", ".status.location", "string")];
+        vec![hub_kind_with::<ProviderInstall>(&of_install), hub_kind_with::<ProviderConfig>(&of_config)]
     }
 
     fn rules() -> Vec<PolicyRule> {
         let (read, own) = (["get", "list", "watch"], ["get", "list", "watch", "patch"]);
-        vec![
+        let mut rules = vec![
             rule(&[api::GROUP], &["providerinstalls", "providerconfigs"], &own),
             rule(&[api::GROUP], &["providerinstalls/status", "providerconfigs/status"], &["patch"]),
             rule(&[api::GROUP], &["providerinstalls/finalizers", "providerconfigs/finalizers"], &["update"]),
@@ -102,22 +97,18 @@ impl Program for TofuController {
                 &[CRDS],
                 &[read.as_slice(), &["create", "patch", "delete"]].concat(),
             ),
-            // As every spoke.
-            rule(
-                &[CORE],
-                &["dependencyrequests", "statedeclarations"],
-                &["get", "list", "watch", "create", "patch", "delete"],
-            ),
-            rule(&[CORE], &["importrequests"], &["get", "list", "watch", "delete"]),
-            rule(&[CORE], &["importrequests/status"], &["patch"]),
+        ];
+        rules.extend(loop_rules());
+        rules.extend([
             rule(&["configexport.kraken-iac.eoinfennessy.com"], &["configexports"], &["list"]),
             // The Secrets of ProviderConfigs, one by one, and the journals; the policy `secrets` allows to write journals only.
             rule(&[""], &["secrets"], &["get", "create", "patch", "delete"]),
-        ]
+        ]);
+        rules
     }
 
     fn namespace_rules() -> Vec<PolicyRule> {
-        kraken_spoke::program::hub_lease_rules()
+        hub_lease_rules()
     }
 
     fn hub_rules() -> Vec<PolicyRule> {
@@ -247,26 +238,4 @@ fn is_edit(change: &Change<ProviderInstall>) -> bool {
 /// This program as the one that becomes a plugin, so that plugins do not outlive it.
 fn launcher() -> Vec<OsString> {
     std::env::current_exe().map(|own| vec![own.into_os_string(), crate::LAUNCH.into()]).unwrap_or_default()
-}
-
-fn column(name: &str, json_path: &str, type_: &str) -> CustomResourceColumnDefinition {
-    CustomResourceColumnDefinition {
-        name: name.to_owned(),
-        json_path: json_path.to_owned(),
-        type_: type_.to_owned(),
-        ..CustomResourceColumnDefinition::default()
-    }
-}
-
-/// With these columns after Ready and its reason.
-fn with_columns(
-    mut crd: CustomResourceDefinition,
-    columns: &[CustomResourceColumnDefinition],
-) -> CustomResourceDefinition {
-    for all in crd.spec.versions.iter_mut().filter_map(|version| version.additional_printer_columns.as_mut())
-    {
-        let at = all.len().min(2);
-        all.splice(at..at, columns.iter().cloned());
-    }
-    crd
 }

@@ -26,8 +26,8 @@ pub enum EndError {
     LostLease,
 }
 
-/// Runs a controller with its lease until it ends, or until `grace` has passed since the shutdown. `leadership` begins when the lease is acquired; without a `lease`, the
-/// caller must begin it.
+/// Runs a controller with its lease until it ends, or until `grace` has passed since the shutdown. `leadership` begins when the lease
+/// is acquired; without a `lease`, the caller must begin it.
 pub(crate) async fn supervise(
     run: impl Future<Output = anyhow::Result<()>> + Send + 'static,
     lease: Option<Lease>,

@@ -105,23 +105,9 @@ impl<S: Spoke> Program for SpokeProgram<S> {
     fn rules() -> Vec<PolicyRule> {
         let mut kinds = Kinds::default();
         S::kinds(&mut kinds);
-        let mut rules = vec![
-            // The spoke accesses only its own objects; RBAC cannot distinguish them, so labels do.
-            rule(
-                &["core.kraken-iac.eoinfennessy.com"],
-                &["dependencyrequests", "statedeclarations"],
-                &["get", "list", "watch", "create", "patch", "delete"],
-            ),
-            // Questions of users what exists at the provider. Old ones are deleted.
-            rule(
-                &["core.kraken-iac.eoinfennessy.com"],
-                &["importrequests"],
-                &["get", "list", "watch", "delete"],
-            ),
-            rule(&["core.kraken-iac.eoinfennessy.com"], &["importrequests/status"], &["patch"]),
-            // Referenced Secrets are read one by one; list is not granted.
-            rule(&[""], &["secrets"], if kinds.make_secrets { &["get", "create"] } else { &["get"] }),
-        ];
+        let mut rules = loop_rules();
+        // Referenced Secrets are read one by one; list is not granted.
+        rules.push(rule(&[""], &["secrets"], if kinds.make_secrets { &["get", "create"] } else { &["get"] }));
         if let Some(accounts) = kinds.accounts {
             // To put a finalizer on an account while resources use it.
             rules.push(rule(&[accounts.group], &[accounts.plural], &["get", "list", "watch", "patch"]));
@@ -177,6 +163,21 @@ impl<S: Spoke> Program for SpokeProgram<S> {
         let kinds = std::mem::take(&mut runner.kinds);
         controller::run_all(manager.clone(), kinds, args.common, Common::with_accounts(accounts)).await
     }
+}
+
+/// The permissions of the loop on Kraken's internal kinds.
+pub fn loop_rules() -> Vec<PolicyRule> {
+    vec![
+        // The spoke accesses only its own objects; RBAC cannot distinguish them, so labels do.
+        rule(
+            &["core.kraken-iac.eoinfennessy.com"],
+            &["dependencyrequests", "statedeclarations"],
+            &["get", "list", "watch", "create", "patch", "delete"],
+        ),
+        // Questions of users what exists at the provider. Old ones are deleted.
+        rule(&["core.kraken-iac.eoinfennessy.com"], &["importrequests"], &["get", "list", "watch", "delete"]),
+        rule(&["core.kraken-iac.eoinfennessy.com"], &["importrequests/status"], &["patch"]),
+    ]
 }
 
 /// The permission to check whether the hub is running, in the namespace of the controllers.

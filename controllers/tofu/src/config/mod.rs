@@ -9,14 +9,13 @@ mod resolve;
 use std::{fmt, sync::Arc, time::Duration};
 
 use kraken_spoke::{
-    Adopt, Location,
     account::{
         AccountKind, Connected, Connection, KnownAccount, KnownAccounts, OnChange, Recent, Refusal, Rules,
         Secrets,
     },
     api::dependency_request::KeyDependency,
     dynamic::interned,
-    options::{ExposeSecret, Governed, KeyRef, Problem, RestrictedValue},
+    options::{ExposeSecret, KeyRef},
     runtime::{
         Manager,
         watch::{Change, ObjectKey, Store},
@@ -207,7 +206,7 @@ impl OfInstall {
             // Another reconcile may have created it meanwhile: all share one.
             providers.get_or_insert(&key, || Arc::new(provider))
         };
-        let rules = Arc::new(ConfigRules { name: name.to_owned(), governed: Governed::default() });
+        let rules = Arc::new(ConfigRules { name: name.to_owned() });
         Ok(Connection { connected: Some(Connected { external, key }), rules })
     }
 }
@@ -216,26 +215,9 @@ impl OfInstall {
 #[derive(Debug)]
 struct ConfigRules {
     name: String,
-    governed: Governed,
 }
 
 impl Rules for ConfigRules {
-    fn governed(&self) -> &Governed {
-        &self.governed
-    }
-
-    fn digest(&self) -> &'static str {
-        ""
-    }
-
-    fn refused(&self, _: &[RestrictedValue], _: Option<&Adopt>) -> Vec<Problem> {
-        vec![]
-    }
-
-    fn location_violation(&self, _: &Location) -> Option<String> {
-        None
-    }
-
     fn name(&self) -> &str {
         &self.name
     }

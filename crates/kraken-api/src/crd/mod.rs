@@ -79,6 +79,15 @@ pub fn hub_kind<K: CustomResourceExt>() -> CustomResourceDefinition {
     with_columns(K::crd(), &[])
 }
 
+/// The same with columns of its own after Ready and its reason, each with its name, its path and its type.
+pub fn hub_kind_with<K: CustomResourceExt>(columns: &[(&str, &str, &str)]) -> CustomResourceDefinition {
+    let of = |(name, path, type_): &(&str, &str, &str)| CustomResourceColumnDefinition {
+        type_: (*type_).to_owned(),
+        ..column(name, path, 0)
+    };
+    with_columns(K::crd(), &columns.iter().map(of).collect::<Vec<_>>())
+}
+
 fn with_columns(
     mut crd: CustomResourceDefinition,
     own: &[CustomResourceColumnDefinition],

@@ -8,6 +8,7 @@ mod recent;
 mod secrets;
 
 use std::{
+    collections::BTreeMap,
     fmt::{self, Debug, Display, Formatter},
     sync::Arc,
 };
@@ -101,16 +102,26 @@ impl<E> Connection<E> {
     }
 }
 
-/// The rules of one account. Pure.
+/// The rules of one account. Pure. By default, it adds and restricts nothing.
 pub trait Rules: Debug + Send + Sync + 'static {
     /// The default entries of maps, and the restricted fields.
-    fn governed(&self) -> &Governed;
+    fn governed(&self) -> &Governed {
+        static NOTHING: Governed = Governed { defaults: BTreeMap::new(), fields: &[] };
+        &NOTHING
+    }
     /// A digest of what the account adds to a desired state: a changed digest is an edit and not drift. Empty if it adds nothing.
-    fn digest(&self) -> &str;
+    #[expect(clippy::unnecessary_literal_bound, reason = "that of other rules is their own")]
+    fn digest(&self) -> &str {
+        ""
+    }
     /// All violations of the account's rules, each with the field and the rule.
-    fn refused(&self, taken: &[RestrictedValue], adopt: Option<&Adopt>) -> Vec<Problem>;
+    fn refused(&self, _taken: &[RestrictedValue], _adopt: Option<&Adopt>) -> Vec<Problem> {
+        vec![]
+    }
     /// Why the account must not be used at this location, if its credentials belong to another account than its spec allows.
-    fn location_violation(&self, here: &Location) -> Option<String>;
+    fn location_violation(&self, _here: &Location) -> Option<String> {
+        None
+    }
     /// The name of the account, for messages.
     fn name(&self) -> &str;
     /// The kind of the account, for messages.

@@ -19,7 +19,7 @@ use tracing::warn;
 use crate::{
     context::{Context, Reconcile},
     controller::isolate,
-    dynamic::{Object, account_of},
+    dynamic::Object,
     model::{
         memory::Memory,
         outcome::{Outcome, attributed},
@@ -112,11 +112,10 @@ async fn removed(
     memory: &mut Memory,
     slot: &mut Slot,
 ) -> Outcome {
-    let account =
-        match context.info().accounts.map_or(Ok(None), |kind| account_of(object.spec.as_deref(), &kind)) {
-            Ok(account) => account,
-            Err(why) => return Outcome::Account(Reason::AccountNotFound, why),
-        };
+    let account = match context.info().account_of(object.spec.as_deref()) {
+        Ok(account) => account,
+        Err(why) => return Outcome::Account(Reason::AccountNotFound, why),
+    };
     let (spec, status) = (json_of(object.spec.as_deref()), json_of(object.status.as_deref()));
     let (spec, status) = (Undecoded(undecoded::lifecycle(&spec, &status)), status_of(&status));
     let object = Object::new(object.metadata.clone(), spec, Some(status)).using(account);

@@ -97,10 +97,10 @@ pub(crate) fn watch(
         move |object: &RawObject| kind.decode(object)
     };
     let objects = manager.watches().decoded(kind.info().name, &kind.info().resource, on_change, decode);
-    let (uses, accounts) = common.uses.zip(kind.info().accounts).unzip();
-    if let Some((uses, accounts)) = uses.as_ref().zip(accounts) {
+    let uses = common.uses.zip(kind.info().accounts).map(|(uses, accounts)| {
         uses.add(&kind.info().key, accounts, objects.clone(), undecodable.clone());
-    }
+        uses
+    });
     let (hub, unselected) = (Arc::new(Hub::default()), Unselected::default());
     let requests = owned.requests.add(&kind.info().key, {
         let (hub, unselected, enqueue) = (hub.clone(), unselected.clone(), enqueue_owner(queue.clone()));

@@ -5,7 +5,7 @@ use kraken_runtime::watch::RawObject;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{KindInfo, Object, Spec, Undecoded, object::account_of};
+use super::{KindInfo, Object, Spec, Undecoded};
 
 #[derive(Debug)]
 struct JsonSpec {
@@ -27,7 +27,7 @@ impl Spec for JsonSpec {
 pub(super) fn decode(info: &KindInfo, object: &RawObject) -> Result<Object, Undecoded> {
     let undecoded = |error: String| (Box::new(object.metadata.clone()), error);
     let not_json = |error: serde_json::Error| undecoded(error.to_string());
-    let account = info.accounts.map_or(Ok(None), |kind| account_of(object.spec.as_deref(), &kind));
+    let account = info.account_of(object.spec.as_deref());
     let json: Value = RawObject::decode(object.spec.as_deref()).map_err(not_json)?;
     let lifecycle = match &json["lifecycle"] {
         Value::Null => Lifecycle::default(),

@@ -21,7 +21,7 @@ use kraken_options::Resolver;
 use kraken_runtime::watch::RawObject;
 use kube::core::ApiResource;
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 use crate::account::{AccountKind, Connection, OnChange, Refusal};
 use crate::import::{Import, Scope};
@@ -109,6 +109,11 @@ pub struct KindInfo {
 }
 
 impl KindInfo {
+    /// The account that the spec of an object names; none if the kind has no accounts.
+    pub(crate) fn account_of(&self, spec: Option<&RawValue>) -> Result<Option<Arc<str>>, String> {
+        self.accounts.map_or(Ok(None), |kind| account_of(spec, &kind))
+    }
+
     /// A kind without any of the optional features.
     pub fn new(name: &'static str, resource: ApiResource, schema: Schema) -> Self {
         Self {

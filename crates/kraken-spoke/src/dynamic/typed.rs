@@ -10,7 +10,6 @@ use kube::{Resource, core::ApiResource};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, value::RawValue};
 
-use super::object::account_of;
 use super::{Change, Desired, DynExternal, DynKind, KindInfo, Object, Observed, Spec, Undecoded};
 use crate::{
     Candidate, Comparison, Difference, Edit, External, Failure, Finding, Identity, Ignored, Launch,
@@ -102,9 +101,7 @@ impl<E: External> DynKind for Pure<E> {
 
     fn decode(&self, object: &RawObject) -> Result<Object, Undecoded> {
         let undecoded = |error: String| (Box::new(object.metadata.clone()), error);
-        let account = E::ACCOUNTS
-            .map_or(Ok(None), |kind| account_of(object.spec.as_deref(), &kind))
-            .map_err(undecoded)?;
+        let account = self.info.account_of(object.spec.as_deref()).map_err(undecoded)?;
         let Some(spec) = object.spec.as_deref() else {
             return Err(undecoded("missing field `spec`".to_owned()));
         };

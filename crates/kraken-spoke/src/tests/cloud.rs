@@ -7,7 +7,7 @@ use std::sync::{
 
 use async_trait::async_trait;
 use kraken_api::{Adopt, Location};
-use kraken_options::{Governed, Problem, RestrictedValue};
+use kraken_options::{Problem, RestrictedValue};
 use kraken_runtime::watch::ObjectKey;
 use kube::api::ObjectMeta;
 use serde_json::{Value, json};
@@ -65,30 +65,17 @@ impl Other {
         let external = Cloud { location: Some(location), ..Cloud::of(script) };
         let connected =
             Some(Connected { external: Arc::new(external) as Arc<dyn DynExternal>, key: key.into() });
-        Connection { connected, rules: Arc::new(Place { governed: Governed::default(), location_violation }) }
+        Connection { connected, rules: Arc::new(Place { location_violation }) }
     }
 }
 
 /// Rules about the place only.
 #[derive(Debug)]
 struct Place {
-    governed: Governed,
     location_violation: Option<String>,
 }
 
 impl Rules for Place {
-    fn governed(&self) -> &Governed {
-        &self.governed
-    }
-
-    fn digest(&self) -> &'static str {
-        ""
-    }
-
-    fn refused(&self, _: &[RestrictedValue], _: Option<&Adopt>) -> Vec<Problem> {
-        vec![]
-    }
-
     fn location_violation(&self, _: &Location) -> Option<String> {
         self.location_violation.clone()
     }
@@ -129,31 +116,18 @@ impl KnownAccounts for Known {
 /// Rules that forbid every spec.
 #[derive(Clone, Debug)]
 pub(super) struct Forbidden {
-    governed: Governed,
     why: String,
 }
 
 impl Forbidden {
     pub(super) fn because(why: &str) -> Self {
-        Self { governed: Governed::default(), why: why.to_owned() }
+        Self { why: why.to_owned() }
     }
 }
 
 impl Rules for Forbidden {
-    fn governed(&self) -> &Governed {
-        &self.governed
-    }
-
-    fn digest(&self) -> &'static str {
-        ""
-    }
-
     fn refused(&self, _: &[RestrictedValue], _: Option<&Adopt>) -> Vec<Problem> {
         vec![Problem::invalid("size", self.why.clone())]
-    }
-
-    fn location_violation(&self, _: &Location) -> Option<String> {
-        None
     }
 
     fn name(&self) -> &'static str {
