@@ -4,14 +4,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
-use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions};
+use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
 use kraken_tests::TestEnv;
 use kube::{
     Api,
     api::{DeleteParams, DynamicObject, Patch, PatchParams},
 };
 use serde_json::json;
-use tokio::sync::OnceCell;
 
 /// The lifetime of a certificate in these tests: it is replaced every eight seconds.
 const LIFETIME: &str = "12s";
@@ -31,7 +30,7 @@ fn export(name: &str, target: &str, source: &str) -> String {
 
 /// The hub and the spoke of VPCs with their webhooks on.
 pub(crate) async fn test_env() -> Result<TestEnv> {
-    static SHARED: OnceCell<Environment> = OnceCell::const_new();
+    static SHARED: Shared<Environment> = Shared::new();
     let only = Some(vec!["hub".to_owned(), "aws-vpc".to_owned()]);
     let start = || {
         let suite = SuiteOptions { only, webhooks: true, ..SuiteOptions::default() }.with_env(
@@ -41,7 +40,7 @@ pub(crate) async fn test_env() -> Result<TestEnv> {
         );
         Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
     };
-    TestEnv::on(SHARED.get_or_try_init(start).await?).await
+    TestEnv::on(SHARED.get(start).await?).await
 }
 
 #[tokio::test]

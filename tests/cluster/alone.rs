@@ -1,5 +1,6 @@
 //! Single components: a spoke without the components that it can use but does not need.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -47,8 +48,8 @@ async fn a_spoke_works_without_the_crd_of_accounts_and_uses_accounts_once_it_is_
     let only = Some(vec!["hub".to_owned(), SPOKE.to_owned()]);
     let suite = SuiteOptions { only, installed_alone: true, ..SuiteOptions::default() };
     let options = EnvironmentOptions { suite, ..EnvironmentOptions::default() };
-    let env: &'static Environment = Box::leak(Box::new(Environment::start(options).await?));
-    let test_env = TestEnv::on(env).await?;
+    let env = Arc::new(Environment::start(options).await?);
+    let test_env = TestEnv::on(env.clone()).await?;
     let spoke = env.suite.controller(SPOKE)?;
 
     // Resources without an Account get Ready, and nothing complains.
@@ -61,7 +62,7 @@ async fn a_spoke_works_without_the_crd_of_accounts_and_uses_accounts_once_it_is_
     assert!(why.contains("install the component aws-account"), "{why}");
 
     // Its CRD, and at once an Account and a resource that uses it by default, in another namespace.
-    let second = TestEnv::on(env).await?;
+    let second = TestEnv::on(env.clone()).await?;
     let crds = manifests::read(&paths::workspace_root()?.join("crds/aws-account"))?;
     // By two requests, because the framework would wait until the kind is served.
     let client = test_env.client();
@@ -93,8 +94,8 @@ async fn crds_and_controllers_that_are_installed_at_once_get_a_resource_ready() 
     let only = Some(vec!["hub".to_owned(), SPOKE.to_owned()]);
     let suite = SuiteOptions { only, installed_alone: true, ..SuiteOptions::default() };
     let options = EnvironmentOptions { suite, ..EnvironmentOptions::default() };
-    let env: &'static Environment = Box::leak(Box::new(Environment::start(options).await?));
-    let test_env = TestEnv::on(env).await?;
+    let env = Arc::new(Environment::start(options).await?);
+    let test_env = TestEnv::on(env.clone()).await?;
     let crds: Api<CustomResourceDefinition> = Api::all(test_env.client());
     let controllers = ["hub", SPOKE].map(|name| env.suite.controller(name));
     let mut documents = vec![];

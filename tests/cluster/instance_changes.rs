@@ -1,15 +1,17 @@
 //! EC2 instances on the simulator, with limited capacity and instance states: scaling, replacement, changes. All tests
 //! share one control plane.
 
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use kraken_simulator::{FailureMode, FailurePoint, Instance, Simulator, SimulatorOptions};
-use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions};
+use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
 use kraken_tests::{TestEnv, test_env::TIMEOUT};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
-use tokio::sync::{OnceCell, RwLock};
+use tokio::sync::RwLock;
 
 const SPOKE: &str = "aws-ec2-instance";
 /// Locked by the test that kills the controller: a launch whose response it does not live to see is waited for longer than other tests
@@ -17,11 +19,22 @@ const SPOKE: &str = "aws-ec2-instance";
 static CONTROLLER: RwLock<()> = RwLock::const_new(());
 const OWNER: &str = "kraken-iac.eoinfennessy.com/owner";
 
+/// What these tests share, as the cloud in it.
+struct Cloud(Arc<(Arc<Environment>, Simulator)>);
+
+impl Deref for Cloud {
+    type Target = Simulator;
+
+    fn deref(&self) -> &Simulator {
+        &self.0.1
+    }
+}
+
 /// A namespace on the control plane of these tests, and their cloud: every launch gets one instance.
-async fn test_env() -> Result<(TestEnv, &'static Simulator)> {
-    static SHARED: OnceCell<(Environment, Simulator)> = OnceCell::const_new();
-    let (environment, cloud) = SHARED
-        .get_or_try_init(|| async {
+async fn test_env() -> Result<(TestEnv, Cloud)> {
+    static SHARED: Shared<(Arc<Environment>, Simulator)> = Shared::new();
+    let shared = SHARED
+        .get(|| async {
             let cloud =
                 Simulator::start(SimulatorOptions { per_launch: Some(1), ..SimulatorOptions::default() })?;
             let suite = SuiteOptions {
@@ -30,10 +43,10 @@ async fn test_env() -> Result<(TestEnv, &'static Simulator)> {
                 ..SuiteOptions::default()
             };
             let options = EnvironmentOptions { suite, ..EnvironmentOptions::default() };
-            anyhow::Ok((Environment::start(options).await?, cloud))
+            anyhow::Ok((Arc::new(Environment::start(options).await?), cloud))
         })
         .await?;
-    Ok((TestEnv::on(environment).await?, cloud))
+    Ok((TestEnv::on(shared.0.clone()).await?, Cloud(shared)))
 }
 
 fn instance(name: &str, count: i64, more: &str) -> String {
@@ -72,21 +85,21 @@ async fn a_type_changes_by_stop_and_start_if_allowed() -> Result<()> {
     // An instance that was stopped out of band must not prevent Kraken from starting the one that it stopped.
     test_env.apply(&instance("a", 1, ", lifecycle: {ignoreChanges: [state]}")).await?;
     test_env.ready("EC2Instance", "a").await?;
-    let id = alive(&test_env, cloud, "a")[0].id.clone();
+    let id = alive(&test_env, &cloud, "a")[0].id.clone();
     set(&test_env, "a", json!({"instanceType": {"value": "t2.large"}})).await?;
     let message = test_env.not_ready("EC2Instance", "a", "ImmutableField").await?;
     assert!(message.contains("stop") && message.contains("lifecycle.disruption"), "{message}");
-    assert_eq!(calls(cloud, "StopInstances", &id), 0);
+    assert_eq!(calls(&cloud, "StopInstances", &id), 0);
 
     set(&test_env, "a", json!({"lifecycle": {"disruption": "Allow"}})).await?;
     test_env.ready("EC2Instance", "a").await?;
-    let after = alive(&test_env, cloud, "a").remove(0);
+    let after = alive(&test_env, &cloud, "a").remove(0);
     assert_eq!(
         (after.id.as_str(), after.state.as_str(), after.instance_type.as_str()),
         (&*id, "running", "t2.large")
     );
     for action in ["StopInstances", "ModifyInstanceAttribute", "StartInstances"] {
-        assert_eq!(calls(cloud, action, &id), 1, "{action}");
+        assert_eq!(calls(&cloud, action, &id), 1, "{action}");
     }
     assert!(!after.tags.contains_key("kraken-iac.eoinfennessy.com/disruption"), "{:?}", after.tags);
 
@@ -96,9 +109,9 @@ async fn a_type_changes_by_stop_and_start_if_allowed() -> Result<()> {
     set(&test_env, "a", json!({"instanceType": {"value": "t2.huge"}})).await?;
     let message = test_env.not_ready("EC2Instance", "a", "ImmutableField").await?;
     assert!(message.contains("AWS rejected it"), "{message}");
-    let after = alive(&test_env, cloud, "a").remove(0);
+    let after = alive(&test_env, &cloud, "a").remove(0);
     assert_eq!((after.state.as_str(), after.instance_type.as_str()), ("running", "t2.large"));
-    assert_eq!(calls(cloud, "StopInstances", &id), 2);
+    assert_eq!(calls(&cloud, "StopInstances", &id), 2);
     set(&test_env, "a", json!({"instanceType": {"value": "t2.large"}})).await?;
     test_env.ready("EC2Instance", "a").await?;
 
@@ -110,7 +123,7 @@ async fn a_type_changes_by_stop_and_start_if_allowed() -> Result<()> {
     let message = test_env.not_ready("EC2Instance", "a", "CloudRefused").await?;
     cloud.configure(|options| options.instance_types = None);
     assert!(message.contains("t2.lagre"), "{message}");
-    assert_eq!(calls(cloud, "StopInstances", &id), 2);
+    assert_eq!(calls(&cloud, "StopInstances", &id), 2);
     Ok(())
 }
 
@@ -120,12 +133,12 @@ async fn an_instance_that_kraken_stopped_is_started_after_a_crash() -> Result<()
     let _alone = CONTROLLER.write().await;
     test_env.apply(&instance("crash", 1, ", lifecycle: {ignoreChanges: [state], disruption: Allow}")).await?;
     test_env.ready("EC2Instance", "crash").await?;
-    let id = alive(&test_env, cloud, "crash")[0].id.clone();
+    let id = alive(&test_env, &cloud, "crash")[0].id.clone();
     // Slow enough to be killed in between.
     cloud.configure(|options| options.stopping = Duration::from_secs(2));
     set(&test_env, "crash", json!({"ebsOptimized": {"value": true}})).await?;
     let started = Instant::now();
-    while alive(&test_env, cloud, "crash")[0].state != "stopping" {
+    while alive(&test_env, &cloud, "crash")[0].state != "stopping" {
         assert!(started.elapsed() < TIMEOUT, "it is not stopped");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -138,7 +151,7 @@ async fn an_instance_that_kraken_stopped_is_started_after_a_crash() -> Result<()
         .await?;
     controller.start().await?;
     test_env.ready("EC2Instance", "crash").await?;
-    let after = alive(&test_env, cloud, "crash").remove(0);
+    let after = alive(&test_env, &cloud, "crash").remove(0);
     assert_eq!((after.id.as_str(), after.state.as_str()), (&*id, "running"));
     Ok(())
 }
@@ -150,7 +163,7 @@ async fn an_instance_that_kraken_stopped_is_named_while_paused_and_started_with_
     let _running = CONTROLLER.read().await;
     test_env.apply(&instance("halfway", 1, "")).await?;
     test_env.ready("EC2Instance", "halfway").await?;
-    let id = alive(&test_env, cloud, "halfway")[0].id.clone();
+    let id = alive(&test_env, &cloud, "halfway")[0].id.clone();
     set(&test_env, "halfway", json!({"lifecycle": {"paused": true}})).await?;
     test_env.not_ready("EC2Instance", "halfway", "Paused").await?;
     // The state if Kraken is paused between the stop and the change.
@@ -168,20 +181,20 @@ async fn an_instance_that_kraken_stopped_is_named_while_paused_and_started_with_
         message.contains(&id) && message.contains("stopped for a change")
     };
     test_env.until("EC2Instance", "halfway", is_stopped).await?;
-    assert_eq!(calls(cloud, "StartInstances", &id), 0, "no object of a paused resource is changed");
+    assert_eq!(calls(&cloud, "StartInstances", &id), 0, "no object of a paused resource is changed");
 
     let absent = json!({"value": null, "valueFrom": {"configMap": {"name": "absent", "key": "type"}}});
     set(&test_env, "halfway", json!({"instanceType": absent, "lifecycle": {"paused": false}})).await?;
     test_env.not_ready("EC2Instance", "halfway", "DependenciesNotReady").await?;
     let started = Instant::now();
-    while alive(&test_env, cloud, "halfway")[0].state != "running" {
+    while alive(&test_env, &cloud, "halfway")[0].state != "running" {
         assert!(started.elapsed() < TIMEOUT, "it is not started");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert!(test_env.events_of("halfway").await?.iter().any(|(_, note)| note.contains("cannot be made now")));
     set(&test_env, "halfway", json!({"instanceType": {"value": "t2.nano", "valueFrom": null}})).await?;
     test_env.ready("EC2Instance", "halfway").await?;
-    let after = alive(&test_env, cloud, "halfway").remove(0);
+    let after = alive(&test_env, &cloud, "halfway").remove(0);
     assert!(!after.tags.contains_key("kraken-iac.eoinfennessy.com/disruption"), "{:?}", after.tags);
     Ok(())
 }
@@ -192,7 +205,7 @@ async fn a_profile_changes_in_place_and_a_removed_key_is_reported() -> Result<()
     let _running = CONTROLLER.read().await;
     test_env.apply(&instance("a", 1, ", keyName: {value: ops}, iamInstanceProfile: {value: web}")).await?;
     test_env.ready("EC2Instance", "a").await?;
-    let id = alive(&test_env, cloud, "a")[0].id.clone();
+    let id = alive(&test_env, &cloud, "a")[0].id.clone();
     let profile = async || {
         let state = test_env.get("StateDeclaration", "ec2instance.aws.a").await?;
         anyhow::Ok(state["spec"]["data"]["instances"][0]["IamInstanceProfile"]["Arn"].clone())
@@ -202,7 +215,7 @@ async fn a_profile_changes_in_place_and_a_removed_key_is_reported() -> Result<()
         test_env.ready("EC2Instance", "a").await?;
         assert_eq!(profile().await?, arn);
     }
-    assert_eq!(calls(cloud, "StopInstances", &id), 0);
+    assert_eq!(calls(&cloud, "StopInstances", &id), 0);
 
     set(&test_env, "a", json!({"keyName": null})).await?;
     let message = test_env.not_ready("EC2Instance", "a", "ImmutableField").await?;
@@ -211,7 +224,7 @@ async fn a_profile_changes_in_place_and_a_removed_key_is_reported() -> Result<()
         .await?;
     let message = test_env.not_ready("EC2Instance", "a", "ImmutableField").await?;
     assert!(message.contains("spec.rootVolume"), "{message}");
-    assert_eq!(alive(&test_env, cloud, "a")[0].id, id);
+    assert_eq!(alive(&test_env, &cloud, "a")[0].id, id);
     Ok(())
 }
 
@@ -228,10 +241,10 @@ async fn kubectl_scale_sets_the_number_down_to_none() -> Result<()> {
     };
     scale(3).await?;
     let object = test_env.ready("EC2Instance", "a").await?;
-    assert_eq!((&object["status"]["replicas"], alive(&test_env, cloud, "a").len()), (&json!(3), 3));
+    assert_eq!((&object["status"]["replicas"], alive(&test_env, &cloud, "a").len()), (&json!(3), 3));
     scale(0).await?;
     let object = test_env.ready("EC2Instance", "a").await?;
-    assert_eq!((&object["status"]["replicas"], alive(&test_env, cloud, "a").len()), (&json!(0), 0));
+    assert_eq!((&object["status"]["replicas"], alive(&test_env, &cloud, "a").len()), (&json!(0), 0));
 
     let dependent = instance(
         "b",
@@ -256,7 +269,7 @@ async fn kubectl_scale_sets_the_number_down_to_none() -> Result<()> {
     test_env.ready("EC2Instance", "a").await?;
     let refusal = scale(2).await.unwrap_err().to_string();
     assert!(refusal.contains("maxCount"), "{refusal}");
-    assert_eq!(alive(&test_env, cloud, "a").len(), 1);
+    assert_eq!(alive(&test_env, &cloud, "a").len(), 1);
     Ok(())
 }
 
@@ -267,7 +280,7 @@ async fn adopting_an_instance_does_not_change_its_metadata_service() -> Result<(
     let id = cloud.launch_out_of_band("ami-12c6146b", "t2.nano", &[])?;
     test_env.apply(&instance("a", 1, &format!(", lifecycle: {{adopt: {{id: {id}}}}}"))).await?;
     test_env.ready("EC2Instance", "a").await?;
-    assert_eq!(calls(cloud, "ModifyInstanceMetadataOptions", &id), 0);
+    assert_eq!(calls(&cloud, "ModifyInstanceMetadataOptions", &id), 0);
     Ok(())
 }
 
@@ -277,12 +290,12 @@ async fn a_replacement_with_limited_capacity_never_exceeds_the_explained_number(
     let _running = CONTROLLER.read().await;
     test_env.apply(&instance("a", 2, ", lifecycle: {replace: CreateFirst}")).await?;
     test_env.ready("EC2Instance", "a").await?;
-    assert_eq!(alive(&test_env, cloud, "a").len(), 2);
+    assert_eq!(alive(&test_env, &cloud, "a").len(), 2);
     set(&test_env, "a", json!({"imageID": {"value": "ami-0b301ce3ce3475b4f"}})).await?;
     test_env.ready("EC2Instance", "a").await?;
-    let left = alive(&test_env, cloud, "a");
+    let left = alive(&test_env, &cloud, "a");
     assert!(left.len() == 2 && left.iter().all(|one| one.image_id == "ami-0b301ce3ce3475b4f"), "{left:?}");
     // Two old and two new instances, and never more.
-    assert_eq!(ever(&test_env, cloud, "a").len(), 4);
+    assert_eq!(ever(&test_env, &cloud, "a").len(), 4);
     Ok(())
 }

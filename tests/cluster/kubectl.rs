@@ -8,21 +8,21 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions, node, paths};
+use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions, node, paths};
 use kraken_tests::TestEnv;
-use tokio::{process::Command, sync::OnceCell, time::timeout};
+use tokio::{process::Command, time::timeout};
 
 /// The time for the commands of one test.
 const TIMEOUT: Duration = Duration::from_mins(8);
 
 /// A namespace on an environment with all controllers and their webhooks.
 pub(crate) async fn with_webhooks() -> Result<TestEnv> {
-    static SHARED: OnceCell<Environment> = OnceCell::const_new();
+    static SHARED: Shared<Environment> = Shared::new();
     let start = || {
         let suite = SuiteOptions { webhooks: true, ..SuiteOptions::default() };
         Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
     };
-    TestEnv::on(SHARED.get_or_try_init(start).await?).await
+    TestEnv::on(SHARED.get(start).await?).await
 }
 
 /// A folder from which commands run in the namespace of a test.

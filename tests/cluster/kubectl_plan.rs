@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 use kraken_api::effect::Effect;
-use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions, paths};
+use kraken_testing::{SuiteOptions, paths};
 use kraken_tests::TestEnv;
 use serde_json::Value;
-use tokio::sync::OnceCell;
 
 use crate::kubectl::{Shell, with_webhooks};
 
@@ -158,13 +157,8 @@ async fn versions(shell: &Shell) -> Result<String> {
 #[tokio::test]
 async fn the_calls_that_the_cloud_receives_are_those_of_the_plan() -> Result<()> {
     // Its own environment: all calls of the cloud are those of this test.
-    static OWN: OnceCell<Environment> = OnceCell::const_new();
-    let start = || {
-        let suite = SuiteOptions { webhooks: true, ..SuiteOptions::default() };
-        Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
-    };
-    let environment = OWN.get_or_try_init(start).await?;
-    let test_env = TestEnv::on(environment).await?;
+    let test_env = TestEnv::with(SuiteOptions { webhooks: true, ..SuiteOptions::default() }).await?;
+    let environment = test_env.env.clone();
     let (shell, program) = (Shell::of(&test_env)?, program()?);
     let mut values: BTreeMap<&str, &str> = BEFORE.into();
     shell.write("stack.yaml", &stack(&values))?;

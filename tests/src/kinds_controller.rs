@@ -47,8 +47,8 @@ impl KindsController {
         let cluster = kube_system.metadata.uid.context("kube-system has no UID")?;
         // A separate runtime, which ends all its tasks at once.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let control_plane = &test_env.env.control_plane;
-        let client = runtime.spawn(async move { control_plane.client().await }).await??;
+        let env = test_env.env.clone();
+        let client = runtime.spawn(async move { env.control_plane.client().await }).await??;
         let _inside = runtime.enter();
         let manager = Manager::detached("kraken-kinds", client, args, cluster);
         let kinds = Kinds::new(manager.clone(), common);

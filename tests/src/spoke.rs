@@ -1,5 +1,7 @@
 //! A spoke of gadgets inside the test's process, which can be ended at any moment and restarted.
 
+use std::sync::{Arc, Weak};
+
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use k8s_openapi::{
@@ -8,7 +10,7 @@ use k8s_openapi::{
 };
 use kraken_runtime::{Manager, RunArgs, rbac::rule};
 use kraken_spoke::{FromContext, LoopArgs, api::crd, controller};
-use kraken_testing::manifests;
+use kraken_testing::{Environment, manifests};
 use kube::{Api, Client, Config};
 use tokio::sync::Mutex;
 
@@ -70,13 +72,14 @@ impl InProcess {
         let cluster = kube_system.metadata.uid.context("kube-system has no UID")?;
         // A separate runtime, which ends all its tasks at once.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let (gadgets, control_plane) = (Gadgets::from_context(cloud), &test_env.env.control_plane);
+        let (gadgets, env) = (Gadgets::from_context(cloud), test_env.env.clone());
         let proxy = proxy.map(str::parse).transpose()?;
         runtime.spawn(async move {
             let client = match proxy {
                 Some(address) => Client::try_from(Config::new(address))?,
-                None => control_plane.client().await?,
+                None => env.control_plane.client().await?,
             };
+            drop(env); // it ends with its tests, whether or not this spoke was stopped
             controller::run(Manager::detached("kraken-gadgets", client, args, cluster), gadgets, common).await
         });
         Ok(Self { runtime: Some(runtime) })
@@ -94,9 +97,9 @@ impl Drop for InProcess {
 /// The CRD of gadgets, and the hub's permission to read them, once per environment.
 async fn install(test_env: &TestEnv) -> Result<()> {
     // By environment, because each has its own control plane.
-    static DONE: Mutex<Vec<usize>> = Mutex::const_new(vec![]);
-    let (mut done, environment) = (DONE.lock().await, std::ptr::from_ref(test_env.env).addr());
-    if done.contains(&environment) {
+    static DONE: Mutex<Vec<Weak<Environment>>> = Mutex::const_new(vec![]);
+    let (mut done, environment) = (DONE.lock().await, Arc::downgrade(&test_env.env));
+    if done.iter().any(|one| one.ptr_eq(&environment)) {
         return Ok(());
     }
     let role = ClusterRole {

@@ -1,13 +1,16 @@
 //! The whole environment: control plane, moto, the proxy in front of it, and the controllers.
 
+use std::sync::Arc;
+
 use anyhow::Result;
-use tokio::sync::{Mutex, OnceCell};
+use tokio::sync::Mutex;
 
 use crate::canary::random_marker;
 use crate::cluster::{ControlPlane, ControlPlaneOptions};
 use crate::leaks::Searched;
 use crate::moto::Moto;
 use crate::proxy::Proxy;
+use crate::shared::Shared;
 use crate::suite::{Suite, SuiteOptions};
 
 /// The options of an environment.
@@ -75,8 +78,8 @@ impl Environment {
     ///
     /// # Errors
     /// As [`Environment::start`]; the next caller retries.
-    pub async fn shared() -> Result<&'static Self> {
-        static SHARED: OnceCell<Environment> = OnceCell::const_new();
-        SHARED.get_or_try_init(|| Self::start(EnvironmentOptions::default())).await
+    pub async fn shared() -> Result<Arc<Self>> {
+        static SHARED: Shared<Environment> = Shared::new();
+        SHARED.get(|| Self::start(EnvironmentOptions::default())).await
     }
 }

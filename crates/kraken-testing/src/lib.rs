@@ -41,6 +41,7 @@ pub mod proxy;
 mod random;
 pub mod schemas;
 mod scratch;
+mod shared;
 pub mod suite;
 
 pub use cluster::{ControlPlane, ControlPlaneOptions};
@@ -48,4 +49,5 @@ pub use environment::{Environment, EnvironmentOptions};
 pub use moto::Moto;
 pub use namespace::{TestNamespace, namespace};
 pub use proxy::Proxy;
+pub use shared::Shared;
 pub use suite::{Suite, SuiteOptions};

@@ -11,10 +11,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use kraken_simulator::{RoutedCall, SimulatedAccounts, Simulator};
-use kraken_testing::{ControlPlaneOptions, Environment, EnvironmentOptions, SuiteOptions};
+use kraken_testing::{ControlPlaneOptions, Environment, EnvironmentOptions, Shared, SuiteOptions};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 const AWS: &str = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
 /// The account of the controllers' own credentials.
@@ -24,16 +23,16 @@ const TWO: &str = "222222222222";
 const WEST: &str = "eu-west-1";
 const NORTH: &str = "eu-north-1";
 
-struct Shared {
-    env: &'static Environment,
-    aws: SimulatedAccounts,
+struct Setting {
+    env: Arc<Environment>,
+    aws: Arc<SimulatedAccounts>,
 }
 
 /// The environment of these tests, whose controllers have resyncs every two seconds.
-async fn shared() -> Result<&'static Shared> {
-    static SHARED: OnceCell<Shared> = OnceCell::const_new();
+async fn shared() -> Result<Arc<Setting>> {
+    static SHARED: Shared<Setting> = Shared::new();
     let start = || async {
-        let aws = SimulatedAccounts::start()?;
+        let aws = Arc::new(SimulatedAccounts::start()?);
         // The key that the suite's controllers get.
         aws.add_key("testing", OWN);
         let suite = SuiteOptions {
@@ -48,26 +47,27 @@ async fn shared() -> Result<&'static Shared> {
             .fold(suite, |suite, controller| suite.with_env(controller, "KRAKEN_LOG", "trace"));
         let control_plane = ControlPlaneOptions { audit: true, ..ControlPlaneOptions::default() };
         let env = Environment::start(EnvironmentOptions { control_plane, suite }).await?;
-        anyhow::Ok(Shared { env: Box::leak(Box::new(env)), aws })
+        anyhow::Ok(Setting { env: Arc::new(env), aws })
     };
-    SHARED.get_or_try_init(start).await
+    SHARED.get(start).await
 }
 
 /// A namespace, and access keys of its own in the simulated accounts.
 struct Tenant {
     test_env: TestEnv,
-    aws: &'static SimulatedAccounts,
+    aws: Arc<SimulatedAccounts>,
     key: String,
+    _shared: Option<Arc<Setting>>,
 }
 
 impl Tenant {
     /// A namespace, with an access key of this account that no other test uses.
     async fn of(account: &str) -> Result<Self> {
         let shared = shared().await?;
-        let test_env = TestEnv::on(shared.env).await?;
+        let test_env = TestEnv::on(shared.env.clone()).await?;
         let key = format!("AKIA{}", test_env.ns.name.to_uppercase().replace('-', ""));
         shared.aws.add_key(&key, account);
-        Ok(Self { test_env, aws: &shared.aws, key })
+        Ok(Self { test_env, aws: shared.aws.clone(), key, _shared: Some(shared) })
     }
 
     /// Writes the Secret of an access key.

@@ -1,5 +1,6 @@
 //! The orphan sweep examines the account of every Account.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -14,7 +15,7 @@ use super::{ONE, OWN, TWO, Tenant, WEST, id};
 
 #[tokio::test]
 async fn orphans_are_deleted_with_the_credentials_of_each_account() -> Result<()> {
-    let aws: &'static SimulatedAccounts = Box::leak(Box::new(SimulatedAccounts::start()?));
+    let aws = Arc::new(SimulatedAccounts::start()?);
     aws.add_key("testing", OWN);
     aws.add_key("AKIAORPHANS", ONE);
     aws.add_key("AKIAELSEWHERE", TWO);
@@ -28,7 +29,8 @@ async fn orphans_are_deleted_with_the_credentials_of_each_account() -> Result<()
         "KRAKEN_REMOVE_ORPHANS",
         "true",
     );
-    let tenant = Tenant { test_env: TestEnv::with(suite).await?, aws, key: "AKIAORPHANS".to_owned() };
+    let tenant =
+        Tenant { test_env: TestEnv::with(suite).await?, aws, key: "AKIAORPHANS".to_owned(), _shared: None };
     tenant.account("default", WEST, json!({})).await?;
     // The credentials belong to an account that is not allowed: nothing is listed there.
     tenant.secret("foreign", "AKIAELSEWHERE").await?;

@@ -1,5 +1,6 @@
 //! Rotated credentials, and the absence of overhead where there are no Accounts.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -71,7 +72,7 @@ async fn missing_and_rejected_credentials_are_conditions() -> Result<()> {
 
 #[tokio::test]
 async fn without_accounts_nothing_is_read_or_called_in_addition() -> Result<()> {
-    let (tenant, env) = (Tenant::of(ONE).await?, shared().await?.env);
+    let (tenant, env) = (Tenant::of(ONE).await?, shared().await?.env.clone());
     let namespace = &tenant.test_env.ns.name;
     let names = ["a", "b", "c", "d"];
     for name in names {
@@ -103,7 +104,7 @@ async fn without_accounts_nothing_is_read_or_called_in_addition() -> Result<()> 
 
 #[tokio::test]
 async fn where_an_account_is_required_the_controllers_credentials_are_not_used() -> Result<()> {
-    let aws: &'static SimulatedAccounts = Box::leak(Box::new(SimulatedAccounts::start()?));
+    let aws = Arc::new(SimulatedAccounts::start()?);
     aws.add_key("testing", OWN);
     aws.add_key("AKIAREQUIRED", ONE);
     let suite = SuiteOptions {
@@ -112,14 +113,14 @@ async fn where_an_account_is_required_the_controllers_credentials_are_not_used()
         ..SuiteOptions::default()
     };
     let test_env = TestEnv::with(suite.with_env("aws-vpc", "KRAKEN_REQUIRE_ACCOUNT", "true")).await?;
-    let tenant = Tenant { test_env, aws, key: "AKIAREQUIRED".to_owned() };
+    let tenant = Tenant { test_env, aws, key: "AKIAREQUIRED".to_owned(), _shared: None };
     tenant.vpc("main", "").await?;
     let why = tenant.test_env.not_ready("VPC", "main", "AccountNotFound").await?;
     assert!(why.contains("--require-account"), "{why}");
-    assert!(tenant.calls_of("testing").is_empty(), "{:?}", aws.calls());
+    assert!(tenant.calls_of("testing").is_empty(), "{:?}", tenant.aws.calls());
     // The controller of Accounts does not run: no spoke waits for it.
     tenant.account("default", WEST, json!({})).await?;
     tenant.test_env.ready("VPC", "main").await?;
-    assert!(tenant.calls_of("testing").is_empty(), "{:?}", aws.calls());
+    assert!(tenant.calls_of("testing").is_empty(), "{:?}", tenant.aws.calls());
     Ok(())
 }

@@ -7,23 +7,22 @@ mod specs;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use kraken_testing::SuiteOptions;
+use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 use moto::{ELB, call, network, targets, text, texts};
 use specs::{listener, load_balancer, resource, rule, target_group};
 
 /// An environment whose controllers have a shorter visibility window.
 async fn test_env() -> Result<TestEnv> {
-    static SHARED: OnceCell<&'static kraken_testing::Environment> = OnceCell::const_new();
+    static SHARED: Shared<Environment> = Shared::new();
     let env = SHARED
-        .get_or_try_init(|| async {
+        .get(|| {
             let suite =
                 SuiteOptions { only: Some(vec!["hub".into(), "aws-elb".into()]), ..SuiteOptions::default() }
                     .with_env("aws-elb", "KRAKEN_VISIBILITY_WINDOW", "2s");
-            anyhow::Ok(TestEnv::with(suite).await?.env)
+            Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
         })
         .await?;
     TestEnv::on(env).await

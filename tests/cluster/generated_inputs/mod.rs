@@ -16,11 +16,11 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions};
+use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
 use kraken_tests::{TestEnv, test_env::condition};
 use kube::api::PostParams;
 use serde_json::Value;
-use tokio::{sync::OnceCell, task::JoinSet};
+use tokio::task::JoinSet;
 
 use admitted::{Admitted, why_admitted};
 use dry_run::{Answer, answers};
@@ -51,12 +51,12 @@ fn names_the_place(message: &str, input: &Input) -> bool {
 
 /// All controllers with their webhooks.
 async fn with_webhooks() -> Result<TestEnv> {
-    static SHARED: OnceCell<Environment> = OnceCell::const_new();
+    static SHARED: Shared<Environment> = Shared::new();
     let start = || {
         let suite = SuiteOptions { webhooks: true, ..SuiteOptions::default() };
         Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
     };
-    TestEnv::on(SHARED.get_or_try_init(start).await?).await
+    TestEnv::on(SHARED.get(start).await?).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

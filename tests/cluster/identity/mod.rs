@@ -7,10 +7,9 @@ mod specs;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use kraken_testing::SuiteOptions;
+use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 use crate::balancing::{
     id,
@@ -21,16 +20,16 @@ use specs::{allow, id_of, in_moto, left, policy, resource, role, trust, unique, 
 
 /// An environment whose controllers have a shorter visibility window.
 async fn test_env() -> Result<TestEnv> {
-    static SHARED: OnceCell<&'static kraken_testing::Environment> = OnceCell::const_new();
+    static SHARED: Shared<Environment> = Shared::new();
     let env = SHARED
-        .get_or_try_init(|| async {
+        .get(|| {
             let only = ["hub", "aws-iam", "aws-ec2-instance"].map(str::to_owned).to_vec();
             let suite = SuiteOptions { only: Some(only), ..SuiteOptions::default() }.with_env(
                 "aws-iam",
                 "KRAKEN_VISIBILITY_WINDOW",
                 "2s",
             );
-            anyhow::Ok(TestEnv::with(suite).await?.env)
+            Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
         })
         .await?;
     TestEnv::on(env).await

@@ -3,6 +3,7 @@
 mod topology;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions, paths};
@@ -18,7 +19,7 @@ const TOPOLOGIES: u64 = 20;
 async fn own() -> Result<TestEnv> {
     let suite = SuiteOptions { webhooks: true, ..SuiteOptions::default() };
     let options = EnvironmentOptions { suite, ..EnvironmentOptions::default() };
-    TestEnv::on(Box::leak(Box::new(Environment::start(options).await?))).await
+    TestEnv::on(Arc::new(Environment::start(options).await?)).await
 }
 
 fn program() -> Result<String> {

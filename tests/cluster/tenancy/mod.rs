@@ -4,6 +4,7 @@
 mod attempts;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -68,8 +69,8 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
         control_plane: ControlPlaneOptions { audit: true, ..ControlPlaneOptions::default() },
         suite,
     };
-    let env: &'static Environment = Box::leak(Box::new(Environment::start(options).await?));
-    let (victim, test_env) = (TestEnv::on(env).await?, TestEnv::on(env).await?);
+    let env = Arc::new(Environment::start(options).await?);
+    let (victim, test_env) = (TestEnv::on(env.clone()).await?, TestEnv::on(env.clone()).await?);
     let (password, own_password) = (env.secret_value("password"), env.secret_value("mine"));
     victim
         .apply(&format!(

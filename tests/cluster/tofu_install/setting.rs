@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, time::Duration};
 
 use anyhow::Result;
-use kraken_testing::SuiteOptions;
+use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
 use kraken_tests::TestEnv;
 use kraken_tofu::{
     api::{ProviderInstall, ProviderInstallStatus},
@@ -16,7 +16,7 @@ use kube::{
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
-use tokio::sync::{Mutex, MutexGuard, OnceCell};
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::KIND;
 use crate::tofu::programs;
@@ -39,13 +39,13 @@ pub(super) async fn setting() -> Result<Setting> {
 
 /// An environment that has the program of a provider.
 pub(crate) async fn setting_of(name: &'static str, program: fn() -> PathBuf) -> Result<Setting> {
-    static SHARED: OnceCell<&'static kraken_testing::Environment> = OnceCell::const_new();
+    static SHARED: Shared<Environment> = Shared::new();
     let one = ONE.lock().await;
     let env = SHARED
-        .get_or_try_init(|| async {
+        .get(|| {
             let only = Some(vec!["hub".to_owned(), "tofu".to_owned()]);
             let suite = SuiteOptions { only, webhooks: true, ..SuiteOptions::default() };
-            anyhow::Ok(TestEnv::with(suite).await?.env)
+            Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
         })
         .await?;
     let test_env = TestEnv::on(env).await?;

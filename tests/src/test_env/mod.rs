@@ -2,6 +2,7 @@
 
 mod cloud;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -24,10 +25,10 @@ pub const TIMEOUT: Duration = Duration::from_secs(90);
 /// One test's view of the cluster and the cloud.
 #[derive(Debug)]
 pub struct TestEnv {
-    /// The environment that tests share.
-    pub env: &'static Environment,
     /// The test's own namespace.
     pub ns: TestNamespace,
+    /// The environment, which ends after the last test that uses it.
+    pub env: Arc<Environment>,
 }
 
 impl TestEnv {
@@ -39,23 +40,23 @@ impl TestEnv {
         Self::on(Environment::shared().await?).await
     }
 
-    /// A new namespace on a separate environment, which lasts as long as the process.
+    /// A new namespace on a separate environment.
     ///
     /// # Errors
     /// When the environment does not start.
     pub async fn with(suite: SuiteOptions) -> Result<Self> {
         let options = EnvironmentOptions { suite, ..EnvironmentOptions::default() };
-        Self::on(Box::leak(Box::new(Environment::start(options).await?))).await
+        Self::on(Arc::new(Environment::start(options).await?)).await
     }
 
     /// A new namespace on an existing environment.
     ///
     /// # Errors
     /// If the API server does not respond.
-    pub async fn on(env: &'static Environment) -> Result<Self> {
+    pub async fn on(env: Arc<Environment>) -> Result<Self> {
         // A client belongs to the runtime of its test.
         let client = env.control_plane.client().await?;
-        Ok(Self { env, ns: namespace(&client).await? })
+        Ok(Self { ns: namespace(&client).await?, env })
     }
 
     /// This test's client.
@@ -250,7 +251,7 @@ impl Drop for TestEnv {
         if std::thread::panicking() {
             return;
         }
-        let env = self.env;
+        let env = self.env.clone();
         // A separate thread: this one may belong to the test's runtime, which must not be blocked.
         let searched = std::thread::spawn(move || -> Result<()> {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
