@@ -376,13 +376,26 @@ async fn gather_replaces_a_request_that_a_client_deleted_unless_its_resource_is_
     let current = disk().ready().spec("size", from_config_map());
     let mut deleted = request(&Value::Null);
     deleted["metadata"]["deletionTimestamp"] = json!("2026-01-02T00:00:00Z");
-    for (read, is_released) in read_disks(&current) {
+    // The remote object still uses what a former spec named, and only the request says so.
+    let former = json!([{"kind": "vpc.aws", "name": "former"}]);
+    deleted["spec"] = json!({"inPlaceDependencies": former});
+    for (read, is_replaced) in read_disks(&current) {
         let scene = Setup { requests: vec![deleted.clone()], ..Setup::of(current.clone()) }.start().await;
         let calls = [call("POST dependencyrequests"), call("GET disks/a").returns(read)];
-        let released = is_released.then(|| call(REQUEST));
-        let report = scene.reconcile(calls.into_iter().chain(released).chain([call(STATUS)])).await;
+        let replaced = is_replaced.then(|| [call(REQUEST), call(REQUEST)]).into_iter().flatten();
+        let report = scene.reconcile(calls.into_iter().chain(replaced).chain([call(STATUS)])).await;
         assert_eq!(report.condition("Ready"), ("False", "WaitingForHub"));
+        if is_replaced {
+            let applied = report.bodies(REQUEST).nth(1).expect("a second patch");
+            assert_eq!(applied["spec"]["inPlaceDependencies"], former);
+        }
     }
+    // A finalizer of somebody else: it is written again when that one is gone.
+    deleted["metadata"]["finalizers"].as_array_mut().expect("a list").push(json!("example.com/backup"));
+    let scene = Setup { requests: vec![deleted], ..Setup::of(current.clone()) }.start().await;
+    let read = call("GET disks/a").returns(current.json());
+    let report = scene.reconcile([call("POST dependencyrequests"), read, call(REQUEST), call(STATUS)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "WaitingForHub"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -220,7 +220,12 @@ impl Report {
 
     /// The body of a call.
     pub(super) fn body(&self, name: &str) -> &Value {
-        self.calls.iter().find(|(made, _)| made == name).map_or(&Value::Null, |(_, body)| body)
+        self.bodies(name).next().unwrap_or(&Value::Null)
+    }
+
+    /// The body of each call of this name.
+    pub(super) fn bodies(&self, name: &str) -> impl Iterator<Item = &Value> {
+        self.calls.iter().filter(move |(made, _)| made == name).map(|(_, body)| body)
     }
 
     /// Type and reason of each event.

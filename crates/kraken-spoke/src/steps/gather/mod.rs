@@ -12,7 +12,7 @@ use std::{
 };
 
 use kraken_api::{
-    DependencyRequest, DependencyRequestSpec, OWNER_KIND_LABEL, REFERENCES_PREFIX,
+    DependencyRequest, DependencyRequestSpec, OWNER_KIND_LABEL, REFERENCES_FINALIZER, REFERENCES_PREFIX,
     dependency_request::{DependentValues, InPlaceDependency, ResourceDependency},
     names::referenced_kind,
 };
@@ -111,7 +111,11 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         }
         return Ok(Answered::default());
     }
-    if let Some(request) = found.as_ref().filter(|request| request.meta().deletion_timestamp.is_some()) {
+    let (deleted, found) = match found {
+        Some(request) if request.meta().deletion_timestamp.is_some() => (Some(request), None),
+        found => (None, found),
+    };
+    if let Some(request) = deleted {
         // While its namespace or its resource is being deleted, the finalizer keeps the request, and with it the order of
         // deletion. The watch of the resource may lag behind that of the request, which the garbage collector deletes.
         let probe = DependencyRequest::new(PROBE, DependencyRequestSpec::default());
@@ -119,8 +123,11 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         if !is_wanted(reconcile).await.map_err(Outcome::Kubernetes)? {
             return Err(Outcome::WaitingForHub);
         }
-        references::release(&api, manager, request).await.map_err(in_namespace)?;
-        return Err(Outcome::WaitingForHub);
+        references::release(&api, manager, &request).await.map_err(in_namespace)?;
+        if others_hold(&request) {
+            return Err(Outcome::WaitingForHub);
+        }
+        // It is written again at once: no other record has what only the remote objects still use.
     }
 
     let wanted = DependencyRequestSpec {
@@ -144,6 +151,11 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         return Ok(Answered::default());
     }
     response(reconcile, dependencies, &request).await
+}
+
+/// Whether it still exists after its release.
+fn others_hold(request: &DependencyRequest) -> bool {
+    request.finalizers().iter().any(|finalizer| finalizer != REFERENCES_FINALIZER)
 }
 
 /// The resources that the remote objects may still use, because the request named them, and the spec does not any more. A resource
