@@ -19,7 +19,7 @@ use tokio::{
 
 use crate::kubectl::Shell;
 
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The instance lacks a key of a ConfigMap that exists and a Secret; three resources wait for it.
 const STACK: &str = r"

@@ -70,8 +70,14 @@ impl Stored {
     }
 }
 
-/// The entries of a resource, the oldest first.
-pub(crate) type Journal = Vec<Entry>;
+/// What is recorded of a resource.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Journal {
+    /// The oldest first.
+    pub(crate) entries: Vec<Entry>,
+    /// The name of the Secret with its sensitive outputs, if one was written.
+    pub(crate) outputs: Option<String>,
+}
 
 /// The journals of the resources of one kind.
 pub(crate) struct Journals {
@@ -112,18 +118,10 @@ impl Journals {
             return Ok(());
         }
         let (namespace, name) = self.place(identity)?;
-        let owner = identity.resource().map(|(_, key)| key.name.to_string()).unwrap_or_default();
         let secret = Secret {
             metadata: ObjectMeta {
                 name: Some(name.clone()),
-                owner_references: Some(vec![OwnerReference {
-                    api_version: self.resource.api_version.clone(),
-                    kind: self.resource.kind.clone(),
-                    name: owner,
-                    uid: identity.uid.clone(),
-                    controller: Some(true),
-                    block_owner_deletion: Some(false),
-                }]),
+                owner_references: Some(vec![owner_of(&self.resource, identity)]),
                 ..ObjectMeta::default()
             },
             type_: Some(SECRET_TYPE.to_owned()),
@@ -171,8 +169,20 @@ impl Journals {
     }
 }
 
-fn encode(journal: &[Entry]) -> Json {
-    let entries = journal.iter().map(|entry| {
+/// The reference with which the Secrets of a resource are deleted with it.
+pub(crate) fn owner_of(resource: &ApiResource, identity: &Identity) -> OwnerReference {
+    OwnerReference {
+        api_version: resource.api_version.clone(),
+        kind: resource.kind.clone(),
+        name: identity.resource().map(|(_, key)| key.name.to_string()).unwrap_or_default(),
+        uid: identity.uid.clone(),
+        controller: Some(true),
+        block_owner_deletion: Some(false),
+    }
+}
+
+fn encode(journal: &Journal) -> Json {
+    let entries = journal.entries.iter().map(|entry| {
         let state = entry.state.as_ref().map(|state| {
             json!({"version": state.version, "value": state.value, "private": hex::encode(&state.private)})
         });
@@ -181,7 +191,7 @@ fn encode(journal: &[Entry]) -> Json {
             "answered": entry.is_answered, "state": state,
         })
     });
-    json!({"entries": entries.collect::<Vec<_>>()})
+    json!({"entries": entries.collect::<Vec<_>>(), "outputs": journal.outputs})
 }
 
 /// `None` if it is no journal.
@@ -204,7 +214,8 @@ fn decode(text: &[u8]) -> Option<Journal> {
             state,
         })
     };
-    json["entries"].as_array()?.iter().map(entry).collect()
+    let entries = json["entries"].as_array()?.iter().map(entry).collect::<Option<_>>()?;
+    Some(Journal { entries, outputs: json["outputs"].as_str().map(str::to_owned) })
 }
 
 fn failed(error: &ApiError) -> Failure {
@@ -241,7 +252,8 @@ mod tests {
             is_answered,
             state,
         };
-        let journal = vec![entry(false, None), entry(true, Some(stored))];
+        let entries = vec![entry(false, None), entry(true, Some(stored))];
+        let journal = Journal { entries, outputs: Some("web-key".to_owned()) };
         assert_eq!(decode(encode(&journal).to_string().as_bytes()), Some(journal));
         for text in ["", "{}", r#"{"entries": [{}]}"#, r#"{"entries": [{"epoch": "1"}]}"#] {
             assert_eq!(decode(text.as_bytes()), None, "{text}");

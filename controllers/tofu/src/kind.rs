@@ -16,7 +16,7 @@ use kraken_tfplugin::{
 use kube::core::ApiResource;
 use serde_json::Value as Json;
 
-use crate::{config, crd, names, observed, options};
+use crate::{config, crd, names, observed, options, outputs};
 
 /// A resource type.
 #[derive(Debug)]
@@ -67,6 +67,7 @@ impl TofuKind {
         if let Some(config) = &self.info.accounts {
             with_account(&mut crd, config);
         }
+        outputs::add_field(&mut crd, &self.schema.block);
         crd
     }
 
@@ -111,8 +112,10 @@ impl DynKind for TofuKind {
     }
 
     fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired> {
-        let (config, secret) = options::config(&self.schema, &spec.json(), values)?;
-        Some(Desired::new(observed::Desired { config, schema: self.schema.clone(), secret }))
+        let spec = spec.json();
+        let (config, secret) = options::config(&self.schema, &spec, values)?;
+        let outputs = outputs::secret_name(&spec).map(str::to_owned);
+        Some(Desired::new(observed::Desired { config, schema: self.schema.clone(), secret, outputs }))
     }
 
     fn nothing(&self) -> Observed {

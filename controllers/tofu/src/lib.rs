@@ -22,6 +22,7 @@ mod marker;
 pub mod names;
 mod observed;
 mod options;
+mod outputs;
 mod program;
 mod provider;
 

@@ -12,6 +12,8 @@ pub(crate) struct Desired {
     pub(crate) schema: Arc<Schema>,
     /// The fields at the top level whose values came from Secrets, with the versions of these.
     pub(crate) secret: BTreeMap<String, Vec<String>>,
+    /// The name of the Secret for the sensitive outputs, if there shall be one. No parameter of a launch.
+    pub(crate) outputs: Option<String>,
 }
 
 /// With hidden secret values: a digest of it says whether two launches have the same parameters.

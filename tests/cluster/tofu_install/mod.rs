@@ -275,10 +275,11 @@ async fn controller_writes_only_crds_of_its_group_and_secrets_of_its_type() -> R
     let secrets: Api<k8s_openapi::api::core::v1::Secret> = Api::namespaced(client, &s.test_env.ns.name);
     let secret = |kind: &str| serde_json::from_value(json!({"metadata": {"name": "mine"}, "type": kind}));
     let refused = secrets.create(&PostParams::default(), &secret("Opaque")?).await.unwrap_err().to_string();
-    assert!(refused.contains("may write Secrets of the type"), "{refused}");
-    secrets.create(&PostParams::default(), &secret("kraken-iac.eoinfennessy.com/tofu-state")?).await?;
+    assert!(refused.contains("may write Secrets of the types"), "{refused}");
+    let journal = secret("kraken-iac.eoinfennessy.com/tofu-state")?;
+    secrets.create(&PostParams::default(), &journal).await?;
     s.usual_config().await?;
     let refused = secrets.delete("cloud", &DeleteParams::default()).await.unwrap_err().to_string();
-    assert!(refused.contains("may write Secrets of the type"), "{refused}");
+    assert!(refused.contains("may write Secrets of the types"), "{refused}");
     Ok(())
 }

@@ -7,7 +7,7 @@ use kraken_tfplugin::{Applied, Plan, ResourceState};
 
 use super::TofuExternal;
 use crate::{
-    journal::{Entry, Stored},
+    journal::{Entry, Journal, Stored},
     observed::{self, Object},
 };
 
@@ -19,11 +19,11 @@ impl TofuExternal {
             return self.without_journal(request).await;
         };
         let mut fate = Fate::Known;
-        for entry in journal.iter_mut().filter(|entry| !entry.is_answered) {
+        for entry in journal.entries.iter_mut().filter(|entry| !entry.is_answered) {
             fate = self.resolve(identity, entry).await?;
         }
         let mut objects = vec![];
-        for entry in &mut journal {
+        for entry in &mut journal.entries {
             let Some(stored) = &entry.state else { continue };
             let current = self.current(identity, entry.epoch, stored).await?;
             match self.read(&current).await? {
@@ -35,7 +35,7 @@ impl TofuExternal {
                 None => entry.state = None,
             }
         }
-        let is_over = journal.iter().all(|entry| entry.is_answered && entry.state.is_none());
+        let is_over = journal.entries.iter().all(|entry| entry.is_answered && entry.state.is_none());
         self.journals.write(identity, journal).await?;
         if is_over {
             // The resource may be deleted next, and nothing else would free the memory.
@@ -56,7 +56,9 @@ impl TofuExternal {
         if let Some(id) = request.ids.first() {
             if let Some(state) = self.imported(id).await? {
                 let entry = self.answered(request.launched.max(1), &state);
-                self.journals.write(&request.identity, vec![entry]).await?;
+                self.journals
+                    .write(&request.identity, Journal { entries: vec![entry], outputs: None })
+                    .await?;
                 observed.objects.push(object(request.launched.max(1), state));
             }
         } else if request.launched > 0 {
@@ -90,7 +92,7 @@ impl TofuExternal {
         loop {
             let written = async {
                 let mut journal = self.journals.read(identity).await?.unwrap_or_default();
-                for entry in journal.iter_mut().filter(|entry| entry.epoch == epoch) {
+                for entry in journal.entries.iter_mut().filter(|entry| entry.epoch == epoch) {
                     entry.is_answered = true;
                     entry.state = Stored::of(self.schema.version, state);
                 }

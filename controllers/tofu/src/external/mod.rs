@@ -6,6 +6,7 @@
 mod calls;
 mod find;
 mod journaled;
+mod outputs;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,6 +35,7 @@ use crate::{
     provider::Provider,
 };
 use journaled::object;
+use outputs::Secrets;
 
 /// How long an object that is not found may still appear: its request may have reached the provider's service just before its process
 /// ended.
@@ -50,6 +52,7 @@ pub struct TofuExternal {
     schema: Arc<Schema>,
     is_marked: bool,
     journals: Arc<Journals>,
+    secrets: Arc<Secrets>,
     /// Since when nothing was found of the creations without a response, by UID.
     nothing_since: Arc<Mutex<BTreeMap<String, Instant>>>,
     /// The objects whose states were upgraded, by the UID of their resource and their launch.
@@ -64,6 +67,7 @@ impl TofuExternal {
         let (type_name, schema, info) = (kind.type_name().to_owned(), kind.schema().clone(), kind.info());
         Self {
             is_marked: marker::is_marked(provider.schema(), &type_name),
+            secrets: Arc::new(Secrets { client: client.clone(), manager, resource: info.resource.clone() }),
             journals: Arc::new(Journals::new(client, manager, info.resource.clone(), info.key.clone())),
             nothing_since: Arc::default(),
             upgraded: Arc::default(),
@@ -131,13 +135,14 @@ impl DynExternal for TofuExternal {
         desired: &Desired,
         observed: &Observed,
     ) -> Result<Observed, Failure> {
-        let (config, observed) =
-            (&desired.get::<observed::Desired>().config, observed::Observed::of(observed));
+        let desired: &observed::Desired = desired.get();
+        let (config, observed) = (&desired.config, observed::Observed::of(observed));
         let mut objects = observed.objects.clone();
         if let Some(object) = objects.first_mut() {
             let config = Self::sent(object.is_marked, identity, object.epoch, config);
             let plan = self.plan("plan a change of", &object.state, &config).await?;
             object.plan = Some(Arc::new(plan));
+            self.write_outputs(identity, desired, &object.state).await?;
         }
         Ok(observed.with(objects))
     }
@@ -149,14 +154,14 @@ impl DynExternal for TofuExternal {
         desired: &Desired,
         _: &Observed,
     ) -> Result<Observed, Failure> {
-        let config = &desired.get::<observed::Desired>().config;
-        let config = Self::sent(self.is_marked, identity, launch.epoch, config);
+        let desired: &observed::Desired = desired.get();
+        let config = Self::sent(self.is_marked, identity, launch.epoch, &desired.config);
         let plan = self.plan("plan", &ResourceState::default(), &config).await?;
         let mut journal: Journal = self.journals.read(identity).await?.unwrap_or_default();
         // What does not exist any more, and what a person says was not created.
-        journal.retain(|entry| entry.state.is_some());
+        journal.entries.retain(|entry| entry.state.is_some());
         let description = self.is_marked.then(|| marker::description(&config)).flatten();
-        journal.push(Entry {
+        journal.entries.push(Entry {
             epoch: launch.epoch,
             at: clock::now(),
             description,
@@ -165,6 +170,7 @@ impl DynExternal for TofuExternal {
         });
         self.journals.write(identity, journal).await?;
         let state = self.apply(identity, launch.epoch, "create", plan).await?;
+        self.write_outputs(identity, desired, &state).await?;
         let created = observed::Observed { objects: vec![object(launch.epoch, state)], fate: Fate::Known };
         Ok(Observed::new(created))
     }
@@ -173,12 +179,13 @@ impl DynExternal for TofuExternal {
         &self,
         identity: &Identity,
         _: &Change,
-        _: &Desired,
+        desired: &Desired,
         observed: &Observed,
     ) -> Result<(), Failure> {
         let Some(object) = observed::Observed::of(observed).objects.first() else { return Ok(()) };
         let Some(plan) = &object.plan else { return Ok(()) };
-        self.apply(identity, object.epoch, "change", (**plan).clone()).await.map(drop)
+        let state = self.apply(identity, object.epoch, "change", (**plan).clone()).await?;
+        self.write_outputs(identity, desired.get(), &state).await
     }
 
     async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<Vec<String>, Failure> {
@@ -210,10 +217,11 @@ impl DynExternal for TofuExternal {
         let objects = &observed::Observed::of(found).objects;
         // Without a description, so that no marker is expected in the object.
         let entries = objects.iter().map(|object| self.answered(epoch, &object.state)).collect();
-        self.journals.write(identity, entries).await
+        self.journals.write(identity, Journal { entries, outputs: None }).await
     }
 
     async fn release(&self, identity: &Identity, _: &Observed) -> Result<(), Failure> {
+        self.release_outputs(identity).await?;
         self.journals.delete(identity).await
     }
 }

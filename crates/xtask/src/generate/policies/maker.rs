@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::Policy;
 
-/// The type of the Secrets with journals.
-const JOURNAL: &str = "kraken-iac.eoinfennessy.com/tofu-state";
+/// The types of the Secrets with journals, and with sensitive outputs.
+const SECRETS: [&str; 2] = ["kraken-iac.eoinfennessy.com/tofu-state", "kraken-iac.eoinfennessy.com/tofu-outputs"];
 /// What a request is about.
 const OBJECTS: &str = "[object, oldObject].filter(o, o != null)";
 
@@ -50,8 +50,8 @@ pub(super) fn policies(component: &str, group: &str) -> Vec<(String, Policy)> {
                 "",
                 "secrets",
                 vec![by_controller, elsewhere],
-                format!("o.?type.orValue('') == '{JOURNAL}'"),
-                format!("kraken-{component} may write Secrets of the type {JOURNAL} only"),
+                format!("o.?type.orValue('') in ['{}']", SECRETS.join("', '")),
+                format!("kraken-{component} may write Secrets of the types {} only", SECRETS.join(" and ")),
             ),
         ),
     ]
