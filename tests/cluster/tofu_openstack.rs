@@ -122,7 +122,7 @@ async fn all_types_are_installed_and_a_network_is_made_from_yaml() -> Result<()>
     let started = Instant::now();
     s.install(&json!({})).await?;
     let (message, status) = s.installed("Installed").await?;
-    let marked = status.types.iter().filter(|one| one.recovery == Recovery::Marked);
+    let marked = status.types.iter().filter(|one| one.recovery == Some(Recovery::Marked));
     let marked: Vec<&str> = marked.map(|one| one.type_name.as_str()).collect();
     println!("{message} in {:?}; marked: {}", started.elapsed(), marked.join(", "));
     assert!(status.kinds > Some(100) && marked.len() == 10, "{:?} {marked:?}", status.kinds);

@@ -10,10 +10,9 @@ use kraken_spoke::{
     dynamic::{self, Change, Desired, DynKind, KindInfo, Observed, Spec, interned, interned_fields},
 };
 use kraken_tfplugin::{
-    Path, Step, masked,
+    Path, Step, Value, masked,
     schema::{Attribute, Block, Schema},
 };
-use kube::core::ApiResource;
 use serde_json::Value as Json;
 
 use crate::{config, crd, names, observed, options, outputs};
@@ -32,20 +31,13 @@ impl TofuKind {
     pub fn new(type_name: &str, schema: Arc<Schema>) -> Self {
         let names = names::of(type_name);
         let of_options = schema.clone();
-        let resource = ApiResource {
-            group: names.group.clone(),
-            version: names::VERSION.to_owned(),
-            api_version: format!("{}/{}", names.group, names::VERSION),
-            kind: names.kind.clone(),
-            plural: names.plural.clone(),
-        };
         let of_spec = dynamic::Schema::new(move || crd::options(&of_options.block));
         let info = KindInfo {
             journaled: true,
             slow: true,
             // The state has the names of the spec.
             secret_field_paths: interned_fields(crd::fields(&schema.block)),
-            ..KindInfo::new(interned(&names.kind), resource, of_spec)
+            ..KindInfo::new(interned(&names.kind), names::resource(&names), of_spec)
         };
         Self { info, names, type_name: type_name.to_owned(), schema }
     }
@@ -95,6 +87,18 @@ fn field(block: &Block, path: &Path) -> String {
         kept.push(step.clone());
     }
     kept.into_iter().collect::<Path>().to_string()
+}
+
+/// A value as it is published: without attributes and blocks that have something sensitive in them.
+pub(crate) fn published(block: &Block, value: &Value) -> Json {
+    let mut state = masked(block, value);
+    if let Some(attributes) = state.as_object_mut() {
+        attributes.retain(|name, _| {
+            !block.attributes.get(name).is_some_and(Attribute::has_secrets)
+                && !block.blocks.get(name).is_some_and(|nested| nested.block.has_secrets())
+        });
+    }
+    state
 }
 
 /// A value for a person.
@@ -162,16 +166,8 @@ impl DynKind for TofuKind {
 
     /// Everything but sensitive attributes.
     fn state(&self, _: &Desired, observed: &Observed) -> Json {
-        let Some(object) = observed::Observed::of(observed).objects.first() else { return Json::Null };
-        let mut state = masked(&self.schema.block, &object.state.value);
-        if let Some(attributes) = state.as_object_mut() {
-            let block = &self.schema.block;
-            attributes.retain(|name, _| {
-                !block.attributes.get(name).is_some_and(Attribute::has_secrets)
-                    && !block.blocks.get(name).is_some_and(|nested| nested.block.has_secrets())
-            });
-        }
-        state
+        let object = observed::Observed::of(observed).objects.first();
+        object.map_or(Json::Null, |object| published(&self.schema.block, &object.state.value))
     }
 
     fn ids(&self, observed: &Observed) -> Vec<String> {

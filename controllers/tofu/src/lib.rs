@@ -14,6 +14,7 @@
 pub mod api;
 mod config;
 mod crd;
+mod data;
 mod external;
 mod install;
 pub mod journal;

@@ -1,6 +1,7 @@
 //! The names of kinds: `openstack_networking_network_v2` is `OpenstackNetworkingNetworkV2`.
 
 use kraken_spoke::api::crd::at_run_time::Names;
+use kube::core::ApiResource;
 use sha2::{Digest, Sha256};
 
 /// The API group of the kinds of all providers.
@@ -31,6 +32,22 @@ pub fn of(type_name: &str) -> Names {
     Names { group: GROUP.to_owned(), kind, plural, categories: vec![provider.to_owned()] }
 }
 
+/// The names of the kind of a data source: `openstack_images_image_v2` is `DataOpenstackImagesImageV2`.
+pub fn of_data(type_name: &str) -> Names {
+    Names { categories: of(type_name).categories, ..of(&format!("data_{type_name}")) }
+}
+
+/// The API resource of these names.
+pub(crate) fn resource(names: &Names) -> ApiResource {
+    ApiResource {
+        group: names.group.clone(),
+        version: VERSION.to_owned(),
+        api_version: format!("{}/{VERSION}", names.group),
+        kind: names.kind.clone(),
+        plural: names.plural.clone(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +59,11 @@ mod tests {
         assert_eq!(
             (names.plural.as_str(), names.categories),
             ("openstacknetworkingnetworkv2s", vec!["openstack".to_owned()])
+        );
+        let data = of_data("openstack_images_image_v2");
+        assert_eq!(
+            (data.kind.as_str(), data.categories[0].as_str()),
+            ("DataOpenstackImagesImageV2", "openstack")
         );
         let long = of(&format!("acme_{}", "a".repeat(80)));
         assert_eq!(long.plural.len(), MAX_PLURAL);

@@ -8,11 +8,16 @@ use crate::Lifecycle;
 /// The members of `lifecycle` that a look-up has: it creates, changes and deletes nothing.
 const LIFECYCLE: [&str; 4] = ["resyncInterval", "paused", "dependsOn", "share"];
 
+/// Whether a look-up has this member of `lifecycle`.
+pub(crate) fn applies(member: &str) -> bool {
+    LIFECYCLE.contains(&member)
+}
+
 /// The schema of `spec.lifecycle` of a look-up.
 pub fn lifecycle(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = Lifecycle::json_schema(generator);
     if let Some(members) = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
-        members.retain(|name, _| LIFECYCLE.contains(&name.as_str()));
+        members.retain(|name, _| applies(name));
     }
     schema
 }

@@ -6,7 +6,9 @@ mod setting;
 use std::{fs, time::Duration};
 
 use anyhow::{Context as _, Result};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::{
+    ByteString, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
 use kraken_tests::TestUser;
 use kraken_tofu::names::GROUP;
 use kube::{
@@ -15,6 +17,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
+use crate::tofu::programs;
 use setting::setting;
 pub(crate) use setting::setting_of;
 
@@ -192,6 +195,120 @@ async fn values_come_from_secrets_that_the_author_may_get_and_are_shown_nowhere(
     s.test_env.patch(KIND, "a", json!({"spec": {"name": {"value": "web", "valueFrom": null}}})).await?;
     let message = s.test_env.not_ready(KIND, "a", "ImmutableField").await?;
     assert!(message.contains("spec.name") && !message.contains(&value), "{message}");
+    s.test_env.delete(KIND, "a").await?;
+    s.test_env.gone(KIND, "a").await?;
+    s.uninstall().await?;
+    s.uninstalled().await
+}
+
+/// Sensitive attributes that the provider computes are in the Secret that the resource names, where others can use them.
+#[tokio::test]
+async fn sensitive_outputs_are_in_a_secret_of_the_resource() -> Result<()> {
+    let s = setting().await?;
+    s.install(&json!({})).await?;
+    s.installed("Installed").await?;
+    s.usual_config().await?;
+    let outputs = |secret: &str| json!({"sensitiveOutputs": {"secretName": secret}});
+    let mut spec = outputs("cloud");
+    spec["name"] = json!({"value": "web"});
+    s.apply("a", &spec).await?;
+    let message = s.test_env.not_ready(KIND, "a", "CloudRefused").await?;
+    assert!(message.contains("the Secret cloud exists, and is not of this resource"), "{message}");
+    assert!(message.contains("spec.sensitiveOutputs.secretName"), "{message}");
+    assert_eq!(s.objects().len(), 1);
+
+    s.test_env.patch(KIND, "a", json!({"spec": outputs("web-key")})).await?;
+    s.test_env.ready(KIND, "a").await?;
+    let object: Value = serde_json::from_slice(&fs::read(&s.objects()[0])?)?;
+    let fingerprint = object["fingerprint"].as_str().context("no fingerprint")?;
+    let wanted = json!({"fingerprint": ByteString(fingerprint.into())});
+    assert_eq!(s.test_env.get("Secret", "web-key").await?["data"], wanted);
+    let published = s.test_env.get("StateDeclaration", "ktestfile.tofu.a").await?;
+    assert!(!published.to_string().contains(fingerprint), "{published}");
+    // Another resource uses it.
+    let name = json!({"valueFrom": {"secret": {"name": "web-key", "key": "fingerprint"}}});
+    s.apply("b", &json!({"name": name})).await?;
+    s.test_env.ready(KIND, "b").await?;
+    let names =
+        s.objects().iter().filter(|path| fs::read_to_string(path).unwrap().contains(fingerprint)).count();
+    assert_eq!(names, 2);
+    s.test_env.delete(KIND, "b").await?;
+    s.test_env.gone(KIND, "b").await?;
+
+    // What somebody edited is corrected.
+    s.test_env.patch("Secret", "web-key", json!({"data": {"fingerprint": "eA=="}})).await?;
+    let at = json!({"kraken-iac.eoinfennessy.com/reconcile-requested-at": "2026-11-27T00:00:00Z"});
+    s.test_env.patch(KIND, "a", json!({"metadata": {"annotations": at}})).await?;
+    s.test_env.until("Secret", "web-key", |secret| secret["data"] == wanted).await?;
+    // Another name: there is never a second copy.
+    s.test_env.patch(KIND, "a", json!({"spec": outputs("renamed")})).await?;
+    s.test_env.until("Secret", "renamed", |secret| secret["data"] == wanted).await?;
+    s.test_env.gone("Secret", "web-key").await?;
+    // It stays with an object that stays.
+    s.test_env.patch(KIND, "a", json!({"spec": {"lifecycle": {"deletion": "Retain"}}})).await?;
+    s.test_env.ready(KIND, "a").await?;
+    s.test_env.delete(KIND, "a").await?;
+    s.test_env.gone(KIND, "a").await?;
+    let kept = s.test_env.get("Secret", "renamed").await?;
+    assert!(kept["data"] == wanted && kept["metadata"]["ownerReferences"].is_null(), "{kept}");
+    assert_eq!(s.objects().len(), 1);
+    s.uninstall().await?;
+    s.uninstalled().await
+}
+
+/// A data source is a look-up, also of what Kraken does not manage, and its answer can be referenced. Another provider beside it works.
+#[tokio::test]
+async fn data_sources_are_looked_up_beside_another_provider() -> Result<()> {
+    const DATA: &str = "DataKtestFile";
+    let s = setting().await?;
+    s.install(&json!({"dataSources": ["ktest_*"]})).await?;
+    let (_, status) = s.installed("Installed").await?;
+    let kinds: Vec<_> = status.types.iter().map(|one| (one.kind.as_str(), one.recovery.is_some())).collect();
+    assert_eq!(kinds, [(KIND, true), (DATA, false)]);
+    s.usual_config().await?;
+    let search = |wanted: Value| {
+        json!({"apiVersion": format!("{GROUP}/v1alpha1"), "kind": DATA, "metadata": {"name": "found"}, "spec": wanted}).to_string()
+    };
+    s.test_env.apply(&search(json!({"name": {"value": "web"}}))).await?;
+    let message = s.test_env.not_ready(DATA, "found", "CloudRefused").await?;
+    assert!(
+        message.contains("failed to read the data source ktest_file: expected one file: 0 match"),
+        "{message}"
+    );
+    s.apply("a", &json!({"name": {"value": "web"}, "size": {"value": 4}})).await?;
+    s.apply(
+        "b",
+        &json!({"name": {"value": "copy"}, "size": {"valueFrom": {"ref": "DataKtestFile/found/size"}}}),
+    )
+    .await?;
+    let a = s.test_env.ready(KIND, "a").await?;
+    let found = s.test_env.ready(DATA, "found").await?;
+    assert_eq!(found["status"]["answer"]["ids"], a["status"]["externalIds"]);
+    s.test_env.ready(KIND, "b").await?;
+    let state = s.test_env.get("StateDeclaration", "ktestfile.tofu.b").await?;
+    assert_eq!(state["spec"]["data"]["size"], 4);
+
+    let time = s.beside("time", programs::time).await?;
+    time.install(&json!({"resources": ["time_static"]})).await?;
+    time.installed("Installed").await?;
+    let created = json!({
+        "apiVersion": format!("{GROUP}/v1alpha1"), "kind": "TimeStatic", "metadata": {"name": "now"},
+        "spec": {"rfc3339": {"value": "2026-11-27T12:00:00Z"}},
+    });
+    time.test_env.apply(&created.to_string()).await?;
+    time.test_env.ready("TimeStatic", "now").await?;
+    // One provider ends, and the other one goes on.
+    time.test_env.delete("TimeStatic", "now").await?;
+    time.test_env.gone("TimeStatic", "now").await?;
+    time.uninstall().await?;
+    time.uninstalled().await?;
+    s.test_env.patch(KIND, "a", json!({"spec": {"size": {"value": 5}}})).await?;
+    s.test_env.until("StateDeclaration", "ktestfile.tofu.a", |a| a["spec"]["data"]["size"] == 5).await?;
+
+    s.test_env.delete(KIND, "b").await?;
+    s.test_env.gone(KIND, "b").await?;
+    s.test_env.delete(DATA, "found").await?;
+    s.test_env.gone(DATA, "found").await?;
     s.test_env.delete(KIND, "a").await?;
     s.test_env.gone(KIND, "a").await?;
     s.uninstall().await?;

@@ -1,6 +1,6 @@
 //! An environment with the program of a provider, and what users do with it.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Result;
 use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
@@ -30,7 +30,7 @@ pub(crate) struct Setting {
     /// The name of the ProviderInstall, and of the program.
     name: &'static str,
     pub(super) sha256: String,
-    _one: MutexGuard<'static, ()>,
+    _one: Option<MutexGuard<'static, ()>>,
 }
 
 pub(super) async fn setting() -> Result<Setting> {
@@ -48,18 +48,32 @@ pub(crate) async fn setting_of(name: &'static str, program: fn() -> PathBuf) -> 
             Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
         })
         .await?;
-    let test_env = TestEnv::on(env).await?;
-    let program = tokio::task::spawn_blocking(program).await?;
-    let folder = test_env.env.suite.providers();
-    fs::create_dir_all(&folder)?;
-    // Renamed, because a program that runs cannot be written.
-    fs::copy(&program, folder.join("new"))?;
-    fs::rename(folder.join("new"), folder.join(name))?;
-    let sha256 = hex::encode(Sha256::digest(fs::read(program)?));
-    Ok(Setting { test_env, files: tempfile::tempdir()?, name, sha256, _one: one })
+    Setting::on(env, name, program, Some(one)).await
 }
 
 impl Setting {
+    async fn on(
+        env: Arc<Environment>,
+        name: &'static str,
+        program: fn() -> PathBuf,
+        one: Option<MutexGuard<'static, ()>>,
+    ) -> Result<Self> {
+        let test_env = TestEnv::on(env).await?;
+        let program = tokio::task::spawn_blocking(program).await?;
+        let folder = test_env.env.suite.providers();
+        fs::create_dir_all(&folder)?;
+        // Renamed, because a program that runs cannot be written.
+        fs::copy(&program, folder.join("new"))?;
+        fs::rename(folder.join("new"), folder.join(name))?;
+        let sha256 = hex::encode(Sha256::digest(fs::read(program)?));
+        Ok(Self { test_env, files: tempfile::tempdir()?, name, sha256, _one: one })
+    }
+
+    /// Another provider in the same environment, with a namespace of its own.
+    pub(super) async fn beside(&self, name: &'static str, program: fn() -> PathBuf) -> Result<Self> {
+        Self::on(self.test_env.env.clone(), name, program, None).await
+    }
+
     pub(super) fn client(&self) -> Client {
         self.test_env.client()
     }

@@ -19,6 +19,8 @@ use crate::widgets;
 
 /// The group of the kinds of OpenTofu providers.
 const TOFU_GROUP: &str = "tofu.kraken-iac.eoinfennessy.com";
+/// How the kinds of the providers of these tests start.
+const TOFU_KINDS: [&str; 5] = ["Ktest", "DataKtest", "Openstack", "DataOpenstack", "Time"];
 /// The timeout of waits. It is generous for a busy machine.
 pub const TIMEOUT: Duration = Duration::from_secs(90);
 
@@ -67,7 +69,7 @@ impl TestEnv {
     /// The API of a kind, as `EC2Instance`, `ConfigMap` and so on; an unknown kind is an AWS kind.
     pub fn api(&self, kind: &str) -> Api<DynamicObject> {
         let (group, version) = match kind {
-            tofu if tofu.starts_with("Ktest") || tofu.starts_with("Openstack") => (TOFU_GROUP, "v1alpha1"),
+            tofu if TOFU_KINDS.iter().any(|start| tofu.starts_with(start)) => (TOFU_GROUP, "v1alpha1"),
             widget if widget.starts_with("Widget") => (widgets::GROUP, "v1alpha1"),
             "ConfigMap" | "Secret" => ("", "v1"),
             "Event" => ("events.k8s.io", "v1"),

@@ -36,13 +36,19 @@ pub struct ProviderInstallSpec {
     #[schemars(length(max = 64), regex(pattern = "^[0-9a-f]{64}$"))]
     pub sha256: String,
 
-    /// The resource types that are kinds, as patterns in which `*` matches any text; 1 to 64 patterns for at most 200 types. A type
+    /// The resource types that are kinds, as patterns in which `*` matches any text; 1 to 64 patterns for at most 200 kinds. A type
     /// whose resources exist is not removed. Example: `[openstack_networking_*, openstack_compute_instance_v2]`
     #[schemars(
         length(min = 1, max = 64),
         inner(length(min = 1, max = 128), regex(pattern = r"^[a-z0-9_*-]+$"))
     )]
     pub resources: Vec<String>,
+
+    /// The data sources that are kinds, as patterns like those of `resources`; at most 64. A data source is a look-up: it publishes what
+    /// the provider finds. Default: none. Example: `[openstack_images_image_v2]`
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 128), regex(pattern = r"^[a-z0-9_*-]+$")))]
+    pub data_sources: Vec<String>,
 
     /// Environment variables of the provider, which has no others; at most 64. Do not put credentials here: everybody with `view` can
     /// read them. Default: none. Example: `{HTTPS_PROXY: "http://proxy.example.com:3128"}`
@@ -74,7 +80,7 @@ pub struct ProviderInstallStatus {
     /// The number of kinds of which a person says what exists after a crash during a creation. Example: `19`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_hand: Option<i64>,
-    /// The installed resource types, at most 200.
+    /// The installed resource types and data sources, at most 200.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 200))]
     pub types: Vec<InstalledType>,
@@ -84,17 +90,18 @@ pub struct ProviderInstallStatus {
     pub conditions: Vec<Condition>,
 }
 
-/// A resource type that is a kind.
+/// A resource type or a data source that is a kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstalledType {
-    /// The resource type. Example: `openstack_networking_network_v2`
+    /// The resource type, or the data source. Example: `openstack_networking_network_v2`
     #[serde(rename = "type")]
     pub type_name: String,
     /// Its kind. Example: `OpenstackNetworkingNetworkV2`
     pub kind: String,
-    /// What is known after a crash during a creation.
-    pub recovery: Recovery,
+    /// What is known after a crash during a creation. Absent for a data source, which creates nothing. Example: `Marked`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
 }
 
 /// What is known after a crash during a creation.

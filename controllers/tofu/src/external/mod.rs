@@ -42,7 +42,7 @@ use outputs::Secrets;
 const SETTLES: Duration = Duration::from_secs(30);
 
 /// The number of resources that are read at the same time.
-const READS: usize = 16;
+pub(crate) const READS: usize = 16;
 
 /// The calls of one resource type.
 #[derive(Clone)]

@@ -37,10 +37,11 @@ use tracing::{info, warn};
 use crate::{
     api::ProviderInstall,
     config::{Configs, OfInstall},
+    data::DataExternal,
     external::TofuExternal,
     provider::{Config, Program, ProgramOptions, Provider},
 };
-use choose::{Chosen, choose};
+use choose::{Chosen, Of, choose};
 use crds::Crds;
 use outcome::{Installed, Outcome};
 
@@ -171,7 +172,7 @@ impl Inner {
             },
         };
         let config = program.has_options().then_some(name.as_str());
-        let chosen = match choose(program.schema(), &install.spec.resources, config) {
+        let chosen = match choose(program.schema(), &install.spec, config) {
             Ok(chosen) => chosen,
             Err(problems) => return Ok(Outcome::Invalid(problems)),
         };
@@ -247,11 +248,19 @@ impl Inner {
             if kinds.insert(crds::name(&one.crd), key).is_some() {
                 continue;
             }
-            let (client, manager) = (self.manager.client.clone(), self.manager.name);
-            let external = TofuExternal::new(own.clone(), &one.kind, client, manager);
-            let external =
-                if program.has_options() { external.configured_by(configs.clone()) } else { external };
-            added.push((one.kind, Arc::new(external)));
+            let configs = program.has_options().then(|| configs.clone());
+            added.push(match one.of {
+                Of::Resource(kind) => {
+                    let (client, manager) = (self.manager.client.clone(), self.manager.name);
+                    let external = TofuExternal::new(own.clone(), &kind, client, manager);
+                    let external = configs.into_iter().fold(external, TofuExternal::configured_by);
+                    (kind, Arc::new(external))
+                }
+                Of::Data(kind) => {
+                    let external = DataExternal::new(own.clone(), &kind, configs);
+                    (kind, Arc::new(external))
+                }
+            });
         }
         self.loaded.lock().insert(name.to_owned(), Loaded { program: program.clone(), kinds });
         if !added.is_empty() {
@@ -315,8 +324,9 @@ fn taken(name: &str, chosen: &[Chosen], existing: &Crds) -> Vec<String> {
         let crd = existing.get(&crds::name(&one.crd))?;
         let other = crds::install_of(crd).filter(|install| *install != name)?;
         Some(format!(
-            "spec.resources: {} is a kind of ProviderInstall {other} already: leave it out here or there",
-            one.kind.type_name()
+            "{}: {} is a kind of ProviderInstall {other} already: leave it out here or there",
+            one.of.field(),
+            one.of.type_name()
         ))
     };
     chosen.iter().filter_map(other).collect()

@@ -5,12 +5,14 @@ use kraken_spoke::{
         conditions::{self, State},
         reasons::ProviderReason,
     },
-    dynamic::DynKind as _,
     runtime::{clock, patch::ApiError, queue::Requeue},
 };
 use kraken_tfplugin::Protocol;
 
-use super::{RETRY, SOON, choose::Chosen};
+use super::{
+    RETRY, SOON,
+    choose::{Chosen, Of},
+};
 use crate::{
     api::{InstalledType, ProviderInstall, ProviderInstallStatus, Recovery},
     marker,
@@ -52,16 +54,19 @@ impl Installed {
             Protocol::V6 => 6,
         };
         let of = |one: &Chosen| {
-            let type_name = one.kind.type_name().to_owned();
-            let is_marked = marker::is_marked(program.schema(), &type_name);
-            let recovery = if is_marked { Recovery::Marked } else { Recovery::ByHand };
-            InstalledType { type_name, kind: one.kind.info().name.to_owned(), recovery }
+            let type_name = one.of.type_name().to_owned();
+            let recovery = match &one.of {
+                Of::Data(_) => None,
+                Of::Resource(_) if marker::is_marked(program.schema(), &type_name) => Some(Recovery::Marked),
+                Of::Resource(_) => Some(Recovery::ByHand),
+            };
+            InstalledType { type_name, kind: one.of.kind().info().name.to_owned(), recovery }
         };
         Self { protocol, types: chosen.iter().map(of).collect() }
     }
 
     fn count(&self, recovery: Recovery) -> i64 {
-        let count = self.types.iter().filter(|one| one.recovery == recovery).count();
+        let count = self.types.iter().filter(|one| one.recovery == Some(recovery)).count();
         i64::try_from(count).unwrap_or(i64::MAX)
     }
 }
@@ -82,7 +87,7 @@ impl Outcome {
             Self::Installed(installed) => (
                 ProviderReason::Installed,
                 format!(
-                    "{} resource types are kinds of the group {}",
+                    "{} resource types and data sources are kinds of the group {}",
                     installed.types.len(),
                     crate::names::GROUP
                 ),

@@ -9,7 +9,7 @@ use kube::{CustomResource, CustomResourceExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Lifecycle, ResourceStatus};
+use crate::{Lifecycle, ResourceStatus, lookup};
 
 /// The depth of the deepest option in a spec, which is 1 at its top level; a block adds 1, and 2 if there can be several of it. An
 /// admission policy searches specs for references to Secrets up to this depth.
@@ -46,7 +46,34 @@ pub fn of(
     spec: JSONSchemaProps,
     columns: &[&str],
 ) -> CustomResourceDefinition {
-    let mut crd = super::summarised(Any::crd(), columns);
+    with_parts(super::summarised(Any::crd(), columns), names, description, &spec)
+}
+
+/// The same of a look-up, whose `lifecycle` has what applies to it.
+pub fn look_up(names: &Names, description: &str, spec: &JSONSchemaProps) -> CustomResourceDefinition {
+    let mut crd = with_parts(super::lookup_kind::<Any>(&[]), names, description, spec);
+    for version in &mut crd.spec.versions {
+        let schema = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut());
+        let spec = schema.and_then(|schema| schema.properties.as_mut()?.get_mut("spec"));
+        let lifecycle = spec.and_then(|spec| spec.properties.as_mut()?.get_mut("lifecycle"));
+        if let Some(lifecycle) = lifecycle {
+            // A default would contain members that a look-up does not have.
+            lifecycle.default = None;
+            lifecycle
+                .properties
+                .iter_mut()
+                .for_each(|members| members.retain(|name, _| lookup::applies(name)));
+        }
+    }
+    crd
+}
+
+fn with_parts(
+    mut crd: CustomResourceDefinition,
+    names: &Names,
+    description: &str,
+    spec: &JSONSchemaProps,
+) -> CustomResourceDefinition {
     let Names { group, kind, plural, categories } = names;
     crd.metadata.name = Some(format!("{plural}.{group}"));
     crd.spec.group.clone_from(group);
@@ -125,5 +152,24 @@ mod tests {
         assert_eq!(version["subresources"]["status"], json!({}));
         let text = crd.to_string();
         assert!(text.len() < 8_000, "{} bytes", text.len());
+    }
+
+    #[test]
+    fn look_up_creates_and_deletes_nothing() {
+        let names = Names {
+            group: "tofu.example.com".to_owned(),
+            kind: "DataAcmeNetwork".to_owned(),
+            plural: "dataacmenetworks".to_owned(),
+            categories: vec![],
+        };
+        let crd = serde_json::to_value(look_up(&names, "A network.", &JSONSchemaProps::default())).unwrap();
+        let version = &crd["spec"]["versions"][0];
+        let lifecycle =
+            &version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["lifecycle"];
+        let members: Vec<&str> =
+            lifecycle["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(members, ["dependsOn", "paused", "resyncInterval", "share"]);
+        assert!(lifecycle["default"].is_null(), "{lifecycle}");
+        assert_eq!(version["additionalPrinterColumns"][2]["name"], "Found");
     }
 }

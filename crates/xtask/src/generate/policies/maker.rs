@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::Policy;
 
 /// The types of the Secrets with journals, and with sensitive outputs.
-const SECRETS: [&str; 2] = ["kraken-iac.eoinfennessy.com/tofu-state", "kraken-iac.eoinfennessy.com/tofu-outputs"];
+const SECRETS: [&str; 2] =
+    ["kraken-iac.eoinfennessy.com/tofu-state", "kraken-iac.eoinfennessy.com/tofu-outputs"];
 /// What a request is about.
 const OBJECTS: &str = "[object, oldObject].filter(o, o != null)";
 

@@ -1,0 +1,120 @@
+//! The call of a data source to its provider.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::{StreamExt, TryStreamExt, stream};
+use kraken_spoke::{
+    Adopt, Candidate, Failure, FailureClass, Identity, Launch, Location, ObserveRequest,
+    account::{Connection, OnChange, Refusal},
+    dynamic::{Change, Desired, DynExternal, Observed},
+};
+use kraken_tfplugin::schema::Schema;
+
+use super::{DataKind, Found};
+use crate::{
+    config::OfInstall,
+    external::READS,
+    observed,
+    provider::{Provider, collect_secrets},
+};
+
+/// The calls of one data source.
+#[derive(Clone)]
+pub(crate) struct DataExternal {
+    provider: Arc<Provider>,
+    type_name: String,
+    schema: Arc<Schema>,
+    configs: Option<OfInstall>,
+}
+
+impl DataExternal {
+    pub(crate) fn new(provider: Arc<Provider>, kind: &DataKind, configs: Option<OfInstall>) -> Self {
+        let (type_name, schema) = (kind.type_name().to_owned(), kind.schema().clone());
+        Self { provider, type_name, schema, configs }
+    }
+
+    async fn read(&self, request: &ObserveRequest) -> Result<Observed, Failure> {
+        let Some(wanted) = &request.wanted else { return Ok(Observed::new(Found::default())) };
+        let config = &wanted.get::<observed::Desired>().config;
+        let read = self.provider.plugin().await?.read_data_source(&self.type_name, config).await;
+        let found = read.map_err(|error| {
+            let mut secrets = vec![];
+            collect_secrets(&self.schema.block, config, &mut secrets);
+            self.provider.failed(
+                &format!("failed to read the data source {}", self.type_name),
+                &error,
+                &secrets,
+            )
+        })?;
+        Ok(Observed::new(Found(Some(found.value))))
+    }
+
+    /// No step of a look-up makes such a call.
+    fn never(&self) -> Failure {
+        let text = "a data source changes nothing: please report this";
+        self.provider.failure(
+            &format!("failed to change {}", self.type_name),
+            FailureClass::Terminal,
+            text,
+            &[],
+        )
+    }
+}
+
+#[async_trait]
+impl DynExternal for DataExternal {
+    async fn connect(
+        &self,
+        namespace: &str,
+        account: Option<&str>,
+    ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal> {
+        let Some(configs) = &self.configs else { return Ok(None) };
+        let connection = configs.connect(self.provider.program(), namespace, account).await?;
+        let with =
+            |provider| -> Arc<dyn DynExternal> { Arc::new(Self { provider, configs: None, ..self.clone() }) };
+        Ok(Some(connection.map(with)))
+    }
+
+    fn on_account_change(&self, on_change: OnChange) {
+        if let Some(configs) = &self.configs {
+            configs.on_change(on_change);
+        }
+    }
+
+    async fn location(&self) -> Result<Option<Location>, Failure> {
+        Ok(self.provider.location().cloned())
+    }
+
+    async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
+        let mut reads = vec![];
+        for request in requests {
+            reads.push(self.read(request));
+        }
+        stream::iter(reads).buffered(READS).try_collect().await
+    }
+
+    async fn create(&self, _: &Identity, _: &Launch, _: &Desired, _: &Observed) -> Result<Observed, Failure> {
+        Err(self.never())
+    }
+
+    async fn update(&self, _: &Identity, _: &Change, _: &Desired, _: &Observed) -> Result<(), Failure> {
+        Err(self.never())
+    }
+
+    async fn delete(&self, _: &Identity, _: &Observed) -> Result<Vec<String>, Failure> {
+        Err(self.never())
+    }
+
+    async fn find(&self, _: &Adopt) -> Result<Vec<Candidate<Observed>>, Failure> {
+        Err(self.never())
+    }
+
+    async fn claim(&self, _: &Identity, _: i64, _: &Observed) -> Result<(), Failure> {
+        Err(self.never())
+    }
+
+    async fn release(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
+        Err(self.never())
+    }
+}
