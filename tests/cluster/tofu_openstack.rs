@@ -120,7 +120,7 @@ async fn network_of_a_team_is_created_changed_and_deleted() -> Result<()> {
 async fn all_types_are_installed_and_a_network_is_made_from_yaml() -> Result<()> {
     let s = setting_of("openstack", programs::openstack).await?;
     let started = Instant::now();
-    s.install(&json!({})).await?;
+    s.install(&json!({"dataSources": ["openstack_networking_*"]})).await?;
     let (message, status) = s.installed("Installed").await?;
     let marked = status.types.iter().filter(|one| one.recovery == Some(Recovery::Marked));
     let marked: Vec<&str> = marked.map(|one| one.type_name.as_str()).collect();
@@ -147,10 +147,11 @@ async fn all_types_are_installed_and_a_network_is_made_from_yaml() -> Result<()>
             ]},
         }),
     ];
+    // No other object of the cloud has this name.
+    let name = json!({"value": test_env.ns.name});
     let reference = |of: &str| json!({"valueFrom": {"ref": format!("{}/web", kind(of))}});
     let subnet = json!({"network_id": reference("Network"), "cidr": {"value": "10.8.0.0/24"}});
-    let stack =
-        [object("Subnet", "web", &subnet), object("Network", "web", &json!({"name": {"value": "web"}}))];
+    let stack = [object("Subnet", "web", &subnet), object("Network", "web", &json!({"name": name}))];
     let documents = documents.iter().map(Json::to_string).chain(stack).collect::<Vec<_>>();
     test_env.apply(&documents.join("\n---\n")).await?;
     let exported = test_env.until("ConfigMap", "web", |map| map["data"]["gateway"].is_string()).await?;
@@ -158,6 +159,38 @@ async fn all_types_are_installed_and_a_network_is_made_from_yaml() -> Result<()>
     test_env.ready("ProviderConfig", "openstack").await?;
     for short in ["Network", "Subnet"] {
         test_env.ready(&kind(short), "web").await?;
+    }
+
+    // A credential of the team, which the provider generates: it is in a Secret, and another ProviderConfig uses it.
+    let credential = "OpenstackIdentityApplicationCredentialV3";
+    let of_kind = |kind: &str, name: &str, spec: Json| {
+        json!({"apiVersion": format!("{GROUP}/v1alpha1"), "kind": kind, "metadata": {"name": name}, "spec": spec}).to_string()
+    };
+    let outputs = json!({"secretName": "team"});
+    let spec = json!({"name": name, "sensitiveOutputs": outputs});
+    test_env.apply(&of_kind(credential, "team", spec)).await?;
+    let made = test_env.ready(credential, "team").await?;
+    let config = json!({
+        "apiVersion": "providers.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "ProviderConfig",
+        "metadata": {"name": "team"}, "spec": {"provider": "openstack", "config": {
+            "auth_url": literal("OS_AUTH_URL")?, "region": literal("OS_REGION_NAME")?,
+            "application_credential_id": {"value": made["status"]["externalIds"][0]},
+            "application_credential_secret": {"valueFrom": {"secret": {"name": "team", "key": "secret"}}},
+        }},
+    });
+    let data = "DataOpenstackNetworkingNetworkV2";
+    let search = json!({"name": name, "providerConfig": {"name": "team"}});
+    test_env.apply(&[config.to_string(), of_kind(data, "web", search)].join("\n---\n")).await?;
+    let found = test_env.ready(data, "web").await?;
+    let network = test_env.get(&kind("Network"), "web").await?;
+    assert_eq!(found["status"]["answer"]["ids"], network["status"]["externalIds"]);
+    for (kind, name) in [(data, "web"), ("ProviderConfig", "team"), (credential, "team")] {
+        test_env.delete(kind, name).await?;
+        test_env.gone(kind, name).await?;
+    }
+    test_env.gone("Secret", "team").await?;
+
+    for short in ["Network", "Subnet"] {
         test_env.delete(&kind(short), "web").await?;
     }
     test_env.delete("ConfigExport", "web").await?;

@@ -370,19 +370,30 @@ async fn controller_writes_only_crds_of_its_group_and_secrets_of_its_type() -> R
     )
     .await?;
     let client = Client::try_from(config)?;
-    let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let crd = serde_json::from_value(json!({
-        "metadata": {"name": "widgets.example.com"},
+    const CRD_OF_OTHERS: &str = "widgets.example.com";
+    let (crds, all) = (Api::all(client.clone()), Api::<CustomResourceDefinition>::all(s.client()));
+    let crd: CustomResourceDefinition = serde_json::from_value(json!({
+        "metadata": {"name": CRD_OF_OTHERS},
         "spec": {"group": "example.com", "scope": "Namespaced", "names": {"kind": "Widget", "plural": "widgets"}, "versions": [
             {"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}},
         ]},
     }))?;
-    let refused = crds.create(&PostParams::default(), &crd).await.unwrap_err().to_string();
+    let mut refused = String::new();
+    for _ in 0..300 {
+        match crds.create(&PostParams::default(), &crd).await {
+            // The policies take effect some seconds after the start of the API server.
+            Ok(_) => drop(all.delete(CRD_OF_OTHERS, &DeleteParams::default()).await?),
+            Err(error) => refused = error.to_string(),
+        }
+        if refused.contains("may write CRDs") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     assert!(
         refused.contains("may write CRDs of the group tofu.kraken-iac.eoinfennessy.com only"),
         "{refused}"
     );
-    let all: Api<CustomResourceDefinition> = Api::all(s.client());
     let other = all.list(&kube::api::ListParams::default().limit(50)).await?;
     let other = other.items.iter().find(|crd| crd.spec.group != GROUP).context("no other CRD")?;
     let name = other.metadata.name.as_deref().unwrap_or_default();
