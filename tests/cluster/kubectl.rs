@@ -63,7 +63,8 @@ impl Shell {
         }
     }
 
-    async fn fails(&self, script: &str) -> Result<String> {
+    /// Runs a script that must fail.
+    pub(crate) async fn fails(&self, script: &str) -> Result<String> {
         match self.output(script).await? {
             (false, printed) => Ok(printed),
             (true, printed) => bail!("succeeded, and should not: {printed}"),

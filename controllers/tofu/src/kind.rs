@@ -72,7 +72,7 @@ impl TofuKind {
 }
 
 /// The path of a field as in a spec: a block of which at most one can exist is an object there, and a list in the provider.
-fn field(block: &Block, path: &Path) -> String {
+pub(crate) fn field(block: &Block, path: &Path) -> String {
     let (mut inside, mut is_single, mut kept) = (Some(block), false, vec![]);
     for step in path.steps() {
         match step {

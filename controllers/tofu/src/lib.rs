@@ -26,6 +26,7 @@ mod options;
 mod outputs;
 mod program;
 mod provider;
+mod review;
 
 use std::process::ExitCode;
 

@@ -33,6 +33,48 @@ pub(crate) fn config(
     }
 }
 
+/// The configuration of a resource as far as literals say it: a field with a reference in it is unknown. `None` if the literals are not of
+/// the types of the schema.
+pub(crate) fn literals(schema: &Schema, spec: &Json) -> Option<Value> {
+    let mut config = Value::from_config(&literals_of(&schema.block, spec), &schema.value_type).ok()?;
+    if let Value::Object(fields) = &mut config {
+        fields
+            .iter_mut()
+            .filter(|(name, _)| refers(&spec[name.as_str()]))
+            .for_each(|(_, value)| *value = Value::Unknown);
+    }
+    Some(config)
+}
+
+fn refers(spec: &Json) -> bool {
+    match spec {
+        Json::Object(fields) => {
+            fields.get("valueFrom").is_some_and(|from| !from.is_null()) || fields.values().any(refers)
+        }
+        Json::Array(all) => all.iter().any(refers),
+        _ => false,
+    }
+}
+
+fn literals_of(block: &Block, spec: &Json) -> Json {
+    let options = block.attributes.iter().filter(|(name, attribute)| is_option(name, attribute));
+    let options = options.map(|(name, _)| (name.clone(), spec[name.as_str()]["value"].clone()));
+    let blocks = block.blocks.iter().map(|(name, nested)| {
+        let inside = |spec: &Json| literals_of(&nested.block, spec);
+        let is_list = matches!(nested.nesting, Nesting::List | Nesting::Set);
+        let blocks = match &spec[name.as_str()] {
+            Json::Null => Json::Null,
+            one if is_single(nested) && is_list => Json::Array(vec![inside(one)]),
+            one if is_single(nested) => inside(one),
+            Json::Array(all) => Json::Array(all.iter().map(inside).collect()),
+            Json::Object(all) => all.iter().map(|(label, one)| (label.clone(), inside(one))).collect(),
+            other => other.clone(),
+        };
+        (name.clone(), blocks)
+    });
+    options.chain(blocks).collect()
+}
+
 fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
@@ -133,5 +175,55 @@ impl Taking<'_, '_> {
             self.secret.entry(top(path).to_owned()).or_default().push(version.to_owned());
         }
         serde_json::to_value(taken.expose()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_with_references_are_unknown_until_they_have_values() {
+        let attribute = |form: Type| Attribute {
+            form: Form::Plain(form),
+            description: String::new(),
+            is_required: false,
+            is_optional: true,
+            is_computed: false,
+            is_sensitive: false,
+            is_write_only: false,
+            is_deprecated: false,
+        };
+        let options =
+            |all: [(&str, Type); 2]| all.map(|(name, form)| (name.to_owned(), attribute(form))).into();
+        let nested = |max_items| NestedBlock {
+            block: Block {
+                attributes: options([("port", Type::Number), ("tag", Type::String)]),
+                ..Block::default()
+            },
+            nesting: Nesting::List,
+            min_items: 0,
+            max_items,
+        };
+        let blocks = ["first", "second"].map(|name| (name.to_owned(), nested(0)));
+        let block = Block {
+            attributes: options([("name", Type::String), ("size", Type::Number)]),
+            blocks: blocks.into_iter().chain([("only".to_owned(), nested(1))]).collect(),
+            ..Block::default()
+        };
+        let schema = Schema::new(0, block);
+        let reference = json!({"valueFrom": {"ref": "Network/a"}});
+        let spec = json!({
+            "name": reference, "size": {"value": 3}, "lifecycle": {},
+            "first": [{"port": {"value": 80}}], "second": [{"port": reference}], "only": {"tag": {"value": "x"}},
+        });
+        let config = literals(&schema, &spec).unwrap();
+        let known = ["name", "size", "first", "second", "only"].map(|name| config.attribute(name).is_known());
+        assert_eq!(known, [false, true, true, false, true]);
+        assert_eq!(config.attribute("first").to_json().unwrap(), json!([{"port": 80, "tag": null}]));
+        assert_eq!(config.attribute("only").to_json().unwrap(), json!([{"port": null, "tag": "x"}]));
+        assert_eq!(literals(&schema, &json!({"size": {"value": "three"}})), None);
     }
 }

@@ -92,6 +92,8 @@ fn start_options(options: &ProgramOptions, folder: &TempDir) -> StartOptions {
 pub struct Provider {
     program: Arc<Program>,
     config: Config,
+    /// Whether calls need the configuration.
+    is_configured: bool,
     plugin: Mutex<Option<Plugin>>,
     used: parking_lot::Mutex<Instant>,
     secrets: Vec<String>,
@@ -150,7 +152,16 @@ impl Provider {
             collect_secrets(&schema.provider.block, &config, &mut secrets);
         }
         let used = parking_lot::Mutex::new(Instant::now());
-        Ok(Self { folder: folder()?, program, config, plugin: Mutex::default(), used, secrets })
+        let plugin = Mutex::default();
+        Ok(Self { folder: folder()?, program, config, is_configured: true, plugin, used, secrets })
+    }
+
+    /// The provider without a configuration, for validations only.
+    ///
+    /// # Errors
+    /// As [`Provider::new`].
+    pub(crate) fn unconfigured(program: Arc<Program>) -> Result<Self, ProviderError> {
+        Ok(Self { is_configured: false, ..Self::new(program, Config::default())? })
     }
 
     /// Its program.
@@ -184,6 +195,10 @@ impl Provider {
         let plugin = started.map_err(|error| {
             self.failure("failed to start the provider", FailureClass::NotConfigured, &error.to_string(), &[])
         })?;
+        if !self.is_configured {
+            *current = Some(plugin.clone());
+            return Ok(plugin);
+        }
         let config = Value::from_config(&self.config.options, &self.schema().provider.value_type).map_err(
             |error| {
                 self.failure(

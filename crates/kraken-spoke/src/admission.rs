@@ -15,7 +15,7 @@ use kraken_runtime::Manager;
 
 use crate::{
     account::KnownAccounts,
-    dynamic::{Object, SharedKind},
+    dynamic::{DynExternal, Object, SharedKind},
     model::{
         effects::{OfDeletion, OfEdit, OfLookup},
         fields::Fields,
@@ -30,6 +30,8 @@ const PROTECTED: &str = "is true: the resource cannot be deleted; set lifecycle.
 
 /// How long a review waits for the dependents of a resource, which it only names.
 const FOR_DEPENDENTS: Duration = Duration::from_millis(500);
+/// How long a review waits for the provider, whose process may have to be started.
+const FOR_PROVIDER: Duration = Duration::from_secs(3);
 
 /// Reviews the resources of one kind.
 pub struct Admission {
@@ -37,6 +39,7 @@ pub struct Admission {
     kind: SharedKind,
     accounts: Option<Arc<dyn KnownAccounts>>,
     references: Option<(Manager, References)>,
+    external: Option<Arc<dyn DynExternal>>,
 }
 
 impl fmt::Debug for Admission {
@@ -48,7 +51,7 @@ impl fmt::Debug for Admission {
 impl Admission {
     /// The webhook of this kind.
     pub fn new(kind: SharedKind) -> Self {
-        Self { fields: Fields::of(kind.info()), kind, accounts: None, references: None }
+        Self { fields: Fields::of(kind.info()), kind, accounts: None, references: None, external: None }
     }
 
     /// The same with the rules of these accounts, which apply to the kind if it has accounts.
@@ -60,6 +63,11 @@ impl Admission {
     /// The same with the requests of this cluster, from which it names the dependents of a resource.
     pub(crate) fn with_references(self, manager: Manager, references: References) -> Self {
         Self { references: Some((manager, references)), ..self }
+    }
+
+    /// The same with what the provider says of a spec.
+    pub(crate) fn with_external(self, external: Arc<dyn DynExternal>) -> Self {
+        Self { external: Some(external), ..self }
     }
 
     async fn reviewed(&self, subject: &Subject) -> ReviewResult {
@@ -89,8 +97,23 @@ impl Admission {
             _ => vec![],
         };
         problems.extend(self.forbidden(&subject.namespace, &object));
-        let warnings = if problems.is_empty() { self.effects(subject, &object).await } else { vec![] };
+        if !problems.is_empty() {
+            return ReviewResult { problems, warnings: vec![] };
+        }
+        let (said, effects) = tokio::join!(self.said(subject, &object), self.effects(subject, &object));
+        let ReviewResult { problems, mut warnings } = said;
+        warnings.extend(effects);
         ReviewResult { problems, warnings }
+    }
+
+    /// What the provider says of a new or edited spec. A stored one is not judged again: its metadata can always be written.
+    async fn said(&self, subject: &Subject, object: &Object) -> ReviewResult {
+        let is_stored =
+            subject.before.as_ref().is_some_and(|before| before["spec"] == subject.object["spec"]);
+        let Some(external) = self.external.as_ref().filter(|_| !is_stored) else {
+            return ReviewResult::default();
+        };
+        tokio::time::timeout(FOR_PROVIDER, external.review(object.spec())).await.unwrap_or_default()
     }
 
     /// What an edit of the spec will do. Most updates are of the metadata.

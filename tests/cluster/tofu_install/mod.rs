@@ -17,7 +17,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::tofu::programs;
+use crate::{kubectl::Shell, tofu::programs};
 use setting::setting;
 pub(crate) use setting::setting_of;
 
@@ -195,6 +195,36 @@ async fn values_come_from_secrets_that_the_author_may_get_and_are_shown_nowhere(
     s.test_env.patch(KIND, "a", json!({"spec": {"name": {"value": "web", "valueFrom": null}}})).await?;
     let message = s.test_env.not_ready(KIND, "a", "ImmutableField").await?;
     assert!(message.contains("spec.name") && !message.contains(&value), "{message}");
+    s.test_env.delete(KIND, "a").await?;
+    s.test_env.gone(KIND, "a").await?;
+    s.uninstall().await?;
+    s.uninstalled().await
+}
+
+/// The provider's own validation is part of the admission, with what the spec itself says.
+#[tokio::test]
+async fn spec_is_validated_by_the_provider_before_it_is_stored() -> Result<()> {
+    let s = setting().await?;
+    s.install(&json!({"dataSources": ["ktest_file"]})).await?;
+    s.installed("Installed").await?;
+    let shell = Shell::of(&s.test_env)?;
+    let write = |name: Value, description: &str| {
+        let file = json!({
+            "apiVersion": format!("{GROUP}/v1alpha1"), "kind": KIND, "metadata": {"name": "a"},
+            "spec": {"name": name, "description": {"value": description}, "lifecycle": {"paused": true}},
+        });
+        shell.write("file.yaml", &file.to_string())
+    };
+    write(json!({"value": ""}), "shown")?;
+    let refused = shell.fails("kubectl apply -f file.yaml").await?;
+    assert!(refused.contains("spec.name: Missing name: A file has a name."), "{refused}");
+    // A value that is not known yet may be right.
+    write(json!({"valueFrom": {"configMap": {"name": "names", "key": "a"}}}), "draft")?;
+    let printed = shell.run("kubectl apply -f file.yaml").await?;
+    assert!(printed.contains("spec.description: A draft: Describe it before it is used."), "{printed}");
+    // What is stored is not judged again.
+    let printed = shell.run("kubectl label ktestfile a team=web").await?;
+    assert!(!printed.contains("draft"), "{printed}");
     s.test_env.delete(KIND, "a").await?;
     s.test_env.gone(KIND, "a").await?;
     s.uninstall().await?;

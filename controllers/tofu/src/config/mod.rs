@@ -135,6 +135,17 @@ impl Configs {
             .map_err(|problems| Refusal::NotReady(format!("{} {name}: {}", api::CONFIG, problems.join("; "))))
     }
 
+    /// The provider of this program for validations.
+    pub(crate) fn validator(&self, program: &Arc<Program>) -> Option<Arc<Provider>> {
+        let key: Arc<str> = format!("validations of {}", resolve::key(program, &Config::default())).into();
+        let providers = &self.0.providers;
+        if let Some(provider) = providers.get(&key) {
+            return Some(provider);
+        }
+        let provider = Provider::unconfigured(program.clone()).ok()?;
+        Some(providers.get_or_insert(&key, || Arc::new(provider)))
+    }
+
     /// Ends the processes of providers that are idle, until shutdown.
     pub(crate) async fn run(self, manager: Manager) {
         while manager.shutdown.run_until_cancelled(tokio::time::sleep(PERIOD)).await.is_some() {

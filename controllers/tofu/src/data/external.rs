@@ -7,7 +7,8 @@ use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
     Adopt, Candidate, Failure, FailureClass, Identity, Launch, Location, ObserveRequest,
     account::{Connection, OnChange, Refusal},
-    dynamic::{Change, Desired, DynExternal, Observed},
+    dynamic::{Change, Desired, DynExternal, Observed, Spec},
+    runtime::webhook::ReviewResult,
 };
 use kraken_tfplugin::schema::Schema;
 
@@ -17,6 +18,7 @@ use crate::{
     external::READS,
     observed,
     provider::{Provider, collect_secrets},
+    review::{self, Reviewer},
 };
 
 /// The calls of one data source.
@@ -26,12 +28,18 @@ pub(crate) struct DataExternal {
     type_name: String,
     schema: Arc<Schema>,
     configs: Option<OfInstall>,
+    reviewer: Reviewer,
 }
 
 impl DataExternal {
-    pub(crate) fn new(provider: Arc<Provider>, kind: &DataKind, configs: Option<OfInstall>) -> Self {
+    pub(crate) fn new(
+        provider: Arc<Provider>,
+        kind: &DataKind,
+        configs: Option<OfInstall>,
+        reviewer: Reviewer,
+    ) -> Self {
         let (type_name, schema) = (kind.type_name().to_owned(), kind.schema().clone());
-        Self { provider, type_name, schema, configs }
+        Self { provider, type_name, schema, configs, reviewer }
     }
 
     async fn read(&self, request: &ObserveRequest) -> Result<Observed, Failure> {
@@ -84,6 +92,10 @@ impl DynExternal for DataExternal {
 
     async fn location(&self) -> Result<Option<Location>, Failure> {
         Ok(self.provider.location().cloned())
+    }
+
+    async fn review(&self, spec: &dyn Spec) -> ReviewResult {
+        self.reviewer.review(review::Of::Data, &self.type_name, &self.schema, &spec.json()).await
     }
 
     async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {

@@ -19,8 +19,8 @@ use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
     Adopt, Candidate, Failure, FailureClass, Fate, Identity, Launch, Location, ObserveRequest,
     account::{Connection, OnChange, Refusal},
-    dynamic::{Change, Desired, DynExternal, DynKind, Observed},
-    runtime::clock,
+    dynamic::{Change, Desired, DynExternal, DynKind, Observed, Spec},
+    runtime::{clock, webhook::ReviewResult},
 };
 use kraken_tfplugin::{ResourceState, Value, schema::Schema};
 use kube::Client;
@@ -33,6 +33,7 @@ use crate::{
     kind::TofuKind,
     marker, observed,
     provider::Provider,
+    review::{self, Reviewer},
 };
 use journaled::object;
 use outputs::Secrets;
@@ -59,6 +60,7 @@ pub struct TofuExternal {
     upgraded: Arc<Mutex<BTreeSet<(String, i64)>>>,
     /// The configurations of namespaces, with which calls are made instead.
     configs: Option<OfInstall>,
+    reviewer: Option<Reviewer>,
 }
 
 impl TofuExternal {
@@ -75,7 +77,14 @@ impl TofuExternal {
             type_name,
             schema,
             configs: None,
+            reviewer: None,
         }
+    }
+
+    /// The same with the validations of the provider.
+    #[must_use]
+    pub(crate) fn reviewed_by(self, reviewer: Reviewer) -> Self {
+        Self { reviewer: Some(reviewer), ..self }
     }
 
     /// The same, whose calls are made with the ProviderConfigs of namespaces.
@@ -118,6 +127,15 @@ impl DynExternal for TofuExternal {
 
     async fn location(&self) -> Result<Option<Location>, Failure> {
         Ok(self.provider.location().cloned())
+    }
+
+    async fn review(&self, spec: &dyn Spec) -> ReviewResult {
+        match &self.reviewer {
+            Some(reviewer) => {
+                reviewer.review(review::Of::Resource, &self.type_name, &self.schema, &spec.json()).await
+            }
+            None => ReviewResult::default(),
+        }
     }
 
     async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {

@@ -40,6 +40,7 @@ use crate::{
     data::DataExternal,
     external::TofuExternal,
     provider::{Config, Program, ProgramOptions, Provider},
+    review::Reviewer,
 };
 use choose::{Chosen, Of, choose};
 use crds::Crds;
@@ -249,15 +250,16 @@ impl Inner {
                 continue;
             }
             let configs = program.has_options().then(|| configs.clone());
+            let reviewer = Reviewer { configs: self.configs.clone(), program: program.clone() };
             added.push(match one.of {
                 Of::Resource(kind) => {
                     let (client, manager) = (self.manager.client.clone(), self.manager.name);
                     let external = TofuExternal::new(own.clone(), &kind, client, manager);
                     let external = configs.into_iter().fold(external, TofuExternal::configured_by);
-                    (kind, Arc::new(external))
+                    (kind, Arc::new(external.reviewed_by(reviewer)))
                 }
                 Of::Data(kind) => {
-                    let external = DataExternal::new(own.clone(), &kind, configs);
+                    let external = DataExternal::new(own.clone(), &kind, configs, reviewer);
                     (kind, Arc::new(external))
                 }
             });

@@ -18,7 +18,7 @@ use std::{
 use async_trait::async_trait;
 use kraken_api::{Adopt, Location, names::owner_kind};
 use kraken_options::Resolver;
-use kraken_runtime::watch::RawObject;
+use kraken_runtime::{watch::RawObject, webhook::ReviewResult};
 use kube::core::ApiResource;
 use parking_lot::Mutex;
 use serde_json::{Value, value::RawValue};
@@ -245,6 +245,12 @@ pub trait DynExternal: Send + Sync + 'static {
 
     async fn location(&self) -> Result<Option<Location>, Failure> {
         Ok(None)
+    }
+
+    /// What the provider says of a spec before it is stored, in addition to [`DynKind::desired`]: problems that only an edit can solve,
+    /// and warnings. Values of references are not known. It is called on every replica, and what it does not say in time is not said.
+    async fn review(&self, _spec: &dyn Spec) -> ReviewResult {
+        ReviewResult::default()
     }
 
     async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure>;

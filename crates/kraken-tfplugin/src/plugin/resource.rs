@@ -36,6 +36,25 @@ impl Plugin {
         succeeded(response.diagnostics)
     }
 
+    /// The same of a data source.
+    ///
+    /// # Errors
+    /// As [`Plugin::validate`].
+    pub async fn validate_data_source(
+        &self,
+        type_name: &str,
+        value: &Value,
+    ) -> Result<Vec<Diagnostic>, CallError> {
+        let schema = found(&self.inner.schema.data_sources, type_name)?;
+        let request = wire::TypeConfig {
+            type_name: type_name.to_owned(),
+            config: Some(config(&schema, value)?),
+            client_capabilities: None,
+        };
+        let response: wire::checked::First = self.call(Method::ValidateDataSource, request).await?;
+        succeeded(response.diagnostics)
+    }
+
     /// Brings a stored state to the version of the schema; `version` is the one that it was stored with. OpenTofu does this with
     /// each stored state, also with one of the same version, and so should callers.
     ///
@@ -204,17 +223,10 @@ impl Plugin {
     /// When the provider rejects the configuration or finds nothing, or the call fails.
     pub async fn read_data_source(&self, type_name: &str, value: &Value) -> Result<Answer<Value>, CallError> {
         let schema = found(&self.inner.schema.data_sources, type_name)?;
-        let packed = config(&schema, value)?;
-        let request = wire::TypeConfig {
-            type_name: type_name.to_owned(),
-            config: Some(packed.clone()),
-            client_capabilities: None,
-        };
-        let response: wire::checked::First = self.call(Method::ValidateDataSource, request).await?;
-        let mut warnings = succeeded(response.diagnostics)?;
+        let mut warnings = self.validate_data_source(type_name, value).await?;
         let request = wire::ReadDataSource {
             type_name: type_name.to_owned(),
-            config: Some(packed),
+            config: Some(config(&schema, value)?),
             client_capabilities: Some(CAPABILITIES),
         };
         let response: wire::DataSourceState = self.call(Method::ReadDataSource, request).await?;

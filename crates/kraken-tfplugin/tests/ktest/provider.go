@@ -80,7 +80,12 @@ func (p *provider) ValidateResourceConfig(_ context.Context, request *tfprotov6.
 	if config["name"].IsKnown() && text(config["name"]) == "" {
 		return &tfprotov6.ValidateResourceConfigResponse{Diagnostics: failed("Missing name", "A file has a name.", "name")}, nil
 	}
-	return &tfprotov6.ValidateResourceConfigResponse{}, nil
+	response := &tfprotov6.ValidateResourceConfigResponse{}
+	if config["description"].IsKnown() && text(config["description"]) == "draft" {
+		response.Diagnostics = failed("A draft", "Describe it before it is used.", "description")
+		response.Diagnostics[0].Severity = tfprotov6.DiagnosticSeverityWarning
+	}
+	return response, nil
 }
 
 func (p *provider) ValidateDataResourceConfig(context.Context, *tfprotov6.ValidateDataResourceConfigRequest) (*tfprotov6.ValidateDataResourceConfigResponse, error) {
