@@ -161,6 +161,13 @@ async fn all_types_are_installed_and_a_network_is_made_from_yaml() -> Result<()>
         test_env.ready(&kind(short), "web").await?;
     }
 
+    // The provider's own validation.
+    let mut wrong = subnet.clone();
+    wrong["ip_version"] = json!({"value": 5});
+    let refused = test_env.refused(&object("Subnet", "wrong", &wrong)).await?;
+    println!("{refused}");
+    assert!(refused.contains("spec.ip_version: expected ip_version to be one of"), "{refused}");
+
     // A credential of the team, which the provider generates: it is in a Secret, and another ProviderConfig uses it.
     let credential = "OpenstackIdentityApplicationCredentialV3";
     let of_kind = |kind: &str, name: &str, spec: Json| {

@@ -101,7 +101,7 @@ impl Program for TofuController {
         rules.extend(loop_rules());
         rules.extend([
             rule(&["configexport.kraken-iac.eoinfennessy.com"], &["configexports"], &["list"]),
-            // The Secrets of ProviderConfigs, one by one, and the journals; the policy `secrets` allows to write journals only.
+            // The Secrets of ProviderConfigs, one by one, the journals and the sensitive outputs; the policy `secrets` allows to write those two only.
             rule(&[""], &["secrets"], &["get", "create", "patch", "delete"]),
         ]);
         rules
