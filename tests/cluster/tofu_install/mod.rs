@@ -22,6 +22,8 @@ use setting::setting;
 pub(crate) use setting::setting_of;
 
 const KIND: &str = "KtestFile";
+/// One that the controller must not write.
+const CRD_OF_OTHERS: &str = "widgets.example.com";
 const CRD: &str = "ktestfiles.tofu.kraken-iac.eoinfennessy.com";
 
 #[tokio::test]
@@ -400,7 +402,6 @@ async fn controller_writes_only_crds_of_its_group_and_secrets_of_its_type() -> R
     )
     .await?;
     let client = Client::try_from(config)?;
-    const CRD_OF_OTHERS: &str = "widgets.example.com";
     let (crds, all) = (Api::all(client.clone()), Api::<CustomResourceDefinition>::all(s.client()));
     let crd: CustomResourceDefinition = serde_json::from_value(json!({
         "metadata": {"name": CRD_OF_OTHERS},
