@@ -61,7 +61,7 @@ pub(crate) async fn release_of(context: &Context, owner: &ObjectKey) -> Result<(
     let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &owner.namespace);
     match context.requests.get(&key) {
         Some(request) => drop_request(&api, context.manager.name, &request).await,
-        None => drop_unwatched(context, &api, &key, |_| false).await,
+        None => drop_unwatched(context, &api, &key, |_| false).await.map(drop),
     }
 }
 
@@ -80,19 +80,19 @@ pub(crate) async fn release_of_missing(context: &Context, owner: &ObjectKey) -> 
     Ok(true)
 }
 
-/// Deletes a request that the watch does not return, unless it is still needed.
+/// Deletes a request that the watch does not return, unless it is still needed: then it is returned.
 pub(crate) async fn drop_unwatched(
     context: &Context,
     api: &Api<DependencyRequest>,
     key: &ObjectKey,
     is_needed: impl Fn(&DependencyRequest) -> bool,
-) -> Result<(), ApiError> {
+) -> Result<Option<DependencyRequest>, ApiError> {
     if let Some(request) = within("read the DependencyRequest", api.get_opt(&key.name)).await? {
         if is_needed(&request) {
-            return Ok(());
+            return Ok(Some(request));
         }
         drop_request(api, context.manager.name, &request).await?;
     }
     context.unselected.forget(key);
-    Ok(())
+    Ok(None)
 }

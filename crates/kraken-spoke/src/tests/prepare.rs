@@ -350,6 +350,23 @@ async fn gather_labels_a_request_again_that_lost_its_label() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn gather_keeps_former_references_of_a_request_that_lost_its_label() {
+    let former = json!([{"kind": "vpc.aws", "name": "former"}]);
+    let mut bare = unlabelled();
+    bare["spec"] = json!({"inPlaceDependencies": former});
+    for disk in [disk().launched().edited(), disk().launched().edited().spec("size", from_config_map())] {
+        let scene = Setup { unlabelled: vec![bare.clone()], ..Setup::of(disk.clone()) }.start().await;
+        let found = call("GET dependencyrequests/disk.testing.a").returns(bare.clone());
+        let has_references = disk.clone().json()["spec"]["size"]["value"].is_null();
+        let read = call("GET disks/a").returns(disk.json());
+        let rest = [observe(&[remote("disk-1")]), call(STATE), call(STATUS)];
+        let rest = rest.into_iter().filter(|_| !has_references);
+        let report = scene.reconcile([read, found, call(REQUEST)].into_iter().chain(rest)).await;
+        assert_eq!(report.body(REQUEST)["spec"]["inPlaceDependencies"], former);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn gather_drops_an_unneeded_request_that_lost_its_label() {
     let found = |request: &Value| call("GET dependencyrequests/disk.testing.a").returns(request.clone());
     let read = |disk: &Disk| call("GET disks/a").returns(disk.clone().json());

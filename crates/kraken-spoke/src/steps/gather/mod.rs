@@ -83,7 +83,7 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
     let Reconcile { context, object, .. } = reconcile;
     let key = context.owned_key(&reconcile.key());
     let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &key.namespace);
-    let (manager, found) = (context.manager.name, context.requests.get(&key));
+    let (manager, mut found) = (context.manager.name, context.requests.get(&key));
 
     let earlier = found.as_ref().filter(|request| is_of_another(&***request, &**object));
     let is_unlabelled = found.is_none() && context.unselected.contains(&key);
@@ -99,9 +99,12 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
     if is_unlabelled {
         // It lost its label. If it is needed, the apply below writes the label again. The request of an earlier resource could
         // not be applied, because it has another controller, and an unneeded one would delay the deletion of what it names.
-        let is_needed =
-            |request: &DependencyRequest| !dependencies.is_empty() && !is_of_another(request, &**object);
-        references::drop_unwatched(context, &api, &key, is_needed).await.map_err(in_namespace)?;
+        let is_needed = |request: &DependencyRequest| {
+            !is_of_another(request, &**object)
+                && !(dependencies.is_empty() && still_used(request, object, dependencies).is_empty())
+        };
+        let kept = references::drop_unwatched(context, &api, &key, is_needed).await.map_err(in_namespace)?;
+        found = kept.map(Arc::new);
     }
     let in_place = found.as_ref().map(|request| still_used(request, object, dependencies));
     let in_place = in_place.unwrap_or_default();
