@@ -16,6 +16,8 @@ mod config;
 mod crd;
 mod data;
 mod external;
+#[cfg(test)]
+mod fixtures;
 mod install;
 pub mod journal;
 mod kind;

@@ -183,19 +183,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::fixtures::attribute;
 
     #[test]
     fn fields_with_references_are_unknown_until_they_have_values() {
-        let attribute = |form: Type| Attribute {
-            form: Form::Plain(form),
-            description: String::new(),
-            is_required: false,
-            is_optional: true,
-            is_computed: false,
-            is_sensitive: false,
-            is_write_only: false,
-            is_deprecated: false,
-        };
         let options =
             |all: [(&str, Type); 2]| all.map(|(name, form)| (name.to_owned(), attribute(form))).into();
         let nested = |max_items| NestedBlock {

@@ -70,23 +70,16 @@ pub(crate) fn content(block: &Block, config: &Value, state: &Value) -> BTreeMap<
 
 #[cfg(test)]
 mod tests {
-    use kraken_tfplugin::{
-        Type,
-        schema::{Form, Schema},
-    };
+    use kraken_tfplugin::{Type, schema::Schema};
 
     use super::*;
+    use crate::fixtures;
 
     fn schema() -> Schema {
         let attribute = |form: Type, is_computed, is_sensitive| Attribute {
-            form: Form::Plain(form),
-            description: String::new(),
-            is_required: false,
-            is_optional: true,
             is_computed,
             is_sensitive,
-            is_write_only: false,
-            is_deprecated: false,
+            ..fixtures::attribute(form)
         };
         let attributes = [
             ("id", attribute(Type::String, true, false)),

@@ -14,7 +14,7 @@ use kraken_spoke::{
         Secrets,
     },
     api::dependency_request::KeyDependency,
-    dynamic::interned,
+    dynamic::{DynExternal, interned},
     options::{ExposeSecret, KeyRef},
     runtime::{
         Manager,
@@ -181,16 +181,17 @@ impl OfInstall {
         self.configs.on_change(listener);
     }
 
-    /// The provider for a resource of this namespace that names this ProviderConfig, or none.
+    /// The calls with the provider for a resource of this namespace that names this ProviderConfig, or none.
     ///
     /// # Errors
     /// If the ProviderConfig does not exist, belongs to another provider, or cannot be used.
-    pub(crate) async fn connect(
+    pub(crate) async fn connect<E: DynExternal>(
         &self,
         program: &Arc<Program>,
         namespace: &str,
         named: Option<&str>,
-    ) -> Result<Connection<Arc<Provider>>, Refusal> {
+        calls: impl FnOnce(Arc<Provider>) -> E,
+    ) -> Result<Connection<Arc<dyn DynExternal>>, Refusal> {
         let (install, kind) = (&self.install, api::CONFIG);
         let name = named.unwrap_or(install);
         let Some(config) = self.configs.get(&ObjectKey::new(namespace, name)) else {
@@ -209,7 +210,7 @@ impl OfInstall {
         let key = resolve::key(program, &values);
         let providers = &self.configs.0.providers;
         providers.expire();
-        let external = if let Some(provider) = providers.get(&key) {
+        let provider = if let Some(provider) = providers.get(&key) {
             provider
         } else {
             let provider = Provider::new(program.clone(), values)
@@ -218,6 +219,7 @@ impl OfInstall {
             providers.get_or_insert(&key, || Arc::new(provider))
         };
         let rules = Arc::new(ConfigRules { name: name.to_owned() });
+        let external: Arc<dyn DynExternal> = Arc::new(calls(provider));
         Ok(Connection { connected: Some(Connected { external, key }), rules })
     }
 }

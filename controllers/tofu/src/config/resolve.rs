@@ -149,17 +149,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::fixtures;
 
     fn schema() -> Schema {
         let attribute = |form: Type, is_required| Attribute {
-            form: Form::Plain(form),
-            description: String::new(),
             is_required,
             is_optional: !is_required,
-            is_computed: false,
-            is_sensitive: false,
-            is_write_only: false,
-            is_deprecated: false,
+            ..fixtures::attribute(form)
         };
         let attributes = [
             ("auth_url".to_owned(), attribute(Type::String, true)),

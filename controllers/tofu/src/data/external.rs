@@ -78,16 +78,12 @@ impl DynExternal for DataExternal {
         account: Option<&str>,
     ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal> {
         let Some(configs) = &self.configs else { return Ok(None) };
-        let connection = configs.connect(self.provider.program(), namespace, account).await?;
-        let with =
-            |provider| -> Arc<dyn DynExternal> { Arc::new(Self { provider, configs: None, ..self.clone() }) };
-        Ok(Some(connection.map(with)))
+        let with = |provider| Self { provider, configs: None, ..self.clone() };
+        configs.connect(self.provider.program(), namespace, account, with).await.map(Some)
     }
 
     fn on_account_change(&self, on_change: OnChange) {
-        if let Some(configs) = &self.configs {
-            configs.on_change(on_change);
-        }
+        self.configs.iter().for_each(|configs| configs.on_change(on_change.clone()));
     }
 
     async fn location(&self) -> Result<Option<Location>, Failure> {

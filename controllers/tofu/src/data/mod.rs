@@ -133,23 +133,20 @@ impl DynKind for DataKind {
 mod tests {
     use kraken_tfplugin::{
         Type,
-        schema::{Attribute, Block, Form},
+        schema::{Attribute, Block},
     };
     use serde_json::json;
 
     use super::*;
+    use crate::fixtures;
 
     #[test]
     fn answer_is_published_without_sensitive_attributes() {
         let attribute = |is_sensitive| Attribute {
-            form: Form::Plain(Type::String),
-            description: String::new(),
-            is_required: false,
             is_optional: false,
             is_computed: true,
             is_sensitive,
-            is_write_only: false,
-            is_deprecated: false,
+            ..fixtures::attribute(Type::String)
         };
         let attributes = [("id", false), ("name", false), ("token", true)];
         let attributes = attributes.map(|(name, is_sensitive)| (name.to_owned(), attribute(is_sensitive)));

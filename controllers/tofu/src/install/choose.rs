@@ -165,9 +165,10 @@ impl Chosen {
 
 #[cfg(test)]
 mod tests {
-    use kraken_tfplugin::schema::{Attribute, Block, Form, NestedBlock, Nesting, Schema};
+    use kraken_tfplugin::schema::{Attribute, Block, NestedBlock, Nesting, Schema};
 
     use super::*;
+    use crate::fixtures::attribute;
 
     fn schema(types: &[&str]) -> ProviderSchema {
         let of = |name: &&str| ((*name).to_owned(), Arc::new(Schema::default()));
@@ -225,16 +226,8 @@ mod tests {
             chosen(&many, &["*"]).unwrap_err(),
             ["spec.resources: 201 types and data sources match, and at most 200 can be kinds: name fewer"]
         );
-        let attribute = Attribute {
-            form: Form::Plain(kraken_tfplugin::Type::String),
-            description: "d".repeat(200),
-            is_required: false,
-            is_optional: true,
-            is_computed: false,
-            is_sensitive: false,
-            is_write_only: false,
-            is_deprecated: false,
-        };
+        let attribute =
+            Attribute { description: "d".repeat(200), ..attribute(kraken_tfplugin::Type::String) };
         let attributes = (0..300).map(|number| (format!("a{number}"), attribute.clone())).collect();
         let large = Schema::new(0, Block { attributes, ..Block::default() });
         let mut schema = schema(&["acme_disk"]);
