@@ -150,6 +150,10 @@ impl Program for TofuController {
         let folder = args.providers_folder;
         let installs =
             Installs::new(manager.clone(), kinds.clone(), configs.clone(), folder, launcher(), known);
+        configs.released_if({
+            let installs = installs.clone();
+            move |install| installs.is_served(install)
+        });
         configs.on_change(Arc::new({
             let queue = queues.configs.clone();
             move |key: &ObjectKey| queue.add(key.clone(), Lane::Edit)

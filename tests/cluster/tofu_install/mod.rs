@@ -307,7 +307,11 @@ async fn data_sources_are_looked_up_beside_another_provider() -> Result<()> {
         message.contains("failed to read the data source ktest_file: expected one file: 0 match"),
         "{message}"
     );
-    s.apply("a", &json!({"name": {"value": "web"}, "size": {"value": 4}})).await?;
+    s.apply(
+        "a",
+        &json!({"name": {"value": "web"}, "size": {"value": 4}, "labels": {"value": {"team": "web"}}}),
+    )
+    .await?;
     s.apply(
         "b",
         &json!({"name": {"value": "copy"}, "size": {"valueFrom": {"ref": "DataKtestFile/found/size"}}}),
@@ -319,6 +323,24 @@ async fn data_sources_are_looked_up_beside_another_provider() -> Result<()> {
     s.test_env.ready(KIND, "b").await?;
     let state = s.test_env.get("StateDeclaration", "ktestfile.tofu.b").await?;
     assert_eq!(state["spec"]["data"]["size"], 4);
+
+    // A program that lacks a field in use is refused. After a restart there is no other one, and what it does not concern is managed.
+    s.install(&json!({"dataSources": ["ktest_*"], "environment": {"KTEST_WITHOUT": "labels"}})).await?;
+    s.installed("InUse").await?;
+    let controller = s.test_env.env.suite.controller("tofu")?;
+    controller.kill().await?;
+    controller.start().await?;
+    s.test_env.patch(DATA, "found", json!({"spec": {"name": {"value": "copy"}}})).await?;
+    let b = s.test_env.get(KIND, "b").await?;
+    let is_found = |found: &Value| found["status"]["answer"]["ids"] == b["status"]["externalIds"];
+    s.test_env.until(DATA, "found", is_found).await?;
+    // Nobody knows which resources of the kinds that wait use the configuration: it stays, longer than what is unused.
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let config = s.test_env.get("ProviderConfig", "ktest").await?;
+    assert!(config["metadata"]["finalizers"].is_array(), "{config}");
+    s.test_env.patch(DATA, "found", json!({"spec": {"name": {"value": "web"}}})).await?;
+    s.install(&json!({"dataSources": ["ktest_*"]})).await?;
+    s.installed("Installed").await?;
 
     let time = s.beside("time", programs::time).await?;
     time.install(&json!({"resources": ["time_static"]})).await?;

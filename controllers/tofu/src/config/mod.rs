@@ -6,7 +6,11 @@
 mod check;
 mod resolve;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use kraken_spoke::{
     account::{
@@ -60,7 +64,12 @@ struct Inner {
     listeners: Arc<Mutex<Vec<OnChange>>>,
     secrets: Secrets,
     providers: Recent<Arc<Provider>>,
+    /// Whether all kinds of this ProviderInstall run.
+    is_served: OnceLock<IsServed>,
 }
+
+/// Whether all kinds of the ProviderInstall with this name run in this process, or there is no such ProviderInstall.
+type IsServed = Box<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl fmt::Debug for Configs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -100,7 +109,13 @@ impl Configs {
         };
         let known = manager.watches().objects(api::CONFIG, &watcher::Config::default(), seen);
         let (client, secrets, providers) = (manager.client.clone(), Secrets::default(), Recent::default());
-        Self(Arc::new(Inner { client, known, listeners, secrets, providers }))
+        Self(Arc::new(Inner { client, known, listeners, secrets, providers, is_served: OnceLock::new() }))
+    }
+
+    /// Releases configurations only if this says that all their users are known.
+    pub(crate) fn released_if(&self, is_served: impl Fn(&str) -> bool + Send + Sync + 'static) {
+        // Called once.
+        let _ = self.0.is_served.set(Box::new(is_served));
     }
 
     /// Calls this whenever a ProviderConfig changes.
@@ -259,5 +274,10 @@ impl KnownAccounts for Configs {
 
     fn is_required(&self) -> bool {
         true
+    }
+
+    fn users_are_known(&self, key: &ObjectKey) -> bool {
+        let Some(config) = self.get(key) else { return true };
+        self.0.is_served.get().is_some_and(|is_served| is_served(&config.spec.provider))
     }
 }

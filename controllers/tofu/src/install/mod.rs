@@ -59,6 +59,8 @@ struct Loaded {
     program: Arc<Program>,
     /// The keys of its kinds, by the names of their CRDs.
     kinds: BTreeMap<String, String>,
+    /// Whether these are all kinds of the ProviderInstall.
+    is_complete: bool,
 }
 
 /// The ProviderInstalls of the cluster. Clones share the same state.
@@ -106,6 +108,16 @@ impl Installs {
     /// The program of the ProviderInstall with this name, if it is loaded.
     pub(crate) fn program(&self, install: &str) -> Option<Arc<Program>> {
         self.0.loaded.lock().get(install).map(|loaded| loaded.program.clone())
+    }
+
+    /// Whether all resources of the kinds of this ProviderInstall are known, or there is none.
+    pub(crate) fn is_served(&self, install: &str) -> bool {
+        match self.0.loaded(install) {
+            Some(loaded) => {
+                loaded.is_complete && self.0.kinds.are_listed(loaded.kinds.values().map(String::as_str))
+            }
+            None => self.0.known.get(&ObjectKey::new("", install)).is_none(),
+        }
     }
 
     /// One reconcile of one ProviderInstall.
@@ -187,8 +199,20 @@ impl Inner {
         let (former, current): (Crds, Crds) = of_install
             .map(|(name, crd)| (name.clone(), crd.clone()))
             .partition(|(crd, _)| !kept.contains(crd));
-        let in_use = self.in_use(&former, &current, &chosen).await?;
+        let mut in_use = self.removed_in_use(&former).await?;
+        let lost = self.lost_in_use(&current, &chosen).await?;
+        let affected: BTreeSet<String> = lost.keys().cloned().collect();
+        in_use.extend(lost.into_values().flatten());
         if !in_use.is_empty() {
+            if before.is_none() {
+                // This process just started: what the change does not concern is managed meanwhile.
+                let mut safe = chosen;
+                safe.retain(|one| {
+                    let crd = crds::name(&one.crd);
+                    current.contains_key(&crd) && !affected.contains(&crd)
+                });
+                self.serve(&name, &program, safe, false).await;
+            }
             return Ok(Outcome::InUse(in_use));
         }
         let mut is_changed = false;
@@ -197,7 +221,7 @@ impl Inner {
             is_changed = crds::write(&self.manager, wanted, &existing).await?;
         }
         let installed = Installed::of(&program, &chosen);
-        self.serve(&name, &program, chosen).await;
+        self.serve(&name, &program, chosen, true).await;
         if !self.remove(&name, &former).await? {
             return Ok(Outcome::Removing(former.len()));
         }
@@ -209,29 +233,37 @@ impl Inner {
         Ok(Outcome::Installed(installed))
     }
 
-    /// What would be removed although it is in use.
-    async fn in_use(
-        &self,
-        former: &Crds,
-        current: &Crds,
-        chosen: &[Chosen],
-    ) -> Result<Vec<String>, ApiError> {
+    /// The kinds that would be removed although they are in use.
+    async fn removed_in_use(&self, former: &Crds) -> Result<Vec<String>, ApiError> {
         let mut all = vec![];
         // One that is being deleted had no resources.
         for crd in former.values().filter(|crd| crd.metadata.deletion_timestamp.is_none()) {
             all.extend(crds::in_use(&self.manager, crd).await?);
         }
+        Ok(all)
+    }
+
+    /// The kinds that would lose a field that is in use, by the names of their CRDs, with what uses it.
+    async fn lost_in_use(
+        &self,
+        current: &Crds,
+        chosen: &[Chosen],
+    ) -> Result<BTreeMap<String, Vec<String>>, ApiError> {
+        let mut all = BTreeMap::new();
         for Chosen { crd, .. } in chosen {
-            let Some(before) = current.get(&crds::name(crd)) else { continue };
-            let lost = lost::lost(before, crd);
-            all.extend(crds::using(&self.manager, before, &lost).await?);
+            let name = crds::name(crd);
+            let Some(before) = current.get(&name) else { continue };
+            let using = crds::using(&self.manager, before, &lost::lost(before, crd)).await?;
+            if !using.is_empty() {
+                all.insert(name, using);
+            }
         }
         Ok(all)
     }
 
     /// Starts the controllers of these kinds. Those that run with another program, or another schema, are stopped before, after their
     /// operations.
-    async fn serve(&self, name: &str, program: &Arc<Program>, chosen: Vec<Chosen>) {
+    async fn serve(&self, name: &str, program: &Arc<Program>, chosen: Vec<Chosen>, is_complete: bool) {
         let before = self.loaded(name);
         let is_other = before.as_ref().is_some_and(|before| !Arc::ptr_eq(&before.program, program));
         let mut kinds = before.map(|before| before.kinds).unwrap_or_default();
@@ -264,7 +296,7 @@ impl Inner {
                 }
             });
         }
-        self.loaded.lock().insert(name.to_owned(), Loaded { program: program.clone(), kinds });
+        self.loaded.lock().insert(name.to_owned(), Loaded { program: program.clone(), kinds, is_complete });
         if !added.is_empty() {
             self.kinds.add(added);
         }
@@ -300,7 +332,7 @@ impl Inner {
         let existing = crds::existing(&self.manager).await?;
         let former: Crds =
             existing.into_iter().filter(|(_, crd)| crds::install_of(crd) == Some(&name)).collect();
-        let in_use = self.in_use(&former, &Crds::new(), &[]).await?;
+        let in_use = self.removed_in_use(&former).await?;
         if !in_use.is_empty() {
             return Ok(Outcome::InUse(in_use));
         }

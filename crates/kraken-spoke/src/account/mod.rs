@@ -162,6 +162,10 @@ pub trait KnownAccounts: Debug + Send + Sync + 'static {
     fn rules(&self, namespace: &str, account: Option<&str>) -> Option<Arc<dyn Rules>>;
     /// Whether the controller's own credentials may be used only through an account.
     fn is_required(&self) -> bool;
+    /// Whether all kinds run whose resources can use this account. Otherwise, nobody knows whether it is used, and it is not released.
+    fn users_are_known(&self, _account: &ObjectKey) -> bool {
+        true
+    }
 }
 
 /// Called with the namespace and the name of an account that changed.

@@ -84,6 +84,16 @@ impl Kinds {
         self.running.lock().keys().cloned().collect()
     }
 
+    /// Whether all resources of these kinds are known: their controllers run here, and have listed them.
+    pub fn are_listed<'a>(&self, keys: impl IntoIterator<Item = &'a str>) -> bool {
+        let running = self.running.lock();
+        keys.into_iter().all(|key| {
+            // Watches are registered before the resources are added to those that use accounts.
+            let is_watched = self.common.uses.as_ref().is_none_or(|uses| uses.has(key));
+            is_watched && running.get(key).is_some_and(|running| running.part.health.missing().is_empty())
+        })
+    }
+
     /// Starts the controllers of these kinds. Their CRDs need not be served yet. One that runs already continues as it is: it must be
     /// [removed](Self::remove) first.
     pub fn add(&self, kinds: Vec<Served>) {

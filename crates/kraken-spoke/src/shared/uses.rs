@@ -124,6 +124,11 @@ impl Uses {
         self.0.resources.lock().insert(key.to_owned(), Users { kind, resources, undecodable });
     }
 
+    /// Whether the resources of the kind with this key were [added](Self::add).
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.0.resources.lock().contains_key(key)
+    }
+
     /// An account changed, or a resource is gone.
     pub(crate) fn wake(&self) {
         self.0.wake.notify_one();
@@ -277,7 +282,11 @@ impl Inner {
         if candidates.is_empty() && records.is_empty() {
             return Ok(());
         }
-        let used = self.used(candidates.iter().map(|(key, _)| key).collect());
+        // Before the resources are visited: a kind whose resources are listed meanwhile was not visited completely.
+        let unknown = candidates.iter().map(|(key, _)| key).filter(|key| !self.accounts.users_are_known(key));
+        let unknown: Vec<ObjectKey> = unknown.cloned().collect();
+        let mut used = self.used(candidates.iter().map(|(key, _)| key).collect());
+        used.extend(unknown);
         // A record without an account, or of one that lost the finalizer. Those of the candidates are released with their finalizers.
         let record_of = |key: &ObjectKey| ObjectKey::new(&key.namespace, &self.request_name(key));
         let needed: BTreeSet<_> = candidates.iter().map(|(key, _)| key).chain(&used).map(record_of).collect();
