@@ -198,6 +198,7 @@ pub fn aws_group(args: TokenStream, item: TokenStream) -> TokenStream {
 ///   of them. Lists are sorted, because AWS's order varies.
 /// - `id = field`: the field with the id.
 /// - `phase = Self::f`: its phase, with `&self`. Without it, an object is ready as soon as it is created.
+/// - `pending = Self::f`: as `RemoteObject::pending_state`, with `&self`. Without it, nothing is published while an object is pending.
 /// - `launch_index = field`: its index among the objects of its launch, for a kind with a count.
 /// - `non_empty`: AWS may return its optional texts empty instead of not at all.
 ///

@@ -133,7 +133,7 @@ async fn carry_out(
     let is_drift = !observation.target.is_edited;
     let changes = match decision {
         Decision::InPlace => return Ok(Outcome::InPlace),
-        Decision::Settle(what) => return Ok(Outcome::InProgress(Reason::Creating, what)),
+        Decision::Settle(what) => return Ok(settle(reconcile, observation, what)),
         Decision::Immutable(fields) => return Ok(Outcome::Immutable(fields)),
         Decision::Report(fields) => return Ok(Outcome::Drifted(fields)),
         Decision::Replace(fields) => return replace::begin(reconcile, observation, &fields).await,
@@ -148,6 +148,16 @@ async fn carry_out(
         }
     };
     Ok(change::change(reconcile, observation, changes).await)
+}
+
+/// An operation of the provider ends soon by itself, unless it waits for dependents, which use what is published of a pending object:
+/// that may take hours, and is observed ever less often.
+fn settle(reconcile: &Reconcile<'_>, observation: &Observation<'_>, what: String) -> Outcome {
+    let pending = reconcile.context.kind.pending_state(&observation.target.desired, &observation.current);
+    match pending {
+        Some(_) => Outcome::NotYet(Reason::Creating, what),
+        None => Outcome::InProgress(Reason::Creating, what),
+    }
 }
 
 /// Records a reconcile that found everything in place, so that a resync reads no Secret while nothing changes.
