@@ -43,6 +43,7 @@ pub fn is_invalid_id(failure: &Failure) -> bool {
             | "InvalidAMIID.Unavailable"
             | "NoSuchEntity"
             | "ResourceNotFoundException"
+            | "NoSuchHostedZone"
     ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
 }
 

@@ -48,6 +48,7 @@ use proc_macro::TokenStream;
 /// - `cel("rule" else "message" at "field", ...)`: rules between fields in the schema, so that the API server rejects literals;
 ///   `at` is omitted for a message about the object.
 /// - `tag_name = "main"`: the tag `Name` in the example of the tags.
+/// - `untagged`: the objects have no tags of users, so that the spec has no field for them.
 /// - `rules = Self::f`: validates rules between fields, with `&self`, `&PartialDesired` and the validator.
 /// - `order = Self::f`: sorts the differences, with `&Desired` and `&mut Vec<Difference<Change>>`. Without it, fields that
 ///   are fixed come first, then changes; both in the order of the fields.

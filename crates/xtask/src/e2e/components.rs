@@ -15,8 +15,8 @@ use crate::{node, ui};
 const NAMESPACE: &str = "e2e-components";
 const HUB: &str = "hub";
 /// The order in which the README installs them: the hub, then spokes. Their Accounts come last, which they can use but do not need.
-const ORDER: [&str; 8] =
-    [HUB, "aws-vpc", "aws-ec2-instance", "aws-elb", "aws-iam", "aws-acm", "aws-account", TOFU];
+const ORDER: [&str; 9] =
+    [HUB, "aws-vpc", "aws-ec2-instance", "aws-elb", "aws-iam", "aws-acm", "aws-dns", "aws-account", TOFU];
 /// It has no resource without a provider, whose programs no image contains.
 const TOFU: &str = "tofu";
 
@@ -129,6 +129,11 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
             "acm/components",
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Certificate\nmetadata: {name: components}\n\
              spec: {domainName: {value: www.example.com}}\n",
+        ),
+        "aws-dns" => (
+            "hz/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: HostedZone\nmetadata: {name: components}\n\
+             spec: {name: {value: components.example.com}}\n",
         ),
         "aws-account" => (
             "account/components",
