@@ -53,7 +53,8 @@ async fn drift_of_a_record_is_reverted_and_edits_change_or_replace_it() -> Resul
 
     let edit = json!({"spec": {"comment": {"value": "closed"}}});
     test_env.patch("HostedZone", "web", edit).await?;
-    let read = || moto::call(&test_env, &format!("hostedzone/{zone}"), None);
+    let path = format!("hostedzone/{zone}");
+    let read = || moto::call(&test_env, &path, None);
     until(|| async { Ok(text(&read().await?, "Comment")? == "closed") }).await?;
     for (kind, name) in [("HostedZone", "web"), ("RecordSet", "www")] {
         test_env.delete(kind, name).await?;
