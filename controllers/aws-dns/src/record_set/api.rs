@@ -35,7 +35,7 @@ static TYPE: Words = Words(&[
     summary("Name" = "Name", "Type" = "Type"),
     whole("alias"),
     cel(
-        "has(self.values) != has(self.alias)" else "must have exactly one of values, alias",
+        "[has(self.values), has(self.alias)].exists_one(is_set, is_set)" else "must have exactly one of values, alias",
         "!has(self.alias) || !has(self.ttlSeconds)" else "is not supported for an alias, which has the time to live of its target" at "ttlSeconds",
     )
 )]
