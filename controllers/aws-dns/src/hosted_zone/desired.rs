@@ -23,7 +23,7 @@ impl HostedZoneSpec {
     }
 
     pub(super) fn import_name(zone: &Zone) -> Option<Value> {
-        Some(literal(canonical(&zone.name)))
+        Some(canonical(&zone.name)).filter(|name| !name.is_empty()).map(literal)
     }
 
     pub(super) fn compare_comment(desired: &Desired, zone: &Zone) -> Option<Difference<Change>> {

@@ -43,7 +43,7 @@ impl RecordSetSpec {
     }
 
     pub(super) fn import_zone(record: &Record) -> Option<Value> {
-        Some(literal(&record.hosted_zone_id))
+        given_text(&record.hosted_zone_id)
     }
 
     pub(super) fn compare_name(desired: &Desired, record: &Record) -> Option<Difference<Change>> {
@@ -52,7 +52,7 @@ impl RecordSetSpec {
     }
 
     pub(super) fn import_name(record: &Record) -> Option<Value> {
-        Some(literal(&record.name))
+        given_text(&record.name)
     }
 
     pub(super) fn compare_alias(desired: &Desired, record: &Record) -> Option<Difference<Change>> {
@@ -77,4 +77,8 @@ impl RecordSetSpec {
         }
         Some(alias)
     }
+}
+
+fn given_text(text: &str) -> Option<Value> {
+    (!text.is_empty()).then(|| literal(text))
 }
