@@ -24,8 +24,11 @@ pub(crate) static ZONE_ID: Pattern = Pattern::new(
 pub(crate) static TARGET_NAME: Pattern =
     Pattern::new(r"^[!-~]+$", 1_024, "must be a DNS name, without spaces");
 /// A value of a record.
-pub(crate) static VALUE: Pattern =
-    Pattern::new(r"^[ -~]+$", 4_000, "must have 1 to 4000 printable ASCII characters");
+pub(crate) static VALUE: Pattern = Pattern::new(
+    r"^[!-~]([ -~]*[!-~])?$",
+    4_000,
+    "must have 1 to 4000 printable ASCII characters, with no space at its ends",
+);
 
 /// A name in the form in which names are compared: lowercase, without the last dot, and with `*` as it is written.
 pub(crate) fn canonical(name: &str) -> String {

@@ -1,6 +1,7 @@
 //! The owners of record sets and hosted zones: drift, names in use, adoption, replacement and deletion.
 
 use anyhow::Result;
+use kraken_simulator::{FailureMode, FailurePoint};
 use serde_json::{Value, json};
 
 use super::*;
@@ -150,5 +151,46 @@ async fn a_zone_that_lost_its_tags_is_owned_by_its_reference() -> Result<()> {
     test_env.delete("HostedZone", "web").await?;
     test_env.gone("HostedZone", "web").await?;
     assert!(moto::call(&test_env, &format!("hostedzone/{zone}"), None).await.is_err());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_creation_without_a_response_is_found_and_not_repeated() -> Result<()> {
+    let test_env = test_env().await?;
+    let domain = domain(&test_env);
+    let (by_hand, www) = (format!("by-hand.{domain}"), format!("www.by-hand.{domain}"));
+    let zone = moto::create_zone(&test_env, &by_hand).await?;
+    let change = format!("POST /2013-04-01/hostedzone/{zone}/rrset");
+    for action in [change.as_str(), "POST /2013-04-01/hostedzone", "RequestCertificate"] {
+        test_env.env.proxy.fail_next(action, FailurePoint::After, FailureMode::Drop);
+    }
+    let all = [
+        ("RecordSet", record(&json!({"value": zone}), &www, "192.0.2.1")),
+        ("HostedZone", json!({"name": {"value": domain}, "tags": {"Team": "web"}})),
+        ("Certificate", certificate(&domain, &[])),
+    ];
+    for (kind, spec) in &all {
+        test_env.apply(&resource(kind, "web", spec)).await?;
+    }
+    for (kind, _) in &all {
+        test_env.ready(kind, "web").await?;
+    }
+    assert_eq!(test_env.env.proxy.count(&change), 1, "one call created the record and its owner's");
+    assert_eq!(names(&test_env, &zone, "A").await?, [www.clone()]);
+    assert_eq!(names(&test_env, &zone, "TXT").await?, [format!("_kraken-a.{www}")]);
+    let zones = moto::call(&test_env, "hostedzone", None).await?;
+    assert_eq!(zones.matches(&format!("<Name>{domain}.</Name>")).count(), 1);
+    let id = id(&test_env.get("HostedZone", "web").await?)?.to_owned();
+    let tags = moto::call(&test_env, &format!("tags/hostedzone/{id}"), None).await?;
+    assert!(tags.contains("Team"), "{tags}");
+    let certificates = test_env.env.moto.acm("ListCertificates", &json!({})).await?.to_string();
+    assert_eq!(certificates.matches(&format!("\"DomainName\":\"{domain}\"")).count(), 1, "{certificates}");
+    for (kind, _) in &all {
+        test_env.delete(kind, "web").await?;
+    }
+    for (kind, _) in &all {
+        test_env.gone(kind, "web").await?;
+    }
+    assert_eq!(moto::records(&test_env, &zone).await?, []);
     Ok(())
 }

@@ -59,8 +59,8 @@ pub(crate) struct RecordSetSpec {
     #[field("ttlSeconds", rule = TTL, change = Record, observed = ttl, published("TTL"))]
     pub(crate) ttl_seconds: Option<Opt<i32>>,
 
-    /// The values, 1 to 400 of up to 4000 printable ASCII characters, in any order and in the format of the type: each text of a `TXT` record
-    /// in double quotes. Exactly one of `values` and `alias`. Changed in place, as a whole. Example: `{value: [192.0.2.1]}`
+    /// The values, 1 to 400 of up to 4000 printable ASCII characters with no space at the ends, in any order and in the format of the
+    /// type: each text of a `TXT` record in double quotes. Exactly one of `values` and `alias`. Changed in place, as a whole. Example: `{value: [192.0.2.1]}`
     #[field("values", rule = VALUE, items(1, 400), change = Record, observed = values(), published("ResourceRecords"), none_if_unset)]
     pub(crate) values: Option<ListOpt<String>>,
 
