@@ -122,8 +122,9 @@ async fn declare_publishes_without_an_id_what_is_needed_before_the_object_is_rea
     assert_eq!(report.message(), "disk-1 is pending");
     assert_eq!(report.requeue, Requeue::After(Duration::from_secs(1)));
     let report = scene.reconcile([observe(&[pending()])]).await;
-    assert_eq!(report.requeue, Requeue::After(Duration::from_secs(2)));
-    let report = scene.reconcile([observe(&[remote("disk-1")]), call(STATE), call(STATUS)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "Creating"));
+    let calls = [observe(&[remote("disk-1")]), call(STATE), call(STATUS), call(EVENT)];
+    let report = scene.reconcile(calls).await;
     assert_eq!(report.body(STATE)["spec"]["id"], "disk-1");
 }
 

@@ -8,7 +8,7 @@ mod hand_over;
 mod launch;
 mod replace;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use kraken_api::reasons::Reason;
 
@@ -26,6 +26,11 @@ use crate::{
     steps::gather,
 };
 use change::Due;
+
+/// The least delay between two observations of an object that waits for its dependents. It grows with the time that has passed.
+const LEAST: Duration = Duration::from_secs(1);
+/// The greatest.
+const MOST: Duration = Duration::from_mins(1);
 
 /// Carries out the action of step 7.
 pub(crate) async fn act(
@@ -154,10 +159,11 @@ async fn carry_out(
 /// that may take hours, and is observed ever less often.
 fn settle(reconcile: &Reconcile<'_>, observation: &Observation<'_>, what: String) -> Outcome {
     let pending = reconcile.context.kind.pending_state(&observation.target.desired, &observation.current);
-    match pending {
-        Some(_) => Outcome::NotYet(Reason::Creating, what),
-        None => Outcome::InProgress(Reason::Creating, what),
+    if pending.is_none() {
+        return Outcome::InProgress(Reason::Creating, what);
     }
+    let age = reconcile.memory.retries.in_progress.map(|progress| progress.age()).unwrap_or_default();
+    Outcome::NotVisibleYet(Reason::Creating, what, age.clamp(LEAST, MOST))
 }
 
 /// Records a reconcile that found everything in place, so that a resync reads no Secret while nothing changes.
