@@ -30,7 +30,7 @@ static CRDS: LazyLock<Vec<Value>> = LazyLock::new(|| {
     all.into_iter().map(|definition| serde_json::to_value(definition).unwrap_or_default()).collect()
 });
 
-/// The definitions of all controllers but that of IAM, from which the files in `crds/` are generated.
+/// The definitions of all controllers but those of IAM, certificates, DNS and providers, from which the files in `crds/` are generated.
 pub fn definitions() -> &'static [CustomResourceDefinition] {
     &DEFINITIONS
 }

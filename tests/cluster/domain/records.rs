@@ -176,7 +176,7 @@ async fn a_creation_without_a_response_is_found_and_not_repeated() -> Result<()>
         test_env.ready(kind, "web").await?;
     }
     assert_eq!(test_env.env.proxy.count(&change), 1, "one call created the record and its owner's");
-    assert_eq!(names(&test_env, &zone, "A").await?, [www.clone()]);
+    assert_eq!(names(&test_env, &zone, "A").await?, std::slice::from_ref(&www));
     assert_eq!(names(&test_env, &zone, "TXT").await?, [format!("_kraken-a.{www}")]);
     let zones = moto::call(&test_env, "hostedzone", None).await?;
     assert_eq!(zones.matches(&format!("<Name>{domain}.</Name>")).count(), 1);
