@@ -12,6 +12,7 @@ mod compatibility;
 mod components;
 mod crash;
 mod docs;
+mod domain;
 mod export_targets;
 mod exports;
 mod gadgets;

@@ -3,7 +3,6 @@
 #![cfg_attr(test, allow(clippy::needless_pass_by_value))] // literals of JSON are passed by value
 
 mod action;
-mod certificate_lookup;
 mod elb;
 mod in_vpc;
 mod listener;
@@ -19,7 +18,7 @@ mod words;
 
 use std::process::ExitCode;
 
-use kraken_aws::{Aws, AwsArgs, Lookups, Managed};
+use kraken_aws::{Aws, AwsArgs, Managed};
 use kraken_spoke::{Manager, Registry, Spoke};
 
 /// The spoke of load balancers, target groups, listeners and their rules.
@@ -41,7 +40,6 @@ impl Spoke for Elb {
         registry.kind::<Managed<load_balancer::Balancers>>();
         registry.kind::<Managed<listener::Listeners>>();
         registry.kind::<Managed<listener_rule::ListenerRules>>();
-        registry.kind::<Lookups<certificate_lookup::CertificateLookups>>();
     }
 }
 

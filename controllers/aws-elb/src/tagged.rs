@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::future::try_join_all;
 use kraken_aws::{
     Aws, Tags,
-    ec2::types::Filter,
-    lookup_kind::{TAG, matches},
+    lookup_kind::{passes, tag},
     missing::{for_existing, is_invalid_id},
     observed::WithTags,
     resource::DescribeQuery,
@@ -123,19 +122,6 @@ async fn tagged(aws: &Aws, arns: &[String]) -> Result<BTreeMap<String, Tags>, Fa
     Ok(found)
 }
 
-/// The value that the filter of a tag compares.
-pub(crate) fn tag<'t>(tags: &'t Tags, filter: &str) -> Option<&'t str> {
-    tags.get(filter.strip_prefix(TAG)?).map(String::as_str)
-}
-
-/// Whether an object passes every filter, as in EC2; `value`: its value for the filter with this name.
-pub(crate) fn passes<'o>(filters: &[Filter], value: impl Fn(&str) -> Option<&'o str>) -> bool {
-    filters.iter().all(|filter| {
-        let value = filter.name().and_then(&value);
-        value.is_some_and(|value| filter.values().iter().any(|wanted| matches(wanted, value)))
-    })
-}
-
 /// Converts to the SDK's type.
 pub(crate) fn to_sdk(tags: &Tags) -> Vec<Tag> {
     tags.iter().map(|(key, value)| Tag::builder().key(key).value(value).build()).collect()
@@ -188,30 +174,5 @@ pub(crate) fn or_nothing<T: Default>(result: Result<T, Failure>) -> Result<T, Fa
     match result {
         Err(failure) if is_invalid_id(&failure) => Ok(T::default()),
         result => result,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn filter(key: &str, values: &[&str]) -> Filter {
-        let values = values.iter().map(|value| (*value).to_owned()).collect();
-        Filter::builder().name(format!("tag:{key}")).set_values(Some(values)).build()
-    }
-
-    #[test]
-    fn tags_pass_when_every_key_has_one_of_its_values() {
-        let tags: Tags = [("Team", "web"), ("Stage", "a*b")].map(|(k, v)| (k.into(), v.into())).into();
-        let passes = |filters: &[Filter]| passes(filters, |name| tag(&tags, name));
-        assert!(passes(&[filter("Team", &["shop", "web"]), filter("Stage", &["a\\*b"])]));
-        assert!(!passes(&[filter("Team", &["web"]), filter("Stage", &["b"])]));
-        assert!(!passes(&[filter("Owner", &[""])]));
-    }
-
-    #[test]
-    fn an_escaped_character_is_literal() {
-        let tags: Tags = [("Team".to_owned(), r"a*b?c\d".to_owned())].into();
-        assert!(passes(&[filter("Team", &[r"a\*b\?c\\d"])], |name| tag(&tags, name)));
     }
 }

@@ -18,7 +18,9 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         | "DuplicateTargetGroupName"
         | "DuplicateListener"
         | "PriorityInUse"
-        | "EntityAlreadyExists" => FailureClass::TokenUsed,
+        | "EntityAlreadyExists"
+        // The reference of the caller is the token.
+        | "HostedZoneAlreadyExists" => FailureClass::TokenUsed,
         "IdempotentInstanceTerminated" => FailureClass::TokenSpent,
 
         "RequestLimitExceeded"
@@ -58,6 +60,7 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         | "IncorrectSpotRequestState"
         | "DependencyViolation"
         | "ResourceInUse"
+        | "HostedZoneNotEmpty"
         // The instance is pending: its id is valid.
         | "InvalidInstanceID"
         | "VolumeInUse"

@@ -42,6 +42,8 @@ pub fn is_invalid_id(failure: &Failure) -> bool {
             | "RuleNotFound"
             | "InvalidAMIID.Unavailable"
             | "NoSuchEntity"
+            | "ResourceNotFoundException"
+            | "NoSuchHostedZone"
     ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
 }
 

@@ -1,6 +1,6 @@
 //! Identity tags, which record the owner of an object and are set in its create call, and the rules for user tags.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use aws_sdk_ec2::types::{ResourceType, Tag, TagSpecification};
 use kraken_spoke::{Identity, Resolver, options::PublicMap};
@@ -13,6 +13,12 @@ pub type Tags = BTreeMap<String, String>;
 
 /// The user's tags in a spec: each value is a literal or a reference, and not from a Secret, because tags are widely visible.
 pub type TagOptions = PublicMap<String>;
+
+/// The tags in a spec without a field for them.
+pub fn none() -> &'static TagOptions {
+    static NONE: LazyLock<TagOptions> = LazyLock::new(TagOptions::default);
+    &NONE
+}
 
 /// The field of a spec with tags.
 const FIELD: &str = "tags";

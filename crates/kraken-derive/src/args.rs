@@ -11,7 +11,7 @@ use crate::{
     keys::{self, set, value, values},
 };
 
-const KNOWN: &str = "kind, plural, shortname, doc, noun, state, observed, summary, drift, whole, tag_name, cel, change, rules, \
+const KNOWN: &str = "kind, plural, shortname, doc, noun, state, observed, summary, drift, whole, tag_name, untagged, cel, change, rules, \
                      order, without_ignored, at_creation";
 
 /// The keys of a kind, as described at [`crate::aws_kind`].
@@ -27,6 +27,7 @@ pub(crate) struct Args {
     pub(crate) drift: Vec<LitStr>,
     pub(crate) whole: Vec<LitStr>,
     pub(crate) tag_name: Option<LitStr>,
+    pub(crate) untagged: Option<()>,
     pub(crate) cel: Vec<CelRule>,
     pub(crate) hooks: Hooks,
 }
@@ -60,7 +61,7 @@ impl Parse for Args {
         let (mut kind, mut plural, mut shortname, mut doc) = (None, None, None, None);
         let (mut noun, mut state, mut observed) = (None, None, None);
         let (mut summary, mut drift, mut whole) = (None, None, None);
-        let (mut tag_name, mut cel) = (None, None);
+        let (mut tag_name, mut untagged, mut cel) = (None, None, None);
         let mut hooks = Hooks::default();
         keys::each(input, |key, input| match key.to_string().as_str() {
             "kind" => set(&mut kind, key, value(input)?),
@@ -74,6 +75,7 @@ impl Parse for Args {
             "drift" => set(&mut drift, key, values(input)?),
             "whole" => set(&mut whole, key, values(input)?),
             "tag_name" => set(&mut tag_name, key, value(input)?),
+            "untagged" => set(&mut untagged, key, ()),
             "cel" => set(&mut cel, key, values(input)?),
             "change" => set(&mut hooks.change, key, value(input)?),
             "rules" => set(&mut hooks.rules, key, value(input)?),
@@ -94,6 +96,7 @@ impl Parse for Args {
             drift: drift.unwrap_or_default(),
             whole: whole.unwrap_or_default(),
             tag_name,
+            untagged,
             cel: cel.unwrap_or_default(),
             hooks,
         })

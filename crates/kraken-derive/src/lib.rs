@@ -48,6 +48,7 @@ use proc_macro::TokenStream;
 /// - `cel("rule" else "message" at "field", ...)`: rules between fields in the schema, so that the API server rejects literals;
 ///   `at` is omitted for a message about the object.
 /// - `tag_name = "main"`: the tag `Name` in the example of the tags.
+/// - `untagged`: the objects have no tags of users, so that the spec has no field for them.
 /// - `rules = Self::f`: validates rules between fields, with `&self`, `&PartialDesired` and the validator.
 /// - `order = Self::f`: sorts the differences, with `&Desired` and `&mut Vec<Difference<Change>>`. Without it, fields that
 ///   are fixed come first, then changes; both in the order of the fields.
@@ -198,6 +199,7 @@ pub fn aws_group(args: TokenStream, item: TokenStream) -> TokenStream {
 ///   of them. Lists are sorted, because AWS's order varies.
 /// - `id = field`: the field with the id.
 /// - `phase = Self::f`: its phase, with `&self`. Without it, an object is ready as soon as it is created.
+/// - `pending = Self::f`: as `RemoteObject::pending_state`, with `&self`. Without it, nothing is published while an object is pending.
 /// - `launch_index = field`: its index among the objects of its launch, for a kind with a count.
 /// - `non_empty`: AWS may return its optional texts empty instead of not at all.
 ///

@@ -15,6 +15,8 @@ const ROOTS: &[&str] = &[
     "controllers/aws-account/src",
     "controllers/aws-vpc/src",
     "controllers/aws-elb/src",
+    "controllers/aws-acm/src",
+    "controllers/aws-dns/src",
     "controllers/aws-iam/src",
     "controllers/aws-ec2-instance/src",
 ];

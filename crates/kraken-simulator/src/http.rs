@@ -60,6 +60,18 @@ pub async fn post_json(url: &str, headers: &[(&str, &str)], body: &serde_json::V
     send(url, request.body(Full::from(body.to_string()))).await
 }
 
+/// POST of a text, or GET without one.
+///
+/// # Errors
+/// If there is no response within 30 seconds. A status of 4xx or 5xx is a response.
+pub async fn call(url: &str, headers: &[(&str, &str)], body: Option<&str>) -> Result<Response> {
+    let mut request = if body.is_some() { Request::post(url) } else { Request::get(url) };
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    send(url, request.body(Full::from(body.unwrap_or_default().to_owned()))).await
+}
+
 async fn send(url: &str, request: hyper::http::Result<Request<Full<Bytes>>>) -> Result<Response> {
     let request = request.with_context(|| format!("{url} is not a URL"))?;
     let exchange = async {

@@ -44,9 +44,19 @@ impl Environment {
     /// # Errors
     /// When a part does not start; the error names it and the path of its log.
     pub async fn start(options: EnvironmentOptions) -> Result<Self> {
+        Self::start_with(options, Moto::start()).await
+    }
+
+    /// As [`Environment::start`], with moto as this future starts it.
+    ///
+    /// # Errors
+    /// As [`Environment::start`].
+    pub async fn start_with(
+        options: EnvironmentOptions,
+        moto: impl Future<Output = Result<Moto>>,
+    ) -> Result<Self> {
         // Both take seconds, and can run in parallel.
-        let (control_plane, moto) =
-            tokio::try_join!(ControlPlane::start_with(options.control_plane), Moto::start())?;
+        let (control_plane, moto) = tokio::try_join!(ControlPlane::start_with(options.control_plane), moto)?;
         let proxy = Proxy::start(moto.endpoint())?;
         let mut suite = options.suite;
         suite.cloud_endpoint.get_or_insert_with(|| proxy.endpoint().to_owned());

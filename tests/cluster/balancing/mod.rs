@@ -19,9 +19,11 @@ async fn test_env() -> Result<TestEnv> {
     static SHARED: Shared<Environment> = Shared::new();
     let env = SHARED
         .get(|| {
-            let suite =
-                SuiteOptions { only: Some(vec!["hub".into(), "aws-elb".into()]), ..SuiteOptions::default() }
-                    .with_env("aws-elb", "KRAKEN_VISIBILITY_WINDOW", "2s");
+            let suite = SuiteOptions {
+                only: Some(["hub", "aws-elb", "aws-acm"].map(str::to_owned).to_vec()),
+                ..SuiteOptions::default()
+            }
+            .with_env("aws-elb", "KRAKEN_VISIBILITY_WINDOW", "2s");
             Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
         })
         .await?;

@@ -42,13 +42,13 @@ pub(crate) fn text(xml: &str, name: &str) -> Result<String> {
 }
 
 /// A VPC with two subnets of different zones, and a security group.
-pub(super) struct Network {
-    pub(super) vpc: String,
-    pub(super) subnets: [String; 2],
-    pub(super) group: String,
+pub(crate) struct Network {
+    pub(crate) vpc: String,
+    pub(crate) subnets: [String; 2],
+    pub(crate) group: String,
 }
 
-pub(super) async fn network(test_env: &TestEnv) -> Result<Network> {
+pub(crate) async fn network(test_env: &TestEnv) -> Result<Network> {
     let vpc = text(&call(test_env, EC2, "CreateVpc", &[("CidrBlock", "10.0.0.0/16")]).await?, "vpcId")?;
     let mut subnets = vec![];
     for (cidr, zone) in [("10.0.1.0/24", "us-east-1a"), ("10.0.2.0/24", "us-east-1b")] {

@@ -51,6 +51,7 @@ const REASONS: &[(&str, &str, &str, Admitted)] = &[
     ("EC2Instance", "spec.userData.value", "*", ANY_TEXT),
     ("Role", "spec.description.value", "*", ANY_TEXT),
     ("Policy", "spec.description.value", "*", ANY_TEXT),
+    ("HostedZone", "spec.comment.value", "*", ANY_TEXT),
     ("Role", "spec.permissionsBoundary.value", "empty text", Valid("it removes the boundary")),
     ("Role", "*.values.value[0]", "*", ANY_TEXT),
     ("Policy", "*.values.value[0]", "*", ANY_TEXT),

@@ -30,7 +30,9 @@ fn program() -> Result<String> {
 
 /// The calls that change more than tags.
 fn mutating(calls: &BTreeMap<String, u64>) -> Vec<&String> {
-    let is_read = |action: &str| ["Describe", "Get", "List"].iter().any(|verb| action.starts_with(verb));
+    // A path alone is that of a GET.
+    let is_read =
+        |action: &str| ["Describe", "Get", "List", "/"].iter().any(|start| action.starts_with(start));
     let is_tag = |action: &str| matches!(action, "CreateTags" | "AddTags");
     calls.keys().filter(|action| !is_read(action) && !is_tag(action)).collect()
 }

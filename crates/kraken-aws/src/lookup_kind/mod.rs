@@ -2,6 +2,7 @@
 //! look-up consists of its fields, its filters and one call: [`AwsLookup`]. [`Lookups`] implements [`kraken_spoke::External`] for it.
 
 mod external;
+mod filters;
 mod pattern;
 mod search;
 mod words;
@@ -12,6 +13,7 @@ use kraken_spoke::{Failure, Resolver, SpokeKind};
 use kube::core::object::HasSpec;
 
 pub use external::{Hit, Lookups};
+pub use filters::{passes, tag};
 pub use pattern::matches;
 pub use search::{Search, TAG};
 

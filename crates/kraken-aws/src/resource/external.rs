@@ -176,6 +176,12 @@ impl<S: AwsObjects> External for Managed<S> {
         pruned(json!({key: live, "spec": spec}))
     }
 
+    fn pending_state(_: &Self::Desired, observed: &Self::Observed) -> Option<Value> {
+        let live = live_objects(observed);
+        let pending = live.first().filter(|object| matches!(object.phase(), Phase::Pending(_)))?;
+        Some(json!({SpecOf::<S>::STATE_KEY: pruned(pending.pending_state()?)}))
+    }
+
     fn needs_deep_observation(desired: &Self::Desired) -> bool {
         SpecOf::<S>::needs_deep_observation(&desired.own)
     }

@@ -18,6 +18,7 @@ use aws_sdk_ec2::types::{Filter, ResourceType, TagSpecification};
 use kraken_spoke::{Edit, Failure, FailureClass, Launch, OwnSecret, SpokeKind};
 use kube::core::object::HasSpec;
 use serde::Serialize;
+use serde_json::Value;
 
 pub(crate) use compare::compare;
 pub use compare::{Change, DesiredWithTags};
@@ -54,6 +55,12 @@ pub trait RemoteObject: Tagged + Serialize + Debug + Sync + 'static {
     /// Its phase. Most objects are ready as soon as they are created.
     fn phase(&self) -> Phase {
         Phase::Available
+    }
+
+    /// The fields of the published state that dependents can use while the object is [pending](Phase::Pending), such as the records that
+    /// validate a certificate. They are published without the main id. By default none: nothing is published before.
+    fn pending_state(&self) -> Option<Value> {
+        None
     }
 
     /// The id for tagging, if it differs from the id.

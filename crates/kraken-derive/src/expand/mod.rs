@@ -61,6 +61,26 @@ pub(crate) fn kind(args: TokenStream, item: TokenStream) -> Result<TokenStream> 
 fn spec(kind: &Kind) -> Result<TokenStream> {
     let (ident, observed) = (&kind.ident, &kind.args.observed);
     let change = changes::path(kind);
+    let tags = if kind.args.untagged.is_some() {
+        quote! {
+            fn tags(&self) -> &::kraken_aws::TagOptions {
+                ::kraken_aws::tags::none()
+            }
+
+            fn with_tags(
+                &self,
+                values: &mut ::kraken_spoke::Resolver<'_>,
+            ) -> Option<(Desired, ::kraken_aws::Tags)> {
+                self.desired(values).map(|desired| (desired, ::kraken_aws::Tags::new()))
+            }
+        }
+    } else {
+        quote! {
+            fn tags(&self) -> &::kraken_aws::TagOptions {
+                &self.tags
+            }
+        }
+    };
     let methods = [
         state::constants(kind),
         desired::function(kind),
@@ -78,9 +98,7 @@ fn spec(kind: &Kind) -> Result<TokenStream> {
             type Observed = #observed;
             type Change = #change;
 
-            fn tags(&self) -> &::kraken_aws::TagOptions {
-                &self.tags
-            }
+            #tags
 
             #(#methods)*
         }

@@ -29,15 +29,20 @@ pub(super) fn expand(kind: &Kind) -> TokenStream {
     let Kind { args, attrs, vis, ident, fields, tags, lifecycle } = kind;
     let attributes = attributes(args);
     let fields = fields.iter().map(field);
+    let tags = args.untagged.is_none().then(|| {
+        quote! {
+            #[serde(default, skip_serializing_if = "::kraken_aws::tags::is_empty")]
+            #[schemars(transform = ::kraken_aws::bounds::tags())]
+            #tags,
+        }
+    });
     quote! {
         #attributes
         #(#attrs)*
         #vis struct #ident {
             #(#fields,)*
 
-            #[serde(default, skip_serializing_if = "::kraken_aws::tags::is_empty")]
-            #[schemars(transform = ::kraken_aws::bounds::tags())]
-            #tags,
+            #tags
 
             #[serde(default)]
             #lifecycle,

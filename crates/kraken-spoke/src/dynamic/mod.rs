@@ -175,6 +175,10 @@ pub trait DynKind: Send + Sync + 'static {
     }
 
     fn state(&self, desired: &Desired, observed: &Observed) -> Value;
+    fn pending_state(&self, _: &Desired, _: &Observed) -> Option<Value> {
+        None
+    }
+
     fn at_creation(&self, _: &Desired) -> Vec<(&'static str, String)> {
         vec![]
     }

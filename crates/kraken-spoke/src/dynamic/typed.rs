@@ -151,6 +151,10 @@ impl<E: External> DynKind for Pure<E> {
         E::state(desired.get(), observed.get())
     }
 
+    fn pending_state(&self, desired: &Desired, observed: &Observed) -> Option<Value> {
+        E::pending_state(desired.get(), observed.get())
+    }
+
     fn at_creation(&self, desired: &Desired) -> Vec<(&'static str, String)> {
         E::at_creation(desired.get())
     }

@@ -205,6 +205,13 @@ pub trait External: Send + Sync + 'static {
     /// Pure. The fields that dependents may refer to: an allow-list of the provider's fields with the provider's names.
     fn state(desired: &Self::Desired, observed: &Self::Observed) -> Value;
 
+    /// Pure. The part of the [state](External::state) that dependents can use while the provider's operation is in progress
+    /// ([`Comparison::settling`]), such as the records that validate a certificate. It is published without the main id, so that
+    /// dependents of the object itself wait until it is in place. `None`: nothing is published before.
+    fn pending_state(_: &Self::Desired, _: &Self::Observed) -> Option<Value> {
+        None
+    }
+
     /// Pure. Whether a comparison needs attributes that need one call per object ([`ObserveRequest::deep`]).
     fn needs_deep_observation(_: &Self::Desired) -> bool {
         false

@@ -1,5 +1,7 @@
 //! Steps 7 and 8, and the report of the outcome.
 
+use std::time::Duration;
+
 use kraken_api::FINALIZER;
 use kraken_runtime::queue::Requeue;
 use serde_json::{Value, json};
@@ -106,6 +108,37 @@ async fn declare_waits_until_the_object_is_ready() {
     let scene = Scene::of(disk().launched()).await;
     let pending = with(remote("disk-1"), "state", json!("pending"));
     scene.reconcile([observe(&[pending]), call(STATUS)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn declare_publishes_without_an_id_what_is_needed_before_the_object_is_ready() {
+    let scene = Scene::of(disk().launched()).await;
+    let pending = || with(with(remote("disk-1"), "state", json!("pending")), "proof", json!("record"));
+    let report = scene.reconcile([observe(&[pending()]), call(STATE), call(STATUS)]).await;
+    let published = &report.body(STATE)["spec"];
+    assert_eq!(published["data"], json!({"disk": {"proof": "record"}}));
+    assert_eq!(published["id"], Value::Null);
+    assert_eq!(report.condition("Ready"), ("False", "Creating"));
+    assert_eq!(report.message(), "disk-1 is pending");
+    assert_eq!(report.requeue, Requeue::After(Duration::from_secs(1)));
+    let report = scene.reconcile([observe(&[pending()])]).await;
+    assert_eq!(report.condition("Ready"), ("False", "Creating"));
+    let calls = [observe(&[remote("disk-1")]), call(STATE), call(STATUS), call(EVENT)];
+    let report = scene.reconcile(calls).await;
+    assert_eq!(report.body(STATE)["spec"]["id"], "disk-1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn declare_keeps_the_id_of_a_replaced_object_while_the_new_one_is_pending() {
+    let disk = disk().launched().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
+    let scene = Scene::of(disk.lifecycle("replace", json!("CreateFirst"))).await;
+    let new = with(with(remote("disk-2"), "state", json!("pending")), "proof", json!("record"));
+    let new = with(new, "epoch", json!(2));
+    let calls = [observe_by_tag(&[remote("disk-1"), new]), call(STATE), call(STATUS)];
+    let report = scene.reconcile(calls).await;
+    let published = &report.body(STATE)["spec"];
+    assert_eq!(published["data"], json!({"disk": {"proof": "record", "size": 1}}));
+    assert_eq!(published["id"], "disk-1");
 }
 
 #[tokio::test(start_paused = true)]

@@ -221,6 +221,11 @@ impl DynKind for Disks {
         json!({"disk": {"size": first.map(|object| object["size"].clone())}})
     }
 
+    fn pending_state(&self, _: &Desired, observed: &Observed) -> Option<Value> {
+        let first = objects(observed).into_iter().next().filter(|object| object["state"] == "pending")?;
+        first["proof"].is_string().then(|| json!({"disk": {"proof": first["proof"]}}))
+    }
+
     fn at_creation(&self, desired: &Desired) -> Vec<(&'static str, String)> {
         let note = desired.get::<Value>()["note"].as_str().map(|note| ("note", note.to_owned()));
         note.into_iter().collect()

@@ -46,9 +46,21 @@ impl Moto {
     /// # Errors
     /// As [`Moto::start`].
     pub async fn start_at(address: Ipv4Addr) -> Result<Self> {
+        Self::issuing_after(Duration::ZERO, address).await
+    }
+
+    /// As [`Moto::start`], with certificates that are issued this long after they were requested, in seconds.
+    ///
+    /// # Errors
+    /// As [`Moto::start`].
+    pub async fn issuing_certificates_after(wait: Duration) -> Result<Self> {
+        Self::issuing_after(wait, Ipv4Addr::LOCALHOST).await
+    }
+
+    async fn issuing_after(wait: Duration, address: Ipv4Addr) -> Result<Self> {
         let program = install().await?;
         let mut scratch = Scratch::new("moto")?;
-        match serve(&program, address, scratch.path()).await {
+        match serve(&program, address, wait, scratch.path()).await {
             Ok((process, endpoint)) => Ok(Self { process, endpoint, _scratch: scratch }),
             Err(error) => {
                 scratch.keep();
@@ -164,14 +176,18 @@ pub fn cli_environment(endpoint: &str) -> Vec<(String, String)> {
     variables
 }
 
-async fn serve(program: &Path, address: Ipv4Addr, folder: &Path) -> Result<(Process, String)> {
+async fn serve(
+    program: &Path,
+    address: Ipv4Addr,
+    wait: Duration,
+    folder: &Path,
+) -> Result<(Process, String)> {
     for _ in 0..PORT_ATTEMPTS {
         let port = free_port_at(address)?;
         let endpoint = format!("http://{address}:{port}");
         let spec =
             Spec::new("moto", program, folder).arg(format!("-H{address}")).arg("-p").arg(port.to_string());
-        // A certificate is issued at once.
-        let spec = spec.envs([("MOTO_ACM_VALIDATION_WAIT".to_owned(), "0".to_owned())]);
+        let spec = spec.envs([("MOTO_ACM_VALIDATION_WAIT".to_owned(), wait.as_secs().to_string())]);
         let mut process = Process::spawn(&spec)?;
         let deadline = Instant::now() + READY_WITHIN;
         while process.is_running() {

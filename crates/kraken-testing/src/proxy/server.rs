@@ -7,7 +7,7 @@ use std::time::Instant;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::http::request::Parts;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -100,7 +100,8 @@ async fn forward(head: Parts, body: Bytes, client: &Upstream, upstream: &str) ->
         .unwrap_or_else(|problem| error(502, "BadGateway", &format!("no response from moto: {problem}")))
 }
 
-/// The API call: `Action` of the query protocol's form, or the last part of `X-Amz-Target`, else the path.
+/// The API call: `Action` of the query protocol's form, or the last part of `X-Amz-Target`, else the path, after the method of a call that
+/// changes something: `POST /2013-04-01/hostedzone`.
 fn action(head: &Parts, body: &[u8]) -> String {
     let query = head.uri.query().unwrap_or_default();
     let form = String::from_utf8_lossy(body);
@@ -109,7 +110,11 @@ fn action(head: &Parts, body: &[u8]) -> String {
         return action.to_owned();
     }
     let target = head.headers.get("x-amz-target").and_then(|target| target.to_str().ok());
-    target.and_then(|target| target.rsplit('.').next()).unwrap_or(head.uri.path()).to_owned()
+    match target.and_then(|target| target.rsplit('.').next()) {
+        Some(target) => target.to_owned(),
+        None if head.method == Method::GET => head.uri.path().to_owned(),
+        None => format!("{} {}", head.method, head.uri.path()),
+    }
 }
 
 fn error(status: u16, code: &str, message: &str) -> Response<Full<Bytes>> {

@@ -15,7 +15,8 @@ use crate::{node, ui};
 const NAMESPACE: &str = "e2e-components";
 const HUB: &str = "hub";
 /// The order in which the README installs them: the hub, then spokes. Their Accounts come last, which they can use but do not need.
-const ORDER: [&str; 7] = [HUB, "aws-vpc", "aws-ec2-instance", "aws-elb", "aws-iam", "aws-account", TOFU];
+const ORDER: [&str; 9] =
+    [HUB, "aws-vpc", "aws-ec2-instance", "aws-elb", "aws-iam", "aws-acm", "aws-dns", "aws-account", TOFU];
 /// It has no resource without a provider, whose programs no image contains.
 const TOFU: &str = "tofu";
 
@@ -123,6 +124,16 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
             "iampol/components",
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Policy\nmetadata: {name: components}\n\
              spec: {document: {statements: [{effect: {value: Allow}, actions: {value: [s3:GetObject]}, resources: {value: ['*']}}]}}\n",
+        ),
+        "aws-acm" => (
+            "acm/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Certificate\nmetadata: {name: components}\n\
+             spec: {domainName: {value: www.example.com}}\n",
+        ),
+        "aws-dns" => (
+            "hz/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: HostedZone\nmetadata: {name: components}\n\
+             spec: {name: {value: components.example.com}}\n",
         ),
         "aws-account" => (
             "account/components",

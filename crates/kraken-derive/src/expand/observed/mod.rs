@@ -12,7 +12,7 @@ use syn::{
 
 use crate::keys::{self, set, value};
 
-const KNOWN: &str = "from, id, phase, launch_index, non_empty";
+const KNOWN: &str = "from, id, phase, pending, launch_index, non_empty";
 
 /// The keys of an observed object, as described at [`crate::aws_observed`].
 #[derive(Default)]
@@ -20,6 +20,7 @@ struct Args {
     from: Option<Path>,
     id: Option<Ident>,
     phase: Option<Path>,
+    pending: Option<Path>,
     launch_index: Option<Ident>,
     non_empty: Option<()>,
 }
@@ -31,6 +32,7 @@ impl Parse for Args {
             "from" => set(&mut args.from, key, value(input)?),
             "id" => set(&mut args.id, key, value(input)?),
             "phase" => set(&mut args.phase, key, value(input)?),
+            "pending" => set(&mut args.pending, key, value(input)?),
             "launch_index" => set(&mut args.launch_index, key, value(input)?),
             "non_empty" => set(&mut args.non_empty, key, ()),
             _ => Err(keys::unknown(key, KNOWN)),
@@ -85,7 +87,7 @@ fn tags() -> Result<Field> {
 
 /// The traits of an object with an id, whose tags may be read by another call.
 fn traits(args: &Args, ident: &Ident, has_other_tags: bool) -> Result<TokenStream> {
-    let Args { id, phase, launch_index, .. } = args;
+    let Args { id, phase, pending, launch_index, .. } = args;
     let Some(id) = id else {
         let key = phase.as_ref().map(|_| "phase").or(launch_index.as_ref().map(|_| "launch_index"));
         return match key {
@@ -97,6 +99,13 @@ fn traits(args: &Args, ident: &Ident, has_other_tags: bool) -> Result<TokenStrea
         quote! {
             fn phase(&self) -> ::kraken_aws::resource::Phase {
                 #phase(self)
+            }
+        }
+    });
+    let pending = pending.iter().map(|state| {
+        quote! {
+            fn pending_state(&self) -> Option<::serde_json::Value> {
+                #state(self)
             }
         }
     });
@@ -129,6 +138,7 @@ fn traits(args: &Args, ident: &Ident, has_other_tags: bool) -> Result<TokenStrea
 
         impl ::kraken_aws::resource::RemoteObject for #ident {
             #(#phase)*
+            #(#pending)*
             #(#launch_index)*
         }
 

@@ -183,6 +183,11 @@ impl Progress {
         Self { since: Instant::now(), grace, for_hub }
     }
 
+    /// How long it has taken so far.
+    pub(crate) fn age(&self) -> Duration {
+        self.since.elapsed()
+    }
+
     /// Whether it is progress of the same kind.
     pub(crate) fn is_same(&self, grace: Duration, for_hub: bool) -> bool {
         self.grace == grace && self.for_hub == for_hub

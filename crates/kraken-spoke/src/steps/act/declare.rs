@@ -38,7 +38,8 @@ pub(crate) async fn declare(
     decision: &Decision<Change>,
 ) -> Result<Option<ApiError>, Outcome> {
     let is_due = match decision {
-        Decision::Settle(_) | Decision::Create(_) => false,
+        Decision::Settle(_) => return declare_pending(reconcile, observation).await,
+        Decision::Create(_) => false,
         // Until the objects of a replacement are in place, dependents use what is published.
         Decision::Change(..) | Decision::Resume(..) | Decision::Replace(_)
             if observation.outgoing.is_some() =>
@@ -56,10 +57,35 @@ pub(crate) async fn declare(
     let context = &reconcile.context;
     let state = state(reconcile, observation, &observation.current);
     reconcile.facts.summary = Some(summary(context.info().summary, &state));
-    match publish(reconcile, observation.target, &observation.current, state).await {
+    published_or(publish(reconcile, observation.target, &observation.current, state).await)
+}
+
+fn published_or(published: Result<(), ApiError>) -> Result<Option<ApiError>, Outcome> {
+    match published {
         Err(error) if error.is_namespace_terminating() => Err(in_namespace(error)),
         published => Ok(published.err()),
     }
+}
+
+/// Publishes what dependents can use before the objects are in place, if the kind has such a state. While a usable object is replaced,
+/// the rest of the state, and the main id, are those of that object.
+async fn declare_pending(
+    reconcile: &Reconcile<'_>,
+    observation: &Observation<'_>,
+) -> Result<Option<ApiError>, Outcome> {
+    let (kind, target) = (&reconcile.context.kind, observation.target);
+    let Some(pending) = kind.pending_state(&target.desired, &observation.current) else { return Ok(None) };
+    let pending = target.secrecy.published(pending);
+    let is_usable = |of: &&Observed| kind.compare(&target.desired, of).settling.is_none();
+    let published = match observation.outgoing.as_ref().filter(is_usable) {
+        Some(replaced) => {
+            let mut state = state(reconcile, observation, replaced);
+            json_patch::merge(&mut state, &pending);
+            publish(reconcile, target, replaced, state).await
+        }
+        None => publish(reconcile, target, &kind.nothing(), pending).await,
+    };
+    published_or(published)
 }
 
 /// Whether a state of this resource exists.

@@ -8,7 +8,7 @@ mod hand_over;
 mod launch;
 mod replace;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use kraken_api::reasons::Reason;
 
@@ -26,6 +26,11 @@ use crate::{
     steps::gather,
 };
 use change::Due;
+
+/// The least delay between two observations of an object that waits for its dependents. It grows with the time that has passed.
+const LEAST: Duration = Duration::from_secs(1);
+/// The greatest.
+const MOST: Duration = Duration::from_mins(1);
 
 /// Carries out the action of step 7.
 pub(crate) async fn act(
@@ -133,7 +138,7 @@ async fn carry_out(
     let is_drift = !observation.target.is_edited;
     let changes = match decision {
         Decision::InPlace => return Ok(Outcome::InPlace),
-        Decision::Settle(what) => return Ok(Outcome::InProgress(Reason::Creating, what)),
+        Decision::Settle(what) => return Ok(settle(reconcile, observation, what)),
         Decision::Immutable(fields) => return Ok(Outcome::Immutable(fields)),
         Decision::Report(fields) => return Ok(Outcome::Drifted(fields)),
         Decision::Replace(fields) => return replace::begin(reconcile, observation, &fields).await,
@@ -148,6 +153,17 @@ async fn carry_out(
         }
     };
     Ok(change::change(reconcile, observation, changes).await)
+}
+
+/// An operation of the provider ends soon by itself, unless it waits for dependents, which use what is published of a pending object:
+/// that may take hours, and is observed ever less often.
+fn settle(reconcile: &Reconcile<'_>, observation: &Observation<'_>, what: String) -> Outcome {
+    let pending = reconcile.context.kind.pending_state(&observation.target.desired, &observation.current);
+    if pending.is_none() {
+        return Outcome::InProgress(Reason::Creating, what);
+    }
+    let age = reconcile.memory.retries.in_progress.map(|progress| progress.age()).unwrap_or_default();
+    Outcome::NotVisibleYet(Reason::Creating, what, age.clamp(LEAST, MOST))
 }
 
 /// Records a reconcile that found everything in place, so that a resync reads no Secret while nothing changes.

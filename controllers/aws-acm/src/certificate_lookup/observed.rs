@@ -1,10 +1,8 @@
 //! The observed certificate, which is the published state.
 
-use aws_sdk_acm::{
-    primitives::{DateTime, DateTimeFormat},
-    types,
-};
 use kraken_aws::{Tags, aws_observed};
+
+use crate::acm::{time, types};
 
 #[allow(clippy::struct_field_names)] // AWS's names
 #[aws_observed(from = types::CertificateSummary, id = certificate_arn, non_empty)]
@@ -21,8 +19,4 @@ pub(crate) struct Certificate {
     pub(super) not_after: Option<String>,
     #[serde(skip)]
     pub(super) tags: Tags,
-}
-
-fn time(time: &DateTime) -> Option<String> {
-    time.fmt(DateTimeFormat::DateTime).ok()
 }

@@ -1,13 +1,14 @@
 //! The calls of certificate look-ups. AWS Certificate Manager cannot filter by domain or tag: all look-ups of an account share one list of
 //! its issued certificates, 1,000 in a call. Tags are read only if they are searched for, one call for each certificate of the domain.
 
-use aws_sdk_acm::types::{CertificateStatus, Filters, KeyAlgorithm, Tag};
+use aws_sdk_acm::types::CertificateStatus;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{
-    Aws, AwsLookup, Tags, aws_service,
+    Aws, AwsLookup,
     ec2::types::Filter,
     lookup::Tagged as _,
-    lookup_kind::{Search, TAG},
+    lookup_kind::{Search, TAG, passes, tag},
+    missing::is_invalid_id,
     observed::WithTags as _,
     resource::DescribeQuery,
 };
@@ -17,12 +18,8 @@ use super::{
     api::{self, Desired},
     observed::Certificate,
 };
-use crate::tagged::{AT_ONCE, passes, tag};
+use crate::acm::{AT_ONCE, list, tags};
 
-aws_service!(AcmApi, aws_sdk_acm, "acm");
-
-/// The maximum page size.
-const PAGE: i32 = 1000;
 const DOMAIN_NAME: &str = "domain-name";
 
 /// The kind CertificateLookup.
@@ -44,11 +41,11 @@ impl AwsLookup for CertificateLookups {
     async fn read(aws: &Aws, _: Vec<String>, query: DescribeQuery) -> Result<Vec<Certificate>, Failure> {
         // One that is published and has expired still exists.
         let Some(filters) = query.filters else {
-            let mut all = list(aws, None).await?;
+            let mut all: Vec<Certificate> = list(aws, None).await?;
             all.retain(|one| query.ids.as_ref().is_some_and(|arns| arns.contains(&one.certificate_arn)));
             return Ok(all);
         };
-        let mut found = list(aws, Some(CertificateStatus::Issued)).await?;
+        let mut found: Vec<Certificate> = list(aws, Some(CertificateStatus::Issued)).await?;
         let is_of_tag = |filter: &Filter| filter.name().is_some_and(|name| name.starts_with(TAG));
         let (of_tags, others): (Vec<_>, Vec<_>) = filters.into_iter().partition(is_of_tag);
         found.retain(|one| passes(&others, |name| Self::value(one, name)));
@@ -71,37 +68,15 @@ impl AwsLookup for CertificateLookups {
     }
 }
 
-/// All certificates with this status. Without a list of algorithms, AWS returns only those with short RSA keys.
-async fn list(aws: &Aws, status: Option<CertificateStatus>) -> Result<Vec<Certificate>, Failure> {
-    let algorithms = KeyAlgorithm::values().iter().map(|name| KeyAlgorithm::from(*name)).collect();
-    let call = aws
-        .client::<AcmApi>()
-        .list_certificates()
-        .set_certificate_statuses(status.map(|status| vec![status]))
-        .includes(Filters::builder().set_key_types(Some(algorithms)).build())
-        .max_items(PAGE);
-    let pages = call.into_paginator().send();
-    let action = "failed to list certificates";
-    aws.items("ListCertificates", action, pages, |page| page.certificate_summary_list).await
-}
-
 /// The certificates with their tags, without those that were deleted in between.
 async fn with_tags(aws: &Aws, certificates: Vec<Certificate>) -> Result<Vec<Certificate>, Failure> {
     let each = stream::iter(certificates).map(|certificate| async move {
         match tags(aws, &certificate.certificate_arn).await {
             Ok(tags) => Ok(Some(certificate.with_tags(tags))),
-            Err(failure) if failure.code == "ResourceNotFoundException" => Ok(None),
+            Err(failure) if is_invalid_id(&failure) => Ok(None),
             Err(failure) => Err(failure),
         }
     });
     let found: Vec<Option<Certificate>> = each.buffered(AT_ONCE).try_collect().await?;
     Ok(found.into_iter().flatten().collect())
-}
-
-async fn tags(aws: &Aws, arn: &str) -> Result<Tags, Failure> {
-    let call = aws.client::<AcmApi>().list_tags_for_certificate().certificate_arn(arn);
-    let action = "failed to list the tags of a certificate";
-    let found = aws.call("ListTagsForCertificate", action, call.send()).await?;
-    let pair = |tag: Tag| (tag.key, tag.value.unwrap_or_default());
-    Ok(found.tags.unwrap_or_default().into_iter().map(pair).collect())
 }

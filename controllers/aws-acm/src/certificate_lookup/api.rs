@@ -3,11 +3,10 @@
 use kraken_aws::{aws_lookup, bounds::Pattern};
 use kraken_spoke::{Opt, options::Public};
 
-static DOMAIN_NAME: Pattern = Pattern::new(
-    r"^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$",
-    253,
-    "must be a domain name in lowercase, such as www.example.com or *.example.com",
-);
+use crate::acm::DOMAIN_NAME as DOMAIN;
+
+static DOMAIN_NAME: Pattern =
+    Pattern::new(DOMAIN, 253, "must be a domain name in lowercase, such as www.example.com or *.example.com");
 
 /// The issued certificate for a domain that is valid longest.
 #[aws_lookup(

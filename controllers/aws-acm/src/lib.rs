@@ -1,0 +1,55 @@
+//! `kraken-aws-acm`: the spoke that manages certificates of AWS Certificate Manager.
+
+#![cfg_attr(test, allow(clippy::needless_pass_by_value))] // literals of JSON are passed by value
+
+mod acm;
+mod certificate;
+mod certificate_lookup;
+
+use std::process::ExitCode;
+
+use kraken_aws::{Aws, AwsArgs, Lookups, Managed};
+use kraken_spoke::{Manager, Registry, Spoke};
+
+/// The spoke of certificates of AWS Certificate Manager.
+#[derive(Clone, Copy, Debug)]
+pub struct Acm;
+
+impl Spoke for Acm {
+    const NAME: &'static str = "kraken-aws-acm";
+    const ABOUT: &'static str = "Manages certificates of AWS Certificate Manager for Kraken";
+    type Args = AwsArgs;
+    type Context = Aws;
+
+    async fn connect(args: AwsArgs, manager: &Manager) -> anyhow::Result<Aws> {
+        Ok(Aws::for_spoke(&args, manager).await)
+    }
+
+    fn kinds(registry: &mut impl Registry<Aws>) {
+        registry.kind::<Managed<certificate::Certificates>>();
+        registry.kind::<Lookups<certificate_lookup::CertificateLookups>>();
+    }
+}
+
+/// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run
+/// it.
+pub fn main() -> ExitCode {
+    kraken_spoke::main::<Acm>()
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_aws::testing::{descriptions, unlisted_secrets};
+
+    #[test]
+    fn every_field_that_can_be_secret_is_listed_in_secret_echoes() {
+        assert_eq!(unlisted_secrets::<super::Acm>(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn every_field_has_a_description_with_an_example() {
+        for (path, text) in descriptions::<super::Acm>() {
+            assert!(text.contains("Example: `"), "{path}: {text}");
+        }
+    }
+}

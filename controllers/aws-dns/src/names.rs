@@ -1,0 +1,74 @@
+//! Names of DNS: their formats, and the form in which they are compared. Pure.
+
+use kraken_aws::bounds::Pattern;
+
+/// The name of a zone.
+pub(crate) static ZONE_NAME: Pattern = Pattern::new(
+    r"^([a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?\.)*[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?\.?$",
+    254,
+    "must be a domain name, such as example.com",
+);
+/// The name of a record.
+pub(crate) static RECORD_NAME: Pattern = Pattern::new(
+    r"^(\*\.)?([a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?\.)*[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?\.?$",
+    254,
+    "must be a full domain name, such as www.example.com or *.example.com",
+);
+/// The id of a zone.
+pub(crate) static ZONE_ID: Pattern = Pattern::new(
+    r"^(/hostedzone/)?[A-Z0-9]{1,32}$",
+    44,
+    "must be the id of a hosted zone, such as Z0123456789ABCDEFGHIJ",
+);
+/// The name that an alias refers to.
+pub(crate) static TARGET_NAME: Pattern =
+    Pattern::new(r"^[!-~]+$", 1_024, "must be a DNS name, without spaces");
+/// A value of a record.
+pub(crate) static VALUE: Pattern = Pattern::new(
+    r"^[!-~]([ -~]*[!-~])?$",
+    4_000,
+    "must have 1 to 4000 printable ASCII characters, with no space at its ends",
+);
+
+/// A name in the form in which names are compared: lowercase, without the last dot, and with `*` as it is written.
+pub(crate) fn canonical(name: &str) -> String {
+    let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+    match name.strip_prefix("\\052") {
+        Some(rest) => format!("*{rest}"),
+        None => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_without_case_and_last_dot() {
+        assert_eq!(canonical("WWW.Example.com."), "www.example.com");
+        assert_eq!(canonical("\\052.example.com."), "*.example.com");
+    }
+
+    #[test]
+    fn names_and_ids_have_the_formats_of_route_53() {
+        for (bound, text) in [
+            (&ZONE_NAME, "example.com"),
+            (&ZONE_NAME, "example.com."),
+            (&RECORD_NAME, "*.example.com"),
+            (&RECORD_NAME, "_d930.www.example.com."),
+            (&ZONE_ID, "Z0123456789"),
+            (&ZONE_ID, "/hostedzone/Z0123456789"),
+        ] {
+            assert_eq!(bound.check(text), Ok(()), "{text}");
+        }
+        for (bound, text) in [
+            (&ZONE_NAME, "*.example.com"),
+            (&ZONE_NAME, "https://example.com"),
+            (&RECORD_NAME, "www example.com"),
+            (&RECORD_NAME, ""),
+            (&ZONE_ID, "example.com"),
+        ] {
+            assert!(bound.check(text).is_err(), "{text}");
+        }
+    }
+}
