@@ -100,8 +100,8 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         // It lost its label. If it is needed, the apply below writes the label again. The request of an earlier resource could
         // not be applied, because it has another controller, and an unneeded one would delay the deletion of what it names.
         let is_needed = |request: &DependencyRequest| {
-            !is_of_another(request, &**object)
-                && !(dependencies.is_empty() && still_used(request, object, dependencies).is_empty())
+            let is_used = || !still_used(request, object, dependencies).is_empty();
+            !is_of_another(request, &**object) && (!dependencies.is_empty() || is_used())
         };
         let kept = references::drop_unwatched(context, &api, &key, is_needed).await.map_err(in_namespace)?;
         found = kept.map(Arc::new);
