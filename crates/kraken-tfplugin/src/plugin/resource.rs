@@ -26,14 +26,8 @@ impl Plugin {
     /// # Errors
     /// When the [schema](crate::schema::Block::check) or the provider rejects it, or the call fails.
     pub async fn validate(&self, type_name: &str, value: &Value) -> Result<Vec<Diagnostic>, CallError> {
-        let schema = self.resource(type_name)?;
-        let request = wire::TypeConfig {
-            type_name: type_name.to_owned(),
-            config: Some(config(&schema, value)?),
-            client_capabilities: Some(CAPABILITIES),
-        };
-        let response: wire::checked::First = self.call(Method::ValidateResource, request).await?;
-        succeeded(response.diagnostics)
+        let packed = config(&*self.resource(type_name)?, value)?;
+        self.validated(Method::ValidateResource, type_name, packed, Some(CAPABILITIES)).await
     }
 
     /// The same of a data source.
@@ -45,13 +39,20 @@ impl Plugin {
         type_name: &str,
         value: &Value,
     ) -> Result<Vec<Diagnostic>, CallError> {
-        let schema = found(&self.inner.schema.data_sources, type_name)?;
-        let request = wire::TypeConfig {
-            type_name: type_name.to_owned(),
-            config: Some(config(&schema, value)?),
-            client_capabilities: None,
-        };
-        let response: wire::checked::First = self.call(Method::ValidateDataSource, request).await?;
+        let packed = config(&*found(&self.inner.schema.data_sources, type_name)?, value)?;
+        self.validated(Method::ValidateDataSource, type_name, packed, None).await
+    }
+
+    async fn validated(
+        &self,
+        method: Method,
+        type_name: &str,
+        packed: wire::DynamicValue,
+        client_capabilities: Option<wire::ClientCapabilities>,
+    ) -> Result<Vec<Diagnostic>, CallError> {
+        let request =
+            wire::TypeConfig { type_name: type_name.to_owned(), config: Some(packed), client_capabilities };
+        let response: wire::checked::First = self.call(method, request).await?;
         succeeded(response.diagnostics)
     }
 
@@ -223,10 +224,12 @@ impl Plugin {
     /// When the provider rejects the configuration or finds nothing, or the call fails.
     pub async fn read_data_source(&self, type_name: &str, value: &Value) -> Result<Answer<Value>, CallError> {
         let schema = found(&self.inner.schema.data_sources, type_name)?;
-        let mut warnings = self.validate_data_source(type_name, value).await?;
+        let packed = config(&schema, value)?;
+        let mut warnings =
+            self.validated(Method::ValidateDataSource, type_name, packed.clone(), None).await?;
         let request = wire::ReadDataSource {
             type_name: type_name.to_owned(),
-            config: Some(config(&schema, value)?),
+            config: Some(packed),
             client_capabilities: Some(CAPABILITIES),
         };
         let response: wire::DataSourceState = self.call(Method::ReadDataSource, request).await?;
