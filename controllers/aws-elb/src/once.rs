@@ -5,13 +5,14 @@ use kraken_aws::{
     Aws, Tags,
     fields::shown,
     lookup::Tagged,
+    missing::or_nothing,
     resolved::exposed,
     resource::Creation,
     tags::{self, CLUSTER, EPOCH, OWNER, UID},
 };
 use kraken_spoke::{Failure, FailureClass, Resolved};
 
-use crate::tagged::{self, Listed, Selection, or_nothing};
+use crate::tagged::{self, Listed, Selection};
 
 /// The object, if this launch created it. `what` is the unique value: "the name web".
 fn ours<T: Tagged>(object: T, creation: &Creation<'_>, action: &str, what: &str) -> Result<T, Failure> {

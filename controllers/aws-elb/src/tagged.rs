@@ -8,7 +8,7 @@ use futures::future::try_join_all;
 use kraken_aws::{
     Aws, Tags,
     lookup_kind::{passes, tag},
-    missing::{for_existing, is_invalid_id},
+    missing::{for_existing, or_nothing},
     observed::WithTags,
     resource::DescribeQuery,
 };
@@ -167,12 +167,4 @@ pub(crate) async fn remove(aws: &Aws, arn: &str, keys: &[&str]) -> Result<(), Fa
     let keys = keys.iter().map(|key| (*key).to_owned()).collect();
     let call = aws.elb().remove_tags().resource_arns(arn).set_tag_keys(Some(keys));
     aws.call("RemoveTags", "failed to remove tags", call.send()).await.map(drop)
-}
-
-/// An object that is not found is not an error.
-pub(crate) fn or_nothing<T: Default>(result: Result<T, Failure>) -> Result<T, Failure> {
-    match result {
-        Err(failure) if is_invalid_id(&failure) => Ok(T::default()),
-        result => result,
-    }
 }

@@ -47,10 +47,13 @@ pub fn is_invalid_id(failure: &Failure) -> bool {
     ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
 }
 
-/// Succeeds if AWS rejects the call because of a missing id, for a call that is repeated while the object is observed.
-pub(crate) fn ignore_not_found(result: Result<(), Failure>) -> Result<(), Failure> {
+/// Nothing if AWS rejects the call because of a missing id: for a read, and for a call that is repeated while the object is observed.
+///
+/// # Errors
+/// Any other failure.
+pub fn or_nothing<T: Default>(result: Result<T, Failure>) -> Result<T, Failure> {
     match result {
-        Err(failure) if is_invalid_id(&failure) => Ok(()),
+        Err(failure) if is_invalid_id(&failure) => Ok(T::default()),
         result => result,
     }
 }

@@ -5,7 +5,7 @@ use kraken_aws::{
     Tags,
     fields::listed,
     lookup_kind::{passes, tag},
-    missing::is_invalid_id,
+    missing::or_nothing,
     prelude::*,
 };
 use kraken_spoke::FailureClass;
@@ -57,12 +57,7 @@ impl AwsResource for Certificates {
         let filters = query.filters.unwrap_or_default();
         let each = arns.into_iter().map(|arn| {
             let filters = &filters;
-            async move {
-                match one(aws, &arn, |tags| passes(filters, |name| tag(tags, name))).await {
-                    Err(failure) if is_invalid_id(&failure) => Ok(None),
-                    found => found,
-                }
-            }
+            async move { or_nothing(one(aws, &arn, |tags| passes(filters, |name| tag(tags, name))).await) }
         });
         let found: Vec<Option<Certificate>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
         Ok(found.into_iter().flatten().collect())

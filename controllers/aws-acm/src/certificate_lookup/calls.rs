@@ -8,7 +8,7 @@ use kraken_aws::{
     ec2::types::Filter,
     lookup::Tagged as _,
     lookup_kind::{Search, TAG, passes, tag},
-    missing::is_invalid_id,
+    missing::or_nothing,
     observed::WithTags as _,
     resource::DescribeQuery,
 };
@@ -71,11 +71,8 @@ impl AwsLookup for CertificateLookups {
 /// The certificates with their tags, without those that were deleted in between.
 async fn with_tags(aws: &Aws, certificates: Vec<Certificate>) -> Result<Vec<Certificate>, Failure> {
     let each = stream::iter(certificates).map(|certificate| async move {
-        match tags(aws, &certificate.certificate_arn).await {
-            Ok(tags) => Ok(Some(certificate.with_tags(tags))),
-            Err(failure) if is_invalid_id(&failure) => Ok(None),
-            Err(failure) => Err(failure),
-        }
+        let tags = tags(aws, &certificate.certificate_arn).await;
+        or_nothing(tags.map(|tags| Some(certificate.with_tags(tags))))
     });
     let found: Vec<Option<Certificate>> = each.buffered(AT_ONCE).try_collect().await?;
     Ok(found.into_iter().flatten().collect())

@@ -8,7 +8,7 @@ use kraken_aws::{
     Aws,
     lookup::Tagged as _,
     lookup_kind::{passes, tag},
-    missing::is_invalid_id,
+    missing::or_nothing,
     prelude::*,
 };
 
@@ -67,12 +67,12 @@ pub(super) async fn marker(aws: &Aws, id: &RecordId) -> Result<Option<ResourceRe
 /// The record itself.
 pub(super) async fn exactly(aws: &Aws, id: &RecordId) -> Result<Option<ResourceRecordSet>, Failure> {
     let found = records(aws, &id.zone, Some((&id.name, &id.kind)), Some(OF_NAME)).await;
-    Ok(or_none(found)?.into_iter().find(|record| id_of(&id.zone, record) == *id))
+    Ok(or_nothing(found)?.into_iter().find(|record| id_of(&id.zone, record) == *id))
 }
 
 /// All record sets of a zone; none if it does not exist.
 async fn in_zone(aws: &Aws, zone: &str) -> Result<Vec<Record>, Failure> {
-    let all = or_none(records(aws, zone, None, None).await)?;
+    let all = or_nothing(records(aws, zone, None, None).await)?;
     let (mut markers, mut found) = (BTreeMap::new(), BTreeMap::new());
     for record in &all {
         let id = id_of(zone, record);
@@ -88,11 +88,4 @@ async fn in_zone(aws: &Aws, zone: &str) -> Result<Vec<Record>, Failure> {
 
 fn id_of(zone: &str, record: &ResourceRecordSet) -> RecordId {
     RecordId::new(zone, &canonical(&record.name), record.r#type.as_str())
-}
-
-fn or_none<T: Default>(result: Result<T, Failure>) -> Result<T, Failure> {
-    match result {
-        Err(failure) if is_invalid_id(&failure) => Ok(T::default()),
-        result => result,
-    }
 }

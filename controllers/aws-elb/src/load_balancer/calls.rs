@@ -1,6 +1,6 @@
 //! The calls of load balancers.
 
-use kraken_aws::{Aws, AwsResource, resolved::exposed, resource::Creation};
+use kraken_aws::{Aws, AwsResource, missing::or_nothing, resolved::exposed, resource::Creation};
 use kraken_spoke::{Failure, FailureClass, Opt};
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
 use crate::{
     elb::{ElbClients as _, types::LoadBalancerAttribute},
     in_vpc, once,
-    tagged::{self, Listed, Selection, or_nothing},
+    tagged::{self, Listed, Selection},
 };
 
 const CREATE: &str = "failed to create a load balancer";

@@ -1,7 +1,8 @@
 //! The calls of target groups.
 
 use kraken_aws::{
-    Aws, AwsResource, items::in_order, missing::ignore_codes, resolved::exposed, resource::Creation,
+    Aws, AwsResource, items::in_order, missing::ignore_codes, missing::or_nothing, resolved::exposed,
+    resource::Creation,
 };
 use kraken_spoke::{Failure, FailureClass};
 
@@ -16,7 +17,7 @@ use crate::{
         types::{Matcher, TargetDescription},
     },
     in_vpc, once,
-    tagged::{self, Listed, Selection, or_nothing},
+    tagged::{self, Listed, Selection},
 };
 
 const CREATE: &str = "failed to create a target group";

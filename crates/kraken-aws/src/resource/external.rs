@@ -24,7 +24,7 @@ use crate::{
     fields::pruned,
     import,
     lookup::{self, Tagged},
-    missing::{ignore_not_found, is_invalid_id},
+    missing::{is_invalid_id, or_nothing},
     tag_memory, tags,
 };
 
@@ -270,7 +270,7 @@ impl<S: AwsObjects> External for Managed<S> {
 
     async fn unprotect(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
         for object in owned(identity, live_objects(observed)) {
-            ignore_not_found(S::unprotect(&self.aws, object).await)?;
+            or_nothing(S::unprotect(&self.aws, object).await)?;
         }
         Ok(())
     }
