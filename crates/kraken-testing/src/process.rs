@@ -93,8 +93,8 @@ impl Spec {
     /// Adds environment variables. Only PATH and the variables of logs and backtraces are inherited, so that a
     /// developer's own AWS or Kubernetes settings can never leak into a run.
     #[must_use]
-    pub fn envs(mut self, env: impl IntoIterator<Item = (String, String)>) -> Self {
-        self.env.extend(env);
+    pub fn envs<T: Into<String>>(mut self, env: impl IntoIterator<Item = (T, T)>) -> Self {
+        self.env.extend(env.into_iter().map(|(name, value)| (name.into(), value.into())));
         self
     }
 

@@ -46,7 +46,7 @@ use crate::{
     },
 };
 
-pub(crate) use reconcile::Reconcile;
+pub(crate) use reconcile::{Presence, Reconcile};
 
 /// The objects that do not decode as their kind, with the error.
 pub(crate) type Undecodable = Arc<Mutex<HashMap<ObjectKey, String>>>;

@@ -33,6 +33,15 @@ use crate::{
 /// How soon a Secret without a required key is read again if the hub may not have read it so.
 const READ_AGAIN: Duration = Duration::from_secs(30);
 
+/// What was seen of the remote objects of a resource whose spec cannot be applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// Which of them exist.
+    Known,
+    /// Some were not returned, and may exist nevertheless.
+    Unconfirmed,
+}
+
 /// One reconcile: what every step reads and writes.
 pub(crate) struct Reconcile<'a> {
     /// The context; the connect step replaces it by that of the resource's account.
@@ -51,6 +60,8 @@ pub(crate) struct Reconcile<'a> {
     pub is_connected: bool,
     /// Whether a missing key of a Secret may be one that the hub has not read as missing.
     pub is_ahead_of_hub: bool,
+    /// What was seen of remote objects whose spec cannot be applied.
+    pub presence: Option<Presence>,
     /// The time from before its observation.
     began: Timestamp,
 }
@@ -79,6 +90,7 @@ impl<'a> Reconcile<'a> {
             facts,
             is_connected: false,
             is_ahead_of_hub: false,
+            presence: None,
             began,
         }
     }
@@ -136,8 +148,19 @@ impl<'a> Reconcile<'a> {
         recorded.needs_search() || self.memory.needs_launch_search(unknown)
     }
 
-    /// When the resource is reconciled again after this outcome: before its resync if an observation can show more until then.
-    pub(crate) fn before_resync(&self, outcome: &Outcome, resync: Requeue) -> Requeue {
+    /// When the resource is reconciled again after this outcome: before its resync if an observation can show more until then. A
+    /// resource that waits for an event only is observed at its resync nevertheless, if it has remote objects.
+    pub(crate) fn before_resync(
+        &self,
+        outcome: &Outcome,
+        resync: Requeue,
+        interval: Option<Duration>,
+    ) -> Requeue {
+        let resync = match (self.presence, resync, interval) {
+            (Some(Presence::Unconfirmed), ..) => return Requeue::Soon(RECHECK),
+            (Some(Presence::Known), Requeue::Never, Some(interval)) => Requeue::Tick(interval),
+            (_, resync, _) => resync,
+        };
         // An object of a launch that is not on record may exist besides those that are in place.
         if outcome.is_at_rest() && matches!(self.memory.launch.search, LaunchSearch::Missing(..)) {
             return Requeue::Soon(RECHECK);

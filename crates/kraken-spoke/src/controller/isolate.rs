@@ -91,10 +91,11 @@ async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
     reconcile.memory.retries.conflicts = 0;
     match written {
         Ok(()) => {
-            let requeue = outcome.requeue(resync_of(&reconcile.context, &reconcile.object), refusals);
+            let interval = resync_of(&reconcile.context, &reconcile.object);
+            let requeue = outcome.requeue(interval, refusals);
             match (requeue, reconcile.memory.tag_search.unrecorded.left()) {
                 (Requeue::Never, Some(left)) => Requeue::After(left),
-                (requeue, _) => reconcile.before_resync(outcome, requeue),
+                (requeue, _) => reconcile.before_resync(outcome, requeue, interval),
             }
         }
         Err(error) => {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use kraken_api::FINALIZER;
 use kraken_runtime::queue::Requeue;
 use serde_json::{Value, json};
+use tokio::time::advance;
 
 use super::{
     fixtures::{disk, remote, stored, with},
@@ -254,6 +255,21 @@ async fn resume_only_reports_a_stopped_object_of_a_paused_resource() {
     let scene = Scene::of(disk().launched().lifecycle("paused", json!(true))).await;
     let report = scene.reconcile([observe(&[stopped()]), call(STATUS), call(EVENT)]).await;
     assert!(report.message().contains("disk-1 was stopped for a change"), "{}", report.message());
+}
+
+#[tokio::test(start_paused = true)]
+async fn object_that_was_deleted_while_its_spec_cannot_be_applied_is_named() {
+    let scene = Scene::of(disk().launched().edited().spec("size", json!({"value": 0}))).await;
+    let report = scene.reconcile([observe(&[]), call(STATUS), call(EVENT)]).await;
+    assert!(!report.message().contains("does not exist"), "one response may lag: {}", report.message());
+    assert_eq!(report.requeue, Requeue::Soon(Duration::from_secs(5)));
+    advance(Duration::from_secs(5)).await;
+    scene.reconcile([observe(&[])]).await;
+    advance(Duration::from_secs(5)).await;
+    let report = scene.reconcile([observe(&[]), call(STATUS), call(EVENT)]).await;
+    assert!(report.message().ends_with("; disk-1 does not exist any more"), "{}", report.message());
+    assert_eq!(report.condition("Ready"), ("False", "InvalidSpec"));
+    assert_eq!(report.requeue, Requeue::Tick(Duration::from_mins(5)), "it is observed again at each resync");
 }
 
 // report

@@ -245,7 +245,7 @@ fn ready_message(outcome: &Outcome, facts: &ReconcileFacts, ids: &[String], is_u
     if let (Outcome::InPlace, Some(answer)) = (outcome, &facts.answer) {
         message = format!("found {}", answer.words);
     }
-    if let (Outcome::Paused, Some(note)) = (outcome, &facts.note) {
+    if let Some(note) = &facts.note {
         message.push_str(note);
     }
     if is_unfollowed && (state == State::True || matches!(outcome, Outcome::Waiting(_))) {
