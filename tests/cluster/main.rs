@@ -44,6 +44,7 @@ mod restored;
 mod rights;
 mod rotate;
 mod secrecy;
+mod teams;
 mod tenancy;
 mod tofu;
 mod tofu_install;

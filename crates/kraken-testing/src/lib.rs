@@ -20,6 +20,7 @@ pub mod fuzz;
 pub mod gitops;
 mod go;
 mod headers;
+pub mod kro;
 mod kubeconfig;
 mod leaks;
 pub mod manifests;

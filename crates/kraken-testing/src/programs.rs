@@ -3,10 +3,10 @@
 use anyhow::Result;
 
 use crate::go::{Ensure as _, Module, Program};
-use crate::{cert_manager, gitops, packaging, prometheus};
+use crate::{cert_manager, gitops, kro, packaging, prometheus};
 
-pub(crate) const ALL: [&[(&Module, &Program)]; 4] =
-    [&packaging::PROGRAMS, &gitops::PROGRAMS, &cert_manager::PROGRAMS, &prometheus::PROGRAMS];
+pub(crate) const ALL: [&[(&Module, &Program)]; 5] =
+    [&packaging::PROGRAMS, &gitops::PROGRAMS, &kro::PROGRAMS, &cert_manager::PROGRAMS, &prometheus::PROGRAMS];
 
 /// Builds the programs that are not in the cache. A test that builds one itself takes the processors from the tests beside
 /// it for minutes, and these time out.

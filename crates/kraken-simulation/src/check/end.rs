@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::call::ParsedCall;
 use super::history::{Record, uid_of};
 use super::left::text;
-use super::policy::{is_held_by_others, is_resource, ready};
+use super::policy::{external_ids, is_held_by_others, is_resource, ready};
 use super::remote::{place_of, remote_kind};
 use super::{Checks, Class};
 use crate::oracle::Oracle;
@@ -122,6 +122,9 @@ impl Checks {
                 self.check_remote(now, &oracle, object);
                 self.check_restored(now, object);
             }
+            if is_resource(object) {
+                self.check_losses_named(now, object);
+            }
         }
         self.check_orphans(now);
     }
@@ -142,9 +145,7 @@ impl Checks {
             _ => Some(1),
         };
         let title = record.title();
-        // Without a resync until now, out-of-band changes are not detected before the next edit.
-        let own = object["spec"]["lifecycle"]["resyncInterval"].as_str().map(interval::parse);
-        let unwatched = own.is_some_and(|own| own.is_ok_and(|own| own.is_none_or(|own| own > OBSERVED)));
+        let unwatched = is_unwatched(object);
         if wanted.is_some_and(|wanted| wanted < live.len() || (wanted > live.len() && !unwatched)) {
             let message = format!(
                 "{title} is ready with {} live remote objects and not {wanted:?}: {live:?}",
@@ -161,6 +162,27 @@ impl Checks {
                     self.violated(now, Class::Wrong, message);
                 }
             }
+        }
+    }
+
+    /// A resource whose spec cannot be applied must say which of its remote objects a person deleted meanwhile.
+    fn check_losses_named(&mut self, now: Duration, object: &Value) {
+        let ready = ready(object);
+        let is_held_up =
+            ["DependenciesNotReady", "InvalidSpec"].iter().any(|reason| ready["reason"] == *reason);
+        let is_deleting = object["metadata"]["deletionTimestamp"].is_string();
+        let record = self.history.records.get(uid_of(object));
+        let Some(record) = record.filter(|record| record.disturbed.is_none()) else { return };
+        if !is_held_up || is_deleting || is_unwatched(object) {
+            return;
+        }
+        let is_gone = |id: &&str| {
+            self.cloud.0.get(*id).is_some_and(|remote| !remote.exists) && self.tampered.contains_key(*id)
+        };
+        let unnamed = external_ids(object).filter(is_gone).find(|id| !text(&ready["message"]).contains(id));
+        if let Some(id) = unnamed {
+            let message = format!("{} does not say that {id} is gone: {}", record.title(), ready["message"]);
+            self.violated(now, Class::Wrong, message);
         }
     }
 
@@ -233,6 +255,12 @@ impl Checks {
             self.violated(now, Class::LeftBehind, what);
         }
     }
+}
+
+/// Whether out-of-band changes are not detected before the next edit, because there was no resync until now.
+fn is_unwatched(object: &Value) -> bool {
+    let own = object["spec"]["lifecycle"]["resyncInterval"].as_str().map(interval::parse);
+    own.is_some_and(|own| own.is_ok_and(|own| own.is_none_or(|own| own > OBSERVED)))
 }
 
 /// Whether a condition is about the generation that the object has.

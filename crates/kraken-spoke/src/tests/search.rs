@@ -57,7 +57,10 @@ async fn search_restores_the_record_of_a_resource_that_cannot_be_resolved() {
         assert_eq!(report.events()[0], ("Warning", "RecordRestored"));
         // By its id, because it may have been stopped for a change: it is not searched for again.
         let requeue = scene.reconcile([observe(&[remote("disk-1")])]).await.requeue;
-        assert_eq!(requeue, if reason == "Paused" { Requeue::Never } else { Requeue::Tick(Duration::from_mins(5)) });
+        assert_eq!(
+            requeue,
+            if reason == "Paused" { Requeue::Never } else { Requeue::Tick(Duration::from_mins(5)) }
+        );
     }
 }
 
