@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use kraken_testing::process::kill_at_once;
 use kraken_tests::TestEnv;
-use kraken_tfplugin::{Plugin, StartOptions, Value};
+use kraken_tfplugin::{Host, HostLink, HostOptions, Plugin, StartRequest, Value};
 use kraken_tofu::{Provider, api::Recovery, names::GROUP};
 use serde_json::{Value as Json, json};
 
@@ -210,17 +210,26 @@ async fn all_types_are_installed_and_a_network_is_made_from_yaml() -> Result<()>
     s.uninstalled().await
 }
 
+/// A provider that sees what exists.
+async fn witness() -> Result<Plugin> {
+    let request = StartRequest {
+        program: tokio::task::spawn_blocking(programs::openstack).await?.display().to_string(),
+        environment: env::vars().filter(|(name, _)| name.starts_with("OS_")).collect(),
+        ..StartRequest::default()
+    };
+    let host = HostLink::Own(Host::new(HostOptions::new("witness")));
+    let witness = Plugin::start(&host, request).await?;
+    witness.configure(&Value::object([])).await?;
+    Ok(witness)
+}
+
 #[tokio::test]
 #[ignore = "requires OpenStack"]
 async fn network_whose_provider_was_killed_exists_once() -> Result<()> {
     let test_env = TestEnv::new().await?;
     let provider = provider().await?;
     let _controller = controller(&test_env, &provider, &TYPES[..1]).await?;
-    let folder = tempfile::tempdir()?;
-    let mut options = StartOptions::new(programs::openstack(), folder.path());
-    options.env = env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OS_")).collect();
-    let witness = Plugin::start(&options).await?;
-    witness.configure(&Value::object([])).await?;
+    let witness = witness().await?;
     let source = &witness.schema().data_sources[TYPES[0]].value_type;
     for (index, delay) in [40, 120, 250, 400, 700].into_iter().enumerate() {
         let name = format!("killed-{index}");
