@@ -1,6 +1,10 @@
 //! The process that runs providers beside the controller: what it began, it finishes, whatever happens to the controller.
 
-use std::{fs, path::Path, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context as _, Result};
 use k8s_openapi::api::core::v1::Secret;
@@ -24,13 +28,24 @@ static ONE: Mutex<()> = Mutex::const_new(());
 /// Where the host listens: of this process of tests, because the controller's environment is made once.
 static FOLDER: std::sync::LazyLock<TempDir> = std::sync::LazyLock::new(|| tempfile::tempdir().unwrap());
 
-struct Hosted {
-    s: Setting,
+pub(crate) struct Hosted {
+    pub(crate) s: Setting,
     host: Option<Process>,
     _one: MutexGuard<'static, ()>,
 }
 
+/// With a provider whose objects have no description, so that they cannot be found.
 async fn hosted() -> Result<Hosted> {
+    let hosted = hosted_of("ktest", programs::ktest).await?;
+    hosted.s.install(&json!({"environment": {"KTEST_WITHOUT": "description"}})).await?;
+    let (_, status) = hosted.s.installed("Installed").await?;
+    assert_eq!((status.marked, status.by_hand), (Some(0), Some(1)));
+    hosted.s.usual_config().await?;
+    Ok(hosted)
+}
+
+/// A controller with a host, and the program of a provider.
+pub(crate) async fn hosted_of(name: &'static str, program: fn() -> PathBuf) -> Result<Hosted> {
     static SHARED: Shared<Environment> = Shared::new();
     let one = ONE.lock().await;
     let socket = FOLDER.path().join("own/socket").display().to_string();
@@ -44,19 +59,14 @@ async fn hosted() -> Result<Hosted> {
             Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
         })
         .await?;
-    let s = Setting::on(env, "ktest", programs::ktest, None).await?;
+    let s = Setting::on(env, name, program, None).await?;
     let mut hosted = Hosted { s, host: None, _one: one };
     hosted.start_host()?;
-    // Objects of this type have no description, so that they cannot be found.
-    hosted.s.install(&json!({"environment": {"KTEST_WITHOUT": "description"}})).await?;
-    let (_, status) = hosted.s.installed("Installed").await?;
-    assert_eq!((status.marked, status.by_hand), (Some(0), Some(1)));
-    hosted.s.usual_config().await?;
     Ok(hosted)
 }
 
 impl Hosted {
-    fn start_host(&mut self) -> Result<()> {
+    pub(crate) fn start_host(&mut self) -> Result<()> {
         let program = paths::bin_dir()?.join("kraken-tofu");
         let socket = FOLDER.path().join("own/socket").display().to_string();
         let spec = Spec::new("host", program, FOLDER.path()).args(["host", "--socket", &socket]);
@@ -65,7 +75,7 @@ impl Hosted {
     }
 
     /// Kills the host as a crash does, and waits until it is gone.
-    async fn kill_host(&mut self) -> Result<()> {
+    pub(crate) async fn kill_host(&mut self) -> Result<()> {
         let mut host = self.host.take().context("no host")?;
         kill_at_once(host.pid())?;
         for _ in 0..500 {
@@ -77,11 +87,11 @@ impl Hosted {
         anyhow::bail!("the host runs")
     }
 
-    async fn kill_controller(&self) -> Result<()> {
+    pub(crate) async fn kill_controller(&self) -> Result<()> {
         self.s.test_env.env.suite.controller("tofu")?.kill().await
     }
 
-    async fn start_controller(&self) -> Result<()> {
+    pub(crate) async fn start_controller(&self) -> Result<()> {
         self.s.test_env.env.suite.controller("tofu")?.start().await
     }
 
@@ -106,14 +116,14 @@ impl Hosted {
         Ok(journal["entries"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default())
     }
 
-    async fn end(self, names: &[&str]) -> Result<()> {
+    async fn end(self, names: &[&str], kept: usize) -> Result<()> {
         for name in names {
             self.s.test_env.delete(KIND, name).await?;
         }
         for name in names {
             self.s.test_env.gone(KIND, name).await?;
         }
-        assert_eq!(self.s.objects().len(), 0);
+        assert_eq!(self.s.objects().len(), kept);
         self.s.uninstall().await?;
         self.s.uninstalled().await
     }
@@ -168,7 +178,7 @@ async fn operations_outlive_a_controller_that_was_killed() -> Result<()> {
     h.kill_controller().await?;
     h.start_controller().await?;
     h.s.test_env.gone(KIND, "a").await?;
-    h.end(&[]).await
+    h.end(&[], 0).await
 }
 
 #[tokio::test]
@@ -188,7 +198,7 @@ async fn creations_are_made_once_whenever_the_controller_is_killed() -> Result<(
         );
         assert_eq!(h.s.objects().len(), index + 1, "{delay} ms: {ready}");
     }
-    h.end(&["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7"]).await
+    h.end(&["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7"], 0).await
 }
 
 #[tokio::test]
@@ -222,7 +232,8 @@ async fn creation_is_unknown_if_the_host_is_killed_too() -> Result<()> {
         h.s.apply(&other, &json!({"name": {"value": "other"}})).await?;
         h.s.test_env.ready(KIND, &other).await?;
     }
-    h.end(&["both", "both-2", "host", "host-2"]).await
+    // Objects that were adopted are kept.
+    h.end(&["both", "both-2", "host", "host-2"], 2).await
 }
 
 /// As in a pod that is deleted: the host ends after the controller.
@@ -249,5 +260,5 @@ async fn host_that_is_stopped_finishes_its_operations() -> Result<()> {
     h.s.test_env.patch(KIND, "a", json!({"spec": {"delay_ms": null}})).await?;
     h.s.test_env.ready(KIND, "a").await?;
     assert_eq!(h.s.objects().len(), 1);
-    h.end(&["a"]).await
+    h.end(&["a"], 0).await
 }

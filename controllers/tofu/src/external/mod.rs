@@ -163,6 +163,13 @@ impl DynExternal for TofuExternal {
         Ok(observed.with(objects))
     }
 
+    async fn prepare(&self, identity: &Identity) -> Result<(), Failure> {
+        match self.journals.read(identity).await? {
+            Some(_) => Ok(()),
+            None => self.journals.write(identity, Journal::default()).await,
+        }
+    }
+
     async fn create(
         &self,
         identity: &Identity,
