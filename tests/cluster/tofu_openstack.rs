@@ -286,7 +286,7 @@ async fn address_scope_whose_controller_is_killed_exists_once() -> Result<()> {
         let query = Value::from_config(&json!({"name": name}), &source).unwrap();
         match witness.read_data_source(TYPE, &query).await {
             Ok(found) => Ok(found.value.attribute("id").as_str().map(str::to_owned)),
-            Err(error) if error.to_string().contains("no results") => Ok(None),
+            Err(error) if error.to_string().starts_with(&format!("No {TYPE} found")) => Ok(None),
             Err(error) => Err(error),
         }
     };

@@ -97,12 +97,11 @@ async fn served(host: Arc<Host>, socket: &Path) -> Result<()> {
 
 /// The host of a controller, and what runs until it is shut down: the one that listens on this socket, or one in this process.
 pub(crate) fn of_controller(socket: Option<PathBuf>) -> Result<(HostLink, impl Future<Output = ()>)> {
-    let (link, own) = match socket {
-        Some(socket) => (HostLink::at(socket), None),
-        None => {
-            let own = Host::new(options()?);
-            (HostLink::Own(own.clone()), Some(own))
-        }
+    let (link, own) = if let Some(socket) = socket {
+        (HostLink::at(socket), None)
+    } else {
+        let own = Host::new(options()?);
+        (HostLink::Own(own.clone()), Some(own))
     };
     let tending = own.clone().map(|own| task::spawn(async move { own.tend().await }));
     let close = async move {

@@ -97,12 +97,16 @@ async fn host_runs(kubeconfig: &Path) -> Result<()> {
     let arguments = ["-n", suite::NAMESPACE, "get", "pods", "-l", &selector, "-o", "json"];
     let pods: Value = serde_json::from_str(&kubectl(kubeconfig, &arguments).await?)?;
     let pods = pods["items"].as_array().context("kubectl lists no pods")?;
-    anyhow::ensure!(pods.iter().any(has_host), "no pod of kraken-{TOFU} has a running host without a token: {pods:?}");
+    anyhow::ensure!(
+        pods.iter().any(has_host),
+        "no pod of kraken-{TOFU} has a running host without a token: {pods:?}"
+    );
     Ok(())
 }
 
 fn has_host(pod: &Value) -> bool {
-    let of = |list: &Value| list.as_array().and_then(|all| all.iter().find(|one| one["name"] == "host").cloned());
+    let of =
+        |list: &Value| list.as_array().and_then(|all| all.iter().find(|one| one["name"] == "host").cloned());
     let status = of(&pod["status"]["initContainerStatuses"]).unwrap_or_default();
     let mounts = of(&pod["spec"]["initContainers"]).unwrap_or_default()["volumeMounts"].to_string();
     status["state"]["running"].is_object() && !mounts.contains("serviceaccount")
