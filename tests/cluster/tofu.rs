@@ -10,6 +10,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf, sync::Arc, time::Duration};
 use anyhow::{Context as _, Result};
 use kraken_testing::process::kill_at_once;
 use kraken_tests::{KindsController, TestEnv};
+use kraken_tfplugin::{Host, HostLink, HostOptions};
 use kraken_tofu::{Config, Program, ProgramOptions, Provider, TofuExternal, TofuKind, names::GROUP};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -48,9 +49,10 @@ pub(crate) async fn controller(
 
 /// A provider with this configuration.
 pub(crate) async fn configured(path: PathBuf, options: Value) -> Result<Arc<Provider>> {
-    let program = Program::load(ProgramOptions { path, ..ProgramOptions::default() }).await?;
+    let host = HostLink::Own(Host::new(HostOptions::new(jiff::Timestamp::now().to_string())));
+    let program = Program::load(host, ProgramOptions { path, ..ProgramOptions::default() }).await?;
     let config = Config { options, ..Config::default() };
-    Ok(Arc::new(Provider::new(Arc::new(program), config)?))
+    Ok(Arc::new(Provider::new(Arc::new(program), config)))
 }
 
 async fn provider(test_env: &TestEnv, files: &TempDir) -> Result<Arc<Provider>> {

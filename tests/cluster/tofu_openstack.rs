@@ -11,13 +11,13 @@ use std::{
 use anyhow::{Context as _, Result};
 use kraken_testing::process::kill_at_once;
 use kraken_tests::TestEnv;
-use kraken_tfplugin::{Plugin, StartOptions, Value};
+use kraken_tfplugin::{Host, HostLink, HostOptions, Plugin, StartRequest, Value};
 use kraken_tofu::{Provider, api::Recovery, names::GROUP};
 use serde_json::{Value as Json, json};
 
 use crate::{
     tofu::{configured, controller, programs},
-    tofu_install::setting_of,
+    tofu_install::{host::hosted_of, setting_of},
 };
 
 const TYPES: [&str; 6] = [
@@ -114,6 +114,27 @@ async fn network_of_a_team_is_created_changed_and_deleted() -> Result<()> {
     Ok(())
 }
 
+fn literal(name: &str) -> Result<Json> {
+    Ok(json!({"value": env::var(name).with_context(|| format!("{name} is not set"))?}))
+}
+
+/// A Secret with the password, and the ProviderConfig.
+fn config() -> Result<[Json; 2]> {
+    let password = literal("OS_PASSWORD")?["value"].clone();
+    Ok([
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "openstack"}, "stringData": {"password": password}}),
+        json!({
+            "apiVersion": "providers.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "ProviderConfig",
+            "metadata": {"name": "openstack"}, "spec": {"provider": "openstack", "config": {
+                "auth_url": literal("OS_AUTH_URL")?, "region": literal("OS_REGION_NAME")?, "user_name": literal("OS_USERNAME")?,
+                "tenant_name": literal("OS_PROJECT_NAME")?, "user_domain_id": literal("OS_USER_DOMAIN_ID")?,
+                "project_domain_id": literal("OS_PROJECT_DOMAIN_ID")?,
+                "password": {"valueFrom": {"secret": {"name": "openstack", "key": "password"}}},
+            }},
+        }),
+    ])
+}
+
 /// All types of the provider, through a ProviderInstall, with a password from a Secret and an address in a ConfigMap.
 #[tokio::test]
 #[ignore = "requires OpenStack"]
@@ -126,20 +147,11 @@ async fn all_types_are_installed_and_a_network_is_made_from_yaml() -> Result<()>
     let marked: Vec<&str> = marked.map(|one| one.type_name.as_str()).collect();
     println!("{message} in {:?}; marked: {}", started.elapsed(), marked.join(", "));
     assert!(status.kinds > Some(100) && marked.len() == 10, "{:?} {marked:?}", status.kinds);
-    let of = |name: &str| env::var(name).with_context(|| format!("{name} is not set"));
     let test_env = &s.test_env;
-    let literal = |name: &str| Ok::<_, anyhow::Error>(json!({"value": of(name)?}));
+    let [secret, config] = config()?;
     let documents = [
-        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "openstack"}, "stringData": {"password": of("OS_PASSWORD")?}}),
-        json!({
-            "apiVersion": "providers.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "ProviderConfig",
-            "metadata": {"name": "openstack"}, "spec": {"provider": "openstack", "config": {
-                "auth_url": literal("OS_AUTH_URL")?, "region": literal("OS_REGION_NAME")?, "user_name": literal("OS_USERNAME")?,
-                "tenant_name": literal("OS_PROJECT_NAME")?, "user_domain_id": literal("OS_USER_DOMAIN_ID")?,
-                "project_domain_id": literal("OS_PROJECT_DOMAIN_ID")?,
-                "password": {"valueFrom": {"secret": {"name": "openstack", "key": "password"}}},
-            }},
-        }),
+        secret,
+        config,
         json!({
             "apiVersion": "configexport.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "ConfigExport", "metadata": {"name": "web"},
             "spec": {"configType": "ConfigMap", "configMetadata": {"name": "web"}, "entries": [
@@ -210,17 +222,26 @@ async fn all_types_are_installed_and_a_network_is_made_from_yaml() -> Result<()>
     s.uninstalled().await
 }
 
+/// A provider that sees what exists.
+async fn witness() -> Result<Plugin> {
+    let request = StartRequest {
+        program: tokio::task::spawn_blocking(programs::openstack).await?.display().to_string(),
+        environment: env::vars().filter(|(name, _)| name.starts_with("OS_")).collect(),
+        ..StartRequest::default()
+    };
+    let host = HostLink::Own(Host::new(HostOptions::new("witness")));
+    let witness = Plugin::start(&host, request).await?;
+    witness.configure(&Value::object([])).await?;
+    Ok(witness)
+}
+
 #[tokio::test]
 #[ignore = "requires OpenStack"]
 async fn network_whose_provider_was_killed_exists_once() -> Result<()> {
     let test_env = TestEnv::new().await?;
     let provider = provider().await?;
     let _controller = controller(&test_env, &provider, &TYPES[..1]).await?;
-    let folder = tempfile::tempdir()?;
-    let mut options = StartOptions::new(programs::openstack(), folder.path());
-    options.env = env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OS_")).collect();
-    let witness = Plugin::start(&options).await?;
-    witness.configure(&Value::object([])).await?;
+    let witness = witness().await?;
     let source = &witness.schema().data_sources[TYPES[0]].value_type;
     for (index, delay) in [40, 120, 250, 400, 700].into_iter().enumerate() {
         let name = format!("killed-{index}");
@@ -244,4 +265,73 @@ async fn network_whose_provider_was_killed_exists_once() -> Result<()> {
         test_env.gone(&kind("Network"), &format!("killed-{index}")).await?;
     }
     Ok(())
+}
+
+/// The table of interrupted creations, for a type whose objects cannot be found.
+#[tokio::test]
+#[ignore = "requires OpenStack"]
+async fn address_scope_whose_controller_is_killed_exists_once() -> Result<()> {
+    const TYPE: &str = "openstack_networking_addressscope_v2";
+    let mut h = hosted_of("openstack", programs::openstack).await?;
+    h.s.install(&json!({"resources": [TYPE]})).await?;
+    let (_, status) = h.s.installed("Installed").await?;
+    assert_eq!((status.marked, status.by_hand), (Some(0), Some(1)));
+    h.s.test_env.apply(&config()?.map(|one| one.to_string()).join("\n---\n")).await?;
+    h.s.test_env.ready("ProviderConfig", "openstack").await?;
+    let (witness, kind) = (witness().await?, kind("Addressscope"));
+    let source = witness.schema().data_sources[TYPE].value_type.clone();
+    let spec = |name: &str| json!({"name": {"value": name}, "ip_version": {"value": 4}});
+    // The id of the only one with this name; an error if there are several.
+    let only = async |name: &str| {
+        let query = Value::from_config(&json!({"name": name}), &source).unwrap();
+        match witness.read_data_source(TYPE, &query).await {
+            Ok(found) => Ok(found.value.attribute("id").as_str().map(str::to_owned)),
+            Err(error) if error.to_string().starts_with(&format!("No {TYPE} found")) => Ok(None),
+            Err(error) => Err(error),
+        }
+    };
+    let mut names = vec![];
+    for delay in [50, 100, 150, 200, 250, 300, 350, 400] {
+        let name = format!("{}-{delay}", h.s.test_env.ns.name);
+        h.s.test_env.apply(&object("Addressscope", &name, &spec(&name))).await?;
+        tokio::time::sleep(Duration::from_millis(delay)).await;
+        h.kill_controller().await?;
+        let existed = only(&name).await?.is_some();
+        h.start_controller().await?;
+        let ready = h.s.test_env.ready(&kind, &name).await?;
+        println!(
+            "the controller was killed after {delay} ms; the object existed: {existed}; now there is one"
+        );
+        assert_eq!(only(&name).await?.as_deref(), ready["status"]["externalIds"][0].as_str());
+        names.push(name);
+    }
+    for name in &names {
+        h.s.test_env.delete(&kind, name).await?;
+        h.s.test_env.gone(&kind, name).await?;
+        assert_eq!(only(name).await?, None);
+    }
+    for delay in [100, 250, 400] {
+        let name = format!("{}-both-{delay}", h.s.test_env.ns.name);
+        h.s.test_env.apply(&object("Addressscope", &name, &spec(&name))).await?;
+        tokio::time::sleep(Duration::from_millis(delay)).await;
+        h.kill_controller().await?;
+        h.kill_host().await?;
+        h.start_host()?;
+        h.start_controller().await?;
+        let settled = |one: &Json| {
+            let ready = &one["status"]["conditions"][0];
+            ready["status"] == "True" || ready["reason"] == "CreationUnknown"
+        };
+        let object = h.s.test_env.until(&kind, &name, settled).await?;
+        let (reason, exists) =
+            (object["status"]["conditions"][0]["reason"].clone(), only(&name).await?.is_some());
+        println!("both were killed after {delay} ms: {reason}; the object exists: {exists}");
+        let confirmed =
+            json!({"kraken-iac.eoinfennessy.com/creation-confirmed-at": jiff::Timestamp::now().to_string()});
+        h.s.test_env.patch(&kind, &name, json!({"metadata": {"annotations": confirmed}})).await?;
+        h.s.test_env.delete(&kind, &name).await?;
+        h.s.test_env.gone(&kind, &name).await?;
+    }
+    h.s.uninstall().await?;
+    h.s.uninstalled().await
 }

@@ -19,7 +19,7 @@ use kraken_spoke::{
         watch::ObjectKey,
     },
 };
-use kraken_tfplugin::ResourceState;
+use kraken_tfplugin::{Applied, ResourceState, Ticket};
 use kube::{Api, Client, api::DeleteParams, core::ApiResource};
 use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
@@ -38,6 +38,8 @@ pub(crate) struct Entry {
     pub(crate) at: Timestamp,
     /// The description with the marker that was sent, for types whose objects can be found by it.
     pub(crate) description: Option<String>,
+    /// The permission with which the host of providers executes it; none for an adoption, and after the host had no answer.
+    pub(crate) ticket: Option<Ticket>,
     /// Whether the provider answered.
     pub(crate) is_answered: bool,
     /// The state of the object, if there is one.
@@ -77,6 +79,23 @@ pub(crate) struct Journal {
     pub(crate) entries: Vec<Entry>,
     /// The name of the Secret with its sensitive outputs, if one was written.
     pub(crate) outputs: Option<String>,
+}
+
+impl Journal {
+    /// Completes the entry of this launch with the provider's answer. If it has no state, the object is as before.
+    pub(crate) fn complete(&mut self, epoch: i64, version: i64, applied: &Applied, now: Timestamp) {
+        if !self.entries.iter().any(|entry| entry.epoch == epoch) {
+            // The journal was lost meanwhile.
+            let (description, ticket, state) = (None, None, None);
+            self.entries.push(Entry { epoch, at: now, description, ticket, is_answered: true, state });
+        }
+        for entry in self.entries.iter_mut().filter(|entry| entry.epoch == epoch) {
+            entry.is_answered = true;
+            if applied.state.exists() || !applied.is_failed() {
+                entry.state = Stored::of(version, &applied.state);
+            }
+        }
+    }
 }
 
 /// The journals of the resources of one kind.
@@ -188,7 +207,9 @@ fn encode(journal: &Journal) -> Json {
         });
         json!({
             "epoch": entry.epoch, "at": entry.at.to_string(), "description": entry.description,
-            "answered": entry.is_answered, "state": state,
+            "answered": entry.is_answered, "state": state, "ticket": entry.ticket.as_ref().map(|ticket| {
+                json!({"host": ticket.host, "uid": ticket.uid, "number": ticket.number})
+            }),
         })
     });
     json!({"entries": entries.collect::<Vec<_>>(), "outputs": journal.outputs})
@@ -210,12 +231,18 @@ fn decode(text: &[u8]) -> Option<Journal> {
             epoch: entry["epoch"].as_i64()?,
             at: entry["at"].as_str()?.parse().ok()?,
             description: entry["description"].as_str().map(str::to_owned),
+            ticket: ticket(&entry["ticket"]),
             is_answered: entry["answered"].as_bool()?,
             state,
         })
     };
     let entries = json["entries"].as_array()?.iter().map(entry).collect::<Option<_>>()?;
     Some(Journal { entries, outputs: json["outputs"].as_str().map(str::to_owned) })
+}
+
+fn ticket(json: &Json) -> Option<Ticket> {
+    let text = |name: &str| json[name].as_str().map(str::to_owned);
+    Some(Ticket { host: text("host")?, uid: text("uid")?, number: json["number"].as_u64()? })
 }
 
 fn failed(error: &ApiError) -> Failure {
@@ -245,10 +272,11 @@ mod tests {
     #[test]
     fn journal_round_trips_and_anything_else_is_none() {
         let stored = Stored { version: 1, value: json!({"id": "x"}), private: vec![0, 255] };
-        let entry = |is_answered, state| Entry {
+        let entry = |is_answered: bool, state| Entry {
             epoch: 3,
             at: "2026-01-31T12:00:00Z".parse().unwrap(),
             description: Some("web".to_owned()),
+            ticket: (!is_answered).then(|| Ticket { host: "a".to_owned(), uid: "u".to_owned(), number: 7 }),
             is_answered,
             state,
         };

@@ -5,6 +5,8 @@
 //! what every kind has: references, plans with approval, drift, replacement, adoption and ordered deletion. A ProviderConfig is the
 //! configuration that the resources of a namespace use (`config`).
 //!
+//! The plugins run in a `host`, which can be a process of its own: operations and their answers survive the controller.
+//!
 //! A provider has no tags to search by. What exists is known from a [journal], which is written before anything is created. A
 //! creation whose process ended is found again by a marker that the creating call sent, for the types of which this was tested. Any other
 //! one waits for a person: nothing is ever created twice.
@@ -18,6 +20,7 @@ mod data;
 mod external;
 #[cfg(test)]
 mod fixtures;
+mod host;
 mod install;
 pub mod journal;
 mod kind;
@@ -35,18 +38,23 @@ use std::process::ExitCode;
 pub use external::TofuExternal;
 pub use kind::TofuKind;
 pub use program::{TofuArgs, TofuController};
-pub use provider::{Config, Program, ProgramOptions, Provider, ProviderError};
+pub use provider::{Config, Program, ProgramOptions, Provider};
 
 /// The first argument of a process that becomes a plugin.
 const LAUNCH: &str = "launch-plugin";
+/// The first argument of a process that runs plugins for a controller.
+const HOST: &str = "host";
 
 /// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run
 /// it.
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == LAUNCH) {
-        eprintln!("failed to start the plugin: {}", kraken_tfplugin::exec_plugin(arguments));
-        return ExitCode::FAILURE;
+    match arguments.next().as_deref().and_then(|first| first.to_str()) {
+        Some(LAUNCH) => {
+            eprintln!("failed to start the plugin: {}", kraken_tfplugin::exec_plugin(arguments));
+            ExitCode::FAILURE
+        }
+        Some(HOST) => host::main(arguments),
+        _ => kraken_spoke::runtime::main::<TofuController>(),
     }
-    kraken_spoke::runtime::main::<TofuController>()
 }

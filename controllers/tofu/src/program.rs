@@ -1,6 +1,6 @@
 //! The controller: its kinds, its permissions and its tasks.
 
-use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Result;
 use k8s_openapi::{
@@ -16,7 +16,6 @@ use kraken_spoke::{
         Manager, Program,
         queue::{Lane, Queue},
         rbac::rule,
-        task,
         watch::{Change, ObjectKey},
         webhook::{Hook, Operation},
         work,
@@ -28,6 +27,7 @@ use tracing::warn;
 use crate::{
     api::{self, ProviderConfig, ProviderInstall},
     config::{self, Configs},
+    host,
     install::Installs,
     names,
 };
@@ -42,6 +42,10 @@ pub struct TofuArgs {
     /// The folder with the programs of providers; spec.path of a ProviderInstall is relative to it
     #[arg(long, env = "KRAKEN_PROVIDERS_FOLDER", value_name = "FOLDER", default_value = "/providers")]
     pub providers_folder: PathBuf,
+
+    /// The Unix socket of the process that runs providers (kraken-tofu host); without it, they run in this process
+    #[arg(long, env = "KRAKEN_TOFU_HOST_SOCKET", value_name = "PATH")]
+    pub host_socket: Option<PathBuf>,
 
     /// The flags of the loop.
     #[command(flatten)]
@@ -148,8 +152,8 @@ impl Program for TofuController {
             }
         });
         let folder = args.providers_folder;
-        let installs =
-            Installs::new(manager.clone(), kinds.clone(), configs.clone(), folder, launcher(), known);
+        let (host, close_host) = host::of_controller(args.host_socket)?;
+        let installs = Installs::new(manager.clone(), kinds.clone(), configs.clone(), folder, host, known);
         configs.released_if({
             let installs = installs.clone();
             move |install| installs.is_served(install)
@@ -166,7 +170,7 @@ impl Program for TofuController {
             lead(&manager, &installs, &configs, &queues)
         );
         kinds.ended().await;
-        configs.shut_down().await;
+        close_host.await;
         Ok(())
     }
 }
@@ -218,7 +222,6 @@ async fn lead(manager: &Manager, installs: &Installs, configs: &Configs, queues:
             tally.add(config.metadata.namespace.as_deref(), conditions);
         }
     });
-    let resting = task::spawn(configs.clone().run(manager.clone()));
     let (metrics, shutdown) = (manager.metrics.clone(), manager.shutdown.clone());
     let (manager, installs, configs) = (manager.clone(), installs.clone(), configs.clone());
     work::run(queues.configs.clone(), IN_FLIGHT, api::CONFIG, metrics, shutdown, move |key, _| {
@@ -226,7 +229,6 @@ async fn lead(manager: &Manager, installs: &Installs, configs: &Configs, queues:
         async move { config::check(&manager, &configs, &key, |install| installs.program(install)).await }
     })
     .await;
-    resting.abort();
 }
 
 /// Whether a change is not one of the status.
@@ -237,9 +239,4 @@ fn is_edit(change: &Change<ProviderInstall>) -> bool {
         || now.generation != before.generation
         || now.deletion_timestamp != before.deletion_timestamp
         || now.finalizers != before.finalizers
-}
-
-/// This program as the one that becomes a plugin, so that plugins do not outlive it.
-fn launcher() -> Vec<OsString> {
-    std::env::current_exe().map(|own| vec![own.into_os_string(), crate::LAUNCH.into()]).unwrap_or_default()
 }

@@ -1,18 +1,17 @@
-//! A provider with its configuration: one process, started when it is first needed, and again after it ended.
+//! A provider with its configuration: one process of the host, started when it is first needed, and again after it ended.
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use kraken_spoke::{Failure, FailureClass, Location};
 use kraken_tfplugin::{
-    CallError, Plugin, Protocol, StartError, StartOptions, Value,
+    CallError, HostLink, Plugin, Protocol, StartError, StartRequest, Value,
     schema::{Block, ProviderSchema},
 };
 use serde_json::Value as Json;
-use tempfile::TempDir;
-use tokio::{sync::Mutex, time::Instant};
+use tokio::sync::Mutex;
 
-/// How long a plugin may take to end.
-const GRACE: Duration = Duration::from_secs(5);
+use crate::config;
+
 /// Shown instead of a secret value in a text of the provider.
 const HIDDEN: &str = "(sensitive)";
 /// A shorter value is not hidden in texts: it would be found in ordinary words.
@@ -27,13 +26,12 @@ pub struct ProgramOptions {
     pub sha256: Option<String>,
     /// Its whole environment.
     pub environment: BTreeMap<String, String>,
-    /// As [`StartOptions::launcher`].
-    pub launcher: Vec<OsString>,
 }
 
 /// The program of a provider, and what it declares. Many configurations of it can be used at the same time.
 #[derive(Clone, Debug)]
 pub struct Program {
+    host: HostLink,
     options: ProgramOptions,
     schema: Arc<ProviderSchema>,
     protocol: Protocol,
@@ -44,12 +42,11 @@ impl Program {
     ///
     /// # Errors
     /// If the program is not a provider, or has another digest.
-    pub async fn load(options: ProgramOptions) -> Result<Self, ProviderError> {
-        let folder = folder()?;
-        let plugin = Plugin::start(&start_options(&options, &folder)).await.map_err(ProviderError::Start)?;
+    pub async fn load(host: HostLink, options: ProgramOptions) -> Result<Self, StartError> {
+        let plugin = Plugin::start(&host, request(&options, None)).await?;
         let (schema, protocol) = (plugin.schema().clone(), plugin.protocol());
-        plugin.shut_down(GRACE).await;
-        Ok(Self { options, schema, protocol })
+        plugin.end().await;
+        Ok(Self { host, options, schema, protocol })
     }
 
     /// What it was started with.
@@ -74,31 +71,23 @@ impl Program {
     }
 }
 
-fn folder() -> Result<TempDir, ProviderError> {
-    tempfile::Builder::new().prefix("kraken-").tempdir().map_err(ProviderError::Folder)
-}
-
-fn start_options(options: &ProgramOptions, folder: &TempDir) -> StartOptions {
-    let ProgramOptions { path, sha256, environment, launcher } = options;
-    StartOptions {
-        sha256: sha256.clone(),
-        env: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
-        launcher: launcher.clone(),
-        ..StartOptions::new(path, folder.path())
-    }
+fn request(options: &ProgramOptions, key: Option<String>) -> StartRequest {
+    let ProgramOptions { path, sha256, environment } = options;
+    let (program, sha256) = (path.display().to_string(), sha256.clone());
+    StartRequest { program, sha256, environment: environment.clone(), key }
 }
 
 /// A provider with its configuration.
 pub struct Provider {
     program: Arc<Program>,
     config: Config,
+    /// What its process is shared by: a digest.
+    key: Arc<str>,
     /// Whether calls need the configuration.
     is_configured: bool,
-    plugin: Mutex<Option<Plugin>>,
-    used: parking_lot::Mutex<Instant>,
+    /// The id of the last process. Held while one is started, so that only one is.
+    process: Mutex<Option<i32>>,
     secrets: Vec<String>,
-    // The folder of the socket, deleted with it.
-    folder: TempDir,
 }
 
 /// A configuration of a provider.
@@ -119,49 +108,23 @@ impl std::fmt::Debug for Config {
     }
 }
 
-/// Why a provider cannot be used.
-#[derive(Debug)]
-pub enum ProviderError {
-    /// The folder of its socket cannot be created.
-    Folder(std::io::Error),
-    /// It does not start.
-    Start(StartError),
-}
-
-impl std::fmt::Display for ProviderError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Folder(error) => write!(f, "failed to create the folder of the plugin's socket: {error}"),
-            Self::Start(error) => write!(f, "failed to start the provider: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for ProviderError {}
-
 impl Provider {
     /// The provider with this configuration, which is sent with the first call that needs it.
-    ///
-    /// # Errors
-    /// If the folder of its socket cannot be created.
-    pub fn new(program: Arc<Program>, config: Config) -> Result<Self, ProviderError> {
+    pub fn new(program: Arc<Program>, config: Config) -> Self {
         let schema = &program.schema;
         let mut secrets: Vec<String> =
             config.secrets.iter().filter(|text| text.len() >= MIN_SECRET).cloned().collect();
         if let Ok(config) = Value::from_config(&config.options, &schema.provider.value_type) {
             collect_secrets(&schema.provider.block, &config, &mut secrets);
         }
-        let used = parking_lot::Mutex::new(Instant::now());
-        let plugin = Mutex::default();
-        Ok(Self { folder: folder()?, program, config, is_configured: true, plugin, used, secrets })
+        let (key, process) = (config::key(&program, &config), Mutex::default());
+        Self { program, config, key, is_configured: true, process, secrets }
     }
 
     /// The provider without a configuration, for validations only.
-    ///
-    /// # Errors
-    /// As [`Provider::new`].
-    pub(crate) fn unconfigured(program: Arc<Program>) -> Result<Self, ProviderError> {
-        Ok(Self { is_configured: false, ..Self::new(program, Config::default())? })
+    pub(crate) fn unconfigured(program: Arc<Program>) -> Self {
+        let provider = Self::new(program, Config::default());
+        Self { key: config::key_of_validations(&provider.program), is_configured: false, ..provider }
     }
 
     /// Its program.
@@ -174,54 +137,84 @@ impl Provider {
         &self.program.schema
     }
 
+    /// The host of its process.
+    pub(crate) fn host(&self) -> &HostLink {
+        &self.program.host
+    }
+
     /// Where its objects are, if that is known.
     pub(crate) fn location(&self) -> Option<&Location> {
         self.config.location.as_ref()
     }
 
-    /// The process id of the running plugin, if it runs.
+    /// The id of the last process, among those of its host.
     pub async fn process_id(&self) -> Option<i32> {
-        self.plugin.lock().await.as_ref().map(Plugin::process_id)
+        *self.process.lock().await
     }
 
     /// The configured plugin. One that ended is started again.
     pub(crate) async fn plugin(&self) -> Result<Plugin, Failure> {
-        *self.used.lock() = Instant::now();
-        let mut current = self.plugin.lock().await;
-        if let Some(plugin) = current.as_ref().filter(|plugin| plugin.exit_status().is_none()) {
-            return Ok(plugin.clone());
-        }
-        let started = Plugin::start(&start_options(&self.program.options, &self.folder)).await;
-        let plugin = started.map_err(|error| {
-            self.failure("failed to start the provider", FailureClass::NotConfigured, &error.to_string(), &[])
-        })?;
-        if !self.is_configured {
-            *current = Some(plugin.clone());
+        let mut process = self.process.lock().await;
+        let plugin = self.started(Some(self.key.to_string())).await?;
+        *process = Some(plugin.process_id());
+        if plugin.is_shared() {
             return Ok(plugin);
         }
-        let config = Value::from_config(&self.config.options, &self.schema().provider.value_type).map_err(
-            |error| {
-                self.failure(
-                    "failed to configure the provider",
-                    FailureClass::NotConfigured,
-                    &error.to_string(),
-                    &[],
-                )
-            },
-        )?;
-        if let Err(error) = plugin.configure(&config).await {
-            plugin.shut_down(GRACE).await;
-            let class =
-                if error.may_have_changed() { FailureClass::Transient } else { FailureClass::Credentials };
-            return Err(self.failure("failed to configure the provider", class, &error.to_string(), &[]));
-        }
-        *current = Some(plugin.clone());
+        self.configure(&plugin).await?;
+        plugin.share().await.map_err(|error| self.failed("failed to use the provider", &error, &[]))?;
         Ok(plugin)
     }
 
-    /// The failure of a call. An error that the provider returned needs an edit most likely; after any other one, the result is not known.
+    /// Whether a new process accepts the configuration.
+    pub(crate) async fn check(&self) -> Result<(), Failure> {
+        let plugin = self.started(None).await?;
+        self.configure(&plugin).await?;
+        plugin.end().await;
+        Ok(())
+    }
+
+    async fn started(&self, key: Option<String>) -> Result<Plugin, Failure> {
+        let (host, request) = (&self.program.host, request(&self.program.options, key));
+        let started = Plugin::start_known(host, request, self.program.schema.clone()).await;
+        started.map_err(|error| {
+            let class = match &error {
+                StartError::Call(CallError::NotBegun(_) | CallError::Host(_) | CallError::Stopping) => {
+                    FailureClass::Transient
+                }
+                _ => FailureClass::NotConfigured,
+            };
+            self.failure("failed to start the provider", class, &error.to_string(), &[])
+        })
+    }
+
+    /// Configures a new process, or ends it.
+    async fn configure(&self, plugin: &Plugin) -> Result<(), Failure> {
+        if !self.is_configured {
+            return Ok(());
+        }
+        let action = "failed to configure the provider";
+        let config = Value::from_config(&self.config.options, &self.schema().provider.value_type);
+        let failure = match config {
+            Err(error) => self.failure(action, FailureClass::NotConfigured, &error.to_string(), &[]),
+            Ok(config) => match plugin.configure(&config).await {
+                Ok(_) => return Ok(()),
+                Err(error) => {
+                    let class = if error.is_temporary() {
+                        FailureClass::Transient
+                    } else {
+                        FailureClass::Credentials
+                    };
+                    self.failure(action, class, &error.to_string(), &[])
+                }
+            },
+        };
+        plugin.end().await;
+        Err(failure)
+    }
+
+    /// The failure of a call. An error that the provider returned needs an edit most likely; after any other one, the call is repeated.
     pub(crate) fn failed(&self, action: &str, error: &CallError, secrets: &[String]) -> Failure {
-        let class = if error.may_have_changed() { FailureClass::Transient } else { FailureClass::Terminal };
+        let class = if error.is_temporary() { FailureClass::Transient } else { FailureClass::Terminal };
         self.failure(action, class, &error.to_string(), secrets)
     }
 
@@ -238,23 +231,6 @@ impl Provider {
             message = message.replace(secret.as_str(), HIDDEN);
         }
         Failure { class, action: action.to_owned(), code: String::new(), message }
-    }
-
-    /// Ends the process if it was not used for this time. The next call starts it again.
-    pub(crate) async fn rest(&self, idle: Duration) {
-        let mut current = self.plugin.lock().await;
-        let is_idle = self.used.lock().elapsed() >= idle;
-        if let Some(plugin) = current.take_if(|plugin| is_idle && plugin.operations() == 0) {
-            drop(current);
-            plugin.shut_down(GRACE).await;
-        }
-    }
-
-    /// Ends the process, after its operations.
-    pub async fn shut_down(&self) {
-        if let Some(plugin) = self.plugin.lock().await.take() {
-            plugin.shut_down(GRACE).await;
-        }
     }
 }
 

@@ -31,7 +31,7 @@ impl Reviewer {
     /// a condition of the resource will say why.
     pub(crate) async fn review(&self, of: Of, type_name: &str, schema: &Schema, spec: &Json) -> ReviewResult {
         let Some(config) = options::literals(schema, spec) else { return ReviewResult::default() };
-        let Some(provider) = self.configs.validator(&self.program) else { return ReviewResult::default() };
+        let provider = self.configs.validator(&self.program);
         let Ok(plugin) = provider.plugin().await else { return ReviewResult::default() };
         let validated = match of {
             Of::Resource => plugin.validate(type_name, &config).await,

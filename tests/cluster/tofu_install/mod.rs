@@ -1,6 +1,7 @@
 //! ProviderInstalls and ProviderConfigs, with the controller of providers as its real binary.
 #![allow(clippy::unwrap_used, reason = "helpers of these tests only")]
 
+pub(crate) mod host;
 mod setting;
 
 use std::{fs, time::Duration};

@@ -52,7 +52,7 @@ pub(crate) async fn setting_of(name: &'static str, program: fn() -> PathBuf) -> 
 }
 
 impl Setting {
-    async fn on(
+    pub(super) async fn on(
         env: Arc<Environment>,
         name: &'static str,
         program: fn() -> PathBuf,

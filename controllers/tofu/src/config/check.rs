@@ -71,13 +71,7 @@ async fn tried(configs: &Configs, program: &Arc<Program>, config: &ProviderConfi
         Err(Refusal::NotFound(why) | Refusal::NotReady(why)) => return not(ProviderReason::Rejected, why),
     };
     let location = values.location.clone().map(|location| location.account);
-    let provider = match Provider::new(program.clone(), values) {
-        Ok(provider) => provider,
-        Err(error) => return not(ProviderReason::NotChecked, error.to_string()),
-    };
-    let started = provider.plugin().await.map(drop);
-    provider.shut_down().await;
-    match started {
+    match Provider::new(program.clone(), values).check().await {
         Ok(()) => {
             let message = "the provider accepts this configuration".to_owned();
             Checked { reason: ProviderReason::Accepted, message, location }

@@ -9,7 +9,6 @@ mod resolve;
 use std::{
     fmt,
     sync::{Arc, OnceLock},
-    time::Duration,
 };
 
 use kraken_spoke::{
@@ -33,11 +32,7 @@ use crate::{
     provider::{Config, Program, Provider},
 };
 pub(crate) use check::check;
-
-/// After this time without a call, a provider's process ends.
-const IDLE: Duration = Duration::from_mins(10);
-/// How often idle processes are searched for.
-const PERIOD: Duration = Duration::from_mins(1);
+pub(crate) use resolve::{key, key_of_validations};
 
 /// ProviderConfig as the kind of accounts of resources whose ProviderInstall has this name.
 pub(crate) fn kind(default_name: &str) -> AccountKind {
@@ -151,33 +146,9 @@ impl Configs {
     }
 
     /// The provider of this program for validations.
-    pub(crate) fn validator(&self, program: &Arc<Program>) -> Option<Arc<Provider>> {
-        let key: Arc<str> = format!("validations of {}", resolve::key(program, &Config::default())).into();
-        let providers = &self.0.providers;
-        if let Some(provider) = providers.get(&key) {
-            return Some(provider);
-        }
-        let provider = Provider::unconfigured(program.clone()).ok()?;
-        Some(providers.get_or_insert(&key, || Arc::new(provider)))
-    }
-
-    /// Ends the processes of providers that are idle, until shutdown.
-    pub(crate) async fn run(self, manager: Manager) {
-        while manager.shutdown.run_until_cancelled(tokio::time::sleep(PERIOD)).await.is_some() {
-            self.0.providers.expire();
-            let mut all = vec![];
-            self.0.providers.visit(|provider| all.push(provider.clone()));
-            for provider in all {
-                provider.rest(IDLE).await;
-            }
-        }
-    }
-
-    /// Ends all processes, after their operations.
-    pub(crate) async fn shut_down(&self) {
-        let mut all = vec![];
-        self.0.providers.visit(|provider| all.push(provider.clone()));
-        futures::future::join_all(all.iter().map(|provider| provider.shut_down())).await;
+    pub(crate) fn validator(&self, program: &Arc<Program>) -> Arc<Provider> {
+        let key = key_of_validations(program);
+        self.0.providers.get_or_insert(&key, || Arc::new(Provider::unconfigured(program.clone())))
     }
 }
 
@@ -228,8 +199,7 @@ impl OfInstall {
         let provider = if let Some(provider) = providers.get(&key) {
             provider
         } else {
-            let provider = Provider::new(program.clone(), values)
-                .map_err(|error| Refusal::NotReady(format!("{kind} {name}: {error}")))?;
+            let provider = Provider::new(program.clone(), values);
             // Another reconcile may have created it meanwhile: all share one.
             providers.get_or_insert(&key, || Arc::new(provider))
         };

@@ -124,7 +124,7 @@ fn location(spec: &ProviderConfigSpec) -> Option<Location> {
 }
 
 /// The key of the process: a digest of everything that determines its calls, which reveals none of it.
-pub(super) fn key(program: &Program, config: &Config) -> Arc<str> {
+pub(crate) fn key(program: &Program, config: &Config) -> Arc<str> {
     let options = program.options();
     let parts = [
         options.path.display().to_string(),
@@ -141,6 +141,11 @@ pub(super) fn key(program: &Program, config: &Config) -> Arc<str> {
         digest.update(part);
     }
     hex::encode(digest.finalize()).into()
+}
+
+/// What identifies the provider of this program that only validates.
+pub(crate) fn key_of_validations(program: &Program) -> Arc<str> {
+    format!("validations of {}", key(program, &Config::default())).into()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ impl TofuExternal {
     /// Searches for what this creation may have created, and completes the entry if that is known.
     pub(super) async fn resolve(&self, identity: &Identity, entry: &mut Entry) -> Result<Fate, Failure> {
         let what = format!(
-            "the creation of {} at {:.0} has no response: the provider's process ended",
+            "the creation of {} at {:.0} has no response: the provider's process, or its host, ended",
             self.type_name, entry.at
         );
         let Some(description) = entry.description.clone() else {

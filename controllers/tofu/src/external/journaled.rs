@@ -1,9 +1,7 @@
-//! What exists according to the journal, and the operations that it records.
+//! What exists according to the journal.
 
-use std::time::Duration;
-
-use kraken_spoke::{Failure, FailureClass, Fate, Identity, ObserveRequest, runtime::clock};
-use kraken_tfplugin::{Applied, Plan, ResourceState};
+use kraken_spoke::{Failure, Fate, ObserveRequest, runtime::clock};
+use kraken_tfplugin::ResourceState;
 
 use super::TofuExternal;
 use crate::{
@@ -15,12 +13,12 @@ impl TofuExternal {
     /// What exists of one resource.
     pub(super) async fn observed(&self, request: &ObserveRequest) -> Result<observed::Observed, Failure> {
         let identity = &request.identity;
-        let Some(mut journal) = self.journals.read(identity).await? else {
-            return self.without_journal(request).await;
-        };
-        let mut fate = Fate::Known;
-        for entry in journal.entries.iter_mut().filter(|entry| !entry.is_answered) {
-            fate = self.resolve(identity, entry).await?;
+        let (journal, mut fate) = self.recalled(identity).await?;
+        let Some(mut journal) = journal else { return self.without_journal(request).await };
+        if fate == Fate::Known {
+            for entry in journal.entries.iter_mut().filter(|entry| !entry.is_answered) {
+                fate = self.resolve(identity, entry).await?;
+            }
         }
         let mut objects = vec![];
         for entry in &mut journal.entries {
@@ -76,58 +74,10 @@ impl TofuExternal {
             epoch,
             at: clock::now(),
             description: None,
+            ticket: None,
             is_answered: true,
             state: Stored::of(self.schema.version, state),
         }
-    }
-
-    /// Writes the state of the provider's response. It is nowhere else, so that a failure is retried for half a minute.
-    pub(super) async fn record(
-        &self,
-        identity: &Identity,
-        epoch: i64,
-        state: &ResourceState,
-    ) -> Result<(), Failure> {
-        let mut delays = [1, 2, 4, 8, 16].map(Duration::from_secs).into_iter();
-        loop {
-            let written = async {
-                let mut journal = self.journals.read(identity).await?.unwrap_or_default();
-                for entry in journal.entries.iter_mut().filter(|entry| entry.epoch == epoch) {
-                    entry.is_answered = true;
-                    entry.state = Stored::of(self.schema.version, state);
-                }
-                self.journals.write(identity, journal).await
-            };
-            match (written.await, delays.next()) {
-                (Err(_), Some(delay)) => tokio::time::sleep(delay).await,
-                (written, _) => return written,
-            }
-        }
-    }
-
-    /// Applies a plan and records the result, whatever it is.
-    pub(super) async fn apply(
-        &self,
-        identity: &Identity,
-        epoch: i64,
-        verb: &str,
-        plan: Plan,
-    ) -> Result<ResourceState, Failure> {
-        // A deletion has no configuration, and its state has the same secret values.
-        let secrets = [self.secrets_of(&plan.config), self.secrets_of(&plan.prior.value)].concat();
-        let action = self.action(verb);
-        let failed = |error| self.provider.failed(&action, &error, &secrets);
-        let operation = self.provider.plugin().await?.apply(plan).map_err(failed)?;
-        let Applied { state, diagnostics } = operation.await.map_err(failed)?;
-        self.record(identity, epoch, &state).await?;
-        let errors: Vec<String> =
-            diagnostics.iter().filter(|one| one.is_error()).map(ToString::to_string).collect();
-        if errors.is_empty() {
-            return Ok(state);
-        }
-        // With a state, an object may exist although its creation failed: observed next.
-        let class = if state.exists() { FailureClass::Transient } else { FailureClass::Terminal };
-        Err(self.provider.failure(&action, class, &errors.join("; "), &secrets))
     }
 }
 

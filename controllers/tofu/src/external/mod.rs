@@ -1,11 +1,12 @@
 //! A resource type as a kind of the loop: the calls to its provider.
 //!
-//! The journal is written before a creation and after each operation, so that an object is never unknown to both the provider's answer
-//! and the journal; see [`Fate`] for what happens in between.
+//! The journal is written before a creation and after each operation, and the host of providers keeps an answer until it is written; see
+//! [`Fate`] for what happens if both end in between.
 
 mod calls;
 mod find;
 mod journaled;
+mod operation;
 mod outputs;
 
 use std::{
@@ -36,6 +37,7 @@ use crate::{
     review::{self, Reviewer},
 };
 use journaled::object;
+use operation::{Label, Verb};
 use outputs::Secrets;
 
 /// How long an object that is not found may still appear: its request may have reached the provider's service just before its process
@@ -161,6 +163,13 @@ impl DynExternal for TofuExternal {
         Ok(observed.with(objects))
     }
 
+    async fn prepare(&self, identity: &Identity) -> Result<(), Failure> {
+        match self.journals.read(identity).await? {
+            Some(_) => Ok(()),
+            None => self.journals.write(identity, Journal::default()).await,
+        }
+    }
+
     async fn create(
         &self,
         identity: &Identity,
@@ -175,15 +184,18 @@ impl DynExternal for TofuExternal {
         // What does not exist any more, and what a person says was not created.
         journal.entries.retain(|entry| entry.state.is_some());
         let description = self.is_marked.then(|| marker::description(&config)).flatten();
+        let ticket = self.ticket(identity, Verb::Create).await?;
         journal.entries.push(Entry {
             epoch: launch.epoch,
             at: clock::now(),
             description,
+            ticket: Some(ticket.clone()),
             is_answered: false,
             state: None,
         });
         self.journals.write(identity, journal).await?;
-        let state = self.apply(identity, launch.epoch, "create", plan).await?;
+        let label = Label::now(Verb::Create, launch.epoch);
+        let state = self.apply(identity, ticket, label, plan).await?;
         self.write_outputs(identity, desired, &state).await?;
         let created = observed::Observed { objects: vec![object(launch.epoch, state)], fate: Fate::Known };
         Ok(Observed::new(created))
@@ -198,14 +210,17 @@ impl DynExternal for TofuExternal {
     ) -> Result<(), Failure> {
         let Some(object) = observed::Observed::of(observed).objects.first() else { return Ok(()) };
         let Some(plan) = &object.plan else { return Ok(()) };
-        let state = self.apply(identity, object.epoch, "change", (**plan).clone()).await?;
+        let ticket = self.ticket(identity, Verb::Change).await?;
+        let label = Label::now(Verb::Change, object.epoch);
+        let state = self.apply(identity, ticket, label, (**plan).clone()).await?;
         self.write_outputs(identity, desired.get(), &state).await
     }
 
     async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<Vec<String>, Failure> {
         for object in &observed::Observed::of(observed).objects {
             let plan = self.plan("plan the deletion of", &object.state, &Value::Null).await?;
-            self.apply(identity, object.epoch, "delete", plan).await?;
+            let ticket = self.ticket(identity, Verb::Delete).await?;
+            self.apply(identity, ticket, Label::now(Verb::Delete, object.epoch), plan).await?;
         }
         Ok(vec![])
     }

@@ -10,7 +10,6 @@ mod outcome;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    ffi::OsString,
     path::PathBuf,
     sync::{
         Arc,
@@ -30,6 +29,7 @@ use kraken_spoke::{
         watch::{ObjectKey, Store},
     },
 };
+use kraken_tfplugin::HostLink;
 use kube::{Api, ResourceExt};
 use parking_lot::Mutex;
 use tracing::{info, warn};
@@ -73,8 +73,8 @@ struct Inner {
     configs: Configs,
     /// The folder of programs.
     folder: PathBuf,
-    /// What starts a program.
-    launcher: Vec<OsString>,
+    /// What runs programs.
+    host: HostLink,
     known: Store<ProviderInstall>,
     loaded: Mutex<BTreeMap<String, Loaded>>,
     leads: AtomicBool,
@@ -88,11 +88,11 @@ impl Installs {
         kinds: Kinds,
         configs: Configs,
         folder: PathBuf,
-        launcher: Vec<OsString>,
+        host: HostLink,
         known: Store<ProviderInstall>,
     ) -> Self {
         let (loaded, leads, one) = (Mutex::default(), AtomicBool::new(false), tokio::sync::Mutex::default());
-        Self(Arc::new(Inner { manager, kinds, configs, folder, launcher, known, loaded, leads, one }))
+        Self(Arc::new(Inner { manager, kinds, configs, folder, host, known, loaded, leads, one }))
     }
 
     /// This process leads from now on.
@@ -164,7 +164,6 @@ impl Inner {
             path: self.folder.join(&install.spec.path),
             sha256: Some(install.spec.sha256.clone()),
             environment: install.spec.environment.clone(),
-            launcher: self.launcher.clone(),
         }
     }
 
@@ -179,9 +178,11 @@ impl Inner {
         let before = self.loaded(&name);
         let program = match before.as_ref().filter(|before| *before.program.options() == options) {
             Some(before) => before.program.clone(),
-            None => match Program::load(options).await {
+            None => match Program::load(self.host.clone(), options).await {
                 Ok(program) => Arc::new(program),
-                Err(error) => return Ok(Outcome::NotStarted(error.to_string())),
+                Err(error) => {
+                    return Ok(Outcome::NotStarted(format!("failed to start the provider: {error}")));
+                }
             },
         };
         let config = program.has_options().then_some(name.as_str());
@@ -273,7 +274,7 @@ impl Inner {
             // Those that are not chosen any more have no resources: their CRDs are deleted next.
             kinds.clear();
         }
-        let Ok(own) = Provider::new(program.clone(), Config::default()).map(Arc::new) else { return };
+        let own = Arc::new(Provider::new(program.clone(), Config::default()));
         let configs = OfInstall { configs: self.configs.clone(), install: name.into() };
         let mut added: Vec<(Arc<dyn DynKind>, Arc<dyn DynExternal>)> = vec![];
         for one in chosen {

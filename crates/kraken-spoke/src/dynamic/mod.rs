@@ -269,6 +269,12 @@ pub trait DynExternal: Send + Sync + 'static {
         Ok(observed.clone())
     }
 
+    /// Called before a new launch is recorded in the intent. An external that keeps a journal makes it now: if the process ends in
+    /// between, a journal that does not name the launch proves that nothing was created.
+    async fn prepare(&self, _: &Identity) -> Result<(), Failure> {
+        Ok(())
+    }
+
     async fn create(
         &self,
         identity: &Identity,

@@ -1,57 +1,32 @@
 //! What all calls have in common.
 
-use std::time::Duration;
-
 use prost::Message;
-use tonic::Code;
 
 use super::{CallError, Plugin};
 use crate::diagnostic::Diagnostic;
-use crate::process::Process;
+use crate::rpc::Method;
 use crate::rpc::messages::{self, ClientCapabilities, Deferred, DynamicValue};
-use crate::rpc::{Connection, Method};
 use crate::schema::Schema;
 use crate::types::Type;
 use crate::value::Value;
-
-/// The time from a lost connection until the end of the process is known.
-const EXIT: Duration = Duration::from_secs(1);
 
 /// Objects that the provider cannot create yet are errors; values that are only written are used.
 pub(super) const CAPABILITIES: ClientCapabilities =
     ClientCapabilities { deferral_allowed: false, write_only_attributes_allowed: true };
 
 impl Plugin {
-    pub(super) async fn call<Q, A>(&self, method: Method, request: Q) -> Result<A, CallError>
-    where
-        Q: Message + 'static,
-        A: Message + Default + 'static,
-    {
-        send(&self.inner.connection, &self.inner.process, method, request).await
+    pub(super) async fn call<A: Message + Default>(
+        &self,
+        method: Method,
+        request: impl Message,
+    ) -> Result<A, CallError> {
+        let path = method.path(self.protocol);
+        decoded(&self.host.call(self.id, path, request.encode_to_vec()).await?)
     }
 }
 
-pub(super) async fn send<Q, A>(
-    connection: &Connection,
-    process: &Process,
-    method: Method,
-    request: Q,
-) -> Result<A, CallError>
-where
-    Q: Message + 'static,
-    A: Message + Default + 'static,
-{
-    let status = match connection.call(method, request).await {
-        Ok(response) => return Ok(response),
-        Err(status) => status,
-    };
-    // A provider answers with diagnostics. All other codes than these are of a connection that ended.
-    let is_answer =
-        matches!(status.code(), Code::Unimplemented | Code::InvalidArgument | Code::ResourceExhausted);
-    if !is_answer && let Some(exit) = process.ended_within(EXIT).await {
-        return Err(CallError::Ended(exit.to_string()));
-    }
-    Err(CallError::Rpc { code: format!("{:?}", status.code()), message: status.message().to_owned() })
+pub(super) fn decoded<A: Message + Default>(body: &[u8]) -> Result<A, CallError> {
+    A::decode(body).map_err(|error| CallError::Response(error.to_string()))
 }
 
 /// The warnings of a response without errors.

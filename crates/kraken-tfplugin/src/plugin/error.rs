@@ -42,19 +42,32 @@ pub enum CallError {
         /// The text of the status.
         message: String,
     },
-    /// The plugin ended. What a change did until then is unknown. The end of its standard error is
-    /// [`Plugin::stderr`](crate::Plugin::stderr).
+    /// The plugin ended. What a change did until then is unknown.
     #[error("the plugin ended ({0})")]
     Ended(String),
-    /// The plugin is being stopped and starts no operation any more.
-    #[error("the plugin is being stopped")]
+    /// The plugin, or its host, is being stopped and starts no operation any more.
+    #[error("the provider is being stopped")]
     Stopping,
+    /// The program was not started.
+    #[error("{0}")]
+    NotStarted(String),
+    /// Nothing was sent to the provider.
+    #[error("{0}")]
+    NotBegun(String),
+    /// The connection to the host ended before its reply.
+    #[error("the host of providers ended, or its connection: {0}")]
+    Host(String),
 }
 
 impl CallError {
     /// Whether an operation that failed with it may have changed something: there is no valid answer. All other errors are of calls
     /// that were not sent, or that the provider answered.
     pub fn may_have_changed(&self) -> bool {
-        matches!(self, Self::Response(_) | Self::Rpc { .. } | Self::Ended(_))
+        matches!(self, Self::Response(_) | Self::Rpc { .. } | Self::Ended(_) | Self::Host(_))
+    }
+
+    /// Whether the same call may succeed later.
+    pub fn is_temporary(&self) -> bool {
+        self.may_have_changed() || matches!(self, Self::NotBegun(_) | Self::NotStarted(_) | Self::Stopping)
     }
 }

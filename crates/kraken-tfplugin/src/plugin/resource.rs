@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use prost::Message as _;
 use serde_json::Value as Json;
 
-use super::calls::{CAPABILITIES, config, not_deferred, pack, succeeded, unpack};
-use super::{Answer, Applied, CallError, Operation, Plan, Plugin, ResourceState};
+use super::calls::{CAPABILITIES, config, decoded, not_deferred, pack, succeeded, unpack};
+use super::{Answer, Applied, CallError, Plan, Plugin, ResourceState};
 use crate::diagnostic::Diagnostic;
 use crate::diff::{differences, is_same};
+use crate::host::Ticket;
 use crate::path::Path;
 use crate::proposed::proposed_new_state;
 use crate::rpc::Method;
@@ -18,7 +20,7 @@ use crate::value::{Value, without_unknown};
 
 impl Plugin {
     fn resource(&self, type_name: &str) -> Result<Arc<Schema>, CallError> {
-        found(&self.inner.schema.resources, type_name)
+        found(&self.schema.resources, type_name)
     }
 
     /// Validates the configuration of a resource, by its schema and then by the provider. Unknown values in it are accepted.
@@ -39,7 +41,7 @@ impl Plugin {
         type_name: &str,
         value: &Value,
     ) -> Result<Vec<Diagnostic>, CallError> {
-        let packed = config(&*found(&self.inner.schema.data_sources, type_name)?, value)?;
+        let packed = config(&*found(&self.schema.data_sources, type_name)?, value)?;
         self.validated(Method::ValidateDataSource, type_name, packed, None).await
     }
 
@@ -134,7 +136,7 @@ impl Plugin {
             warnings: vec![],
             config: desired,
         };
-        if plan.config.is_null() && (!self.inner.schema.capabilities.plan_destroy || !prior.exists()) {
+        if plan.config.is_null() && (!self.schema.capabilities.plan_destroy || !prior.exists()) {
             return Ok(plan);
         }
         let of = &schema.value_type;
@@ -167,13 +169,14 @@ impl Plugin {
         Ok(plan)
     }
 
-    /// Executes a plan, in a task of the runtime that started the plugin.
+    /// Executes a plan, once for each ticket. Dropping the future loses the answer, and **does not cancel** the operation: the host has it
+    /// until it is acknowledged.
     ///
     /// # Errors
-    /// When nothing was sent: the provider has no such type, the plan does not fit its schema, or the plugin is being stopped.
-    /// The result of the operation is an error if there is no answer, after which the object
-    /// [may have changed](CallError::may_have_changed), and an [`Applied`] with diagnostics if the provider failed.
-    pub fn apply(&self, plan: Plan) -> Result<Operation, CallError> {
+    /// When nothing was sent: the provider has no such type, the plan does not fit its schema, or the host cannot begin it; or when there
+    /// is no answer, after which the object [may have changed](CallError::may_have_changed). The result is an [`Applied`] with
+    /// diagnostics if the provider failed.
+    pub async fn apply(&self, ticket: Ticket, label: String, plan: Plan) -> Result<Applied, CallError> {
         let schema = self.resource(&plan.type_name)?;
         let of = &schema.value_type;
         let request = wire::Apply {
@@ -183,15 +186,9 @@ impl Plugin {
             config: Some(pack("configuration", &plan.config, of)?),
             planned_private: plan.private,
         };
-        let (prior, is_deletion) = (plan.prior, plan.planned.is_null());
-        let guard = self.inner.running.begin()?;
-        let plugin = self.clone();
-        let task = self.inner.runtime.spawn(async move {
-            let _guard = guard;
-            let response: wire::Applied = plugin.call(Method::Apply, request).await?;
-            applied(response, &schema, prior, is_deletion)
-        });
-        Ok(Operation { task })
+        let path = Method::Apply.path(self.protocol);
+        let answer = self.host.operate(ticket, label, self.id, path, request.encode_to_vec()).await?;
+        Applied::decode(&answer, &schema, plan.prior, plan.planned.is_null())
     }
 
     /// Finds an object by the id that the type's import has. The state is incomplete; [`Plugin::read`] completes it.
@@ -223,7 +220,7 @@ impl Plugin {
     /// # Errors
     /// When the provider rejects the configuration or finds nothing, or the call fails.
     pub async fn read_data_source(&self, type_name: &str, value: &Value) -> Result<Answer<Value>, CallError> {
-        let schema = found(&self.inner.schema.data_sources, type_name)?;
+        let schema = found(&self.schema.data_sources, type_name)?;
         let packed = config(&schema, value)?;
         let mut warnings =
             self.validated(Method::ValidateDataSource, type_name, packed.clone(), None).await?;
@@ -258,27 +255,40 @@ fn changed(paths: impl Iterator<Item = Path>, schema: &Schema, before: &Value, a
     paths.filter(is_changed).collect()
 }
 
-fn applied(
-    response: wire::Applied,
-    schema: &Schema,
-    prior: ResourceState,
-    is_deletion: bool,
-) -> Result<Applied, CallError> {
-    let mut diagnostics: Vec<Diagnostic> = response.diagnostics.into_iter().map(Diagnostic::from).collect();
-    let mut value = unpack(response.new_state, &schema.value_type)?;
-    if !value.is_known() {
-        let detail = "This is a defect of the provider. They are stored as null.".to_owned();
-        diagnostics.push(Diagnostic::error("The object has unknown values after the change", detail));
-        value = value.unknown_as_null();
+impl Applied {
+    /// The result in a provider's answer.
+    ///
+    /// # Errors
+    /// When the answer does not have the type of the schema.
+    pub fn decode(
+        answer: &[u8],
+        schema: &Schema,
+        prior: ResourceState,
+        is_deletion: bool,
+    ) -> Result<Self, CallError> {
+        let response: wire::Applied = decoded(answer)?;
+        let mut diagnostics: Vec<Diagnostic> =
+            response.diagnostics.into_iter().map(Diagnostic::from).collect();
+        let mut value = unpack(response.new_state, &schema.value_type)?;
+        if !value.is_known() {
+            let detail = "This is a defect of the provider. They are stored as null.".to_owned();
+            diagnostics.push(Diagnostic::error("The object has unknown values after the change", detail));
+            value = value.unknown_as_null();
+        }
+        let is_failed = diagnostics.iter().any(Diagnostic::is_error);
+        if !is_failed && value.is_null() != is_deletion {
+            let detail = "This is a defect of the provider.".to_owned();
+            diagnostics.push(Diagnostic::error(
+                "The provider returned no state, or one of a deleted object",
+                detail,
+            ));
+        }
+        let is_failed = diagnostics.iter().any(Diagnostic::is_error);
+        let state = if is_failed && value.is_null() {
+            prior
+        } else {
+            ResourceState { value, private: response.private }
+        };
+        Ok(Applied { state, diagnostics })
     }
-    let is_failed = diagnostics.iter().any(Diagnostic::is_error);
-    if !is_failed && value.is_null() != is_deletion {
-        let detail = "This is a defect of the provider.".to_owned();
-        diagnostics
-            .push(Diagnostic::error("The provider returned no state, or one of a deleted object", detail));
-    }
-    let is_failed = diagnostics.iter().any(Diagnostic::is_error);
-    let state =
-        if is_failed && value.is_null() { prior } else { ResourceState { value, private: response.private } };
-    Ok(Applied { state, diagnostics })
 }

@@ -33,27 +33,26 @@ const EXIT: Duration = Duration::from_secs(2);
 
 /// How a plugin is started.
 #[derive(Clone, Debug)]
-pub struct StartOptions {
+pub(crate) struct StartOptions {
     /// The program.
-    pub program: PathBuf,
+    pub(crate) program: PathBuf,
     /// The SHA-256 of the program, in 64 hexadecimal digits. The file that is opened and checked is the one that is started.
     /// `None` starts any program.
-    pub sha256: Option<String>,
+    pub(crate) sha256: Option<String>,
     /// An existing folder, for the plugin's socket and as its working directory. Its path has at most 90 bytes. Whoever can enter it
     /// can call the plugin.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// The environment. Nothing of this process's own is inherited.
-    pub env: BTreeMap<OsString, OsString>,
+    pub(crate) env: BTreeMap<OsString, OsString>,
     /// The time until the plugin must listen; 30 seconds by default.
-    pub deadline: Duration,
-    /// A command that becomes the plugin with [`exec_plugin`](crate::exec_plugin), to which arguments are added. Without one, a plugin
-    /// outlives this process if that is killed and is not the first process of its container.
-    pub launcher: Vec<OsString>,
+    pub(crate) deadline: Duration,
+    /// As [`HostOptions::launcher`](crate::HostOptions::launcher).
+    pub(crate) launcher: Vec<OsString>,
 }
 
 impl StartOptions {
     /// A program, with defaults.
-    pub fn new(program: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Self {
+    pub(crate) fn new(program: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
             sha256: None,
@@ -62,13 +61,6 @@ impl StartOptions {
             deadline: Duration::from_secs(30),
             launcher: vec![],
         }
-    }
-
-    /// Sets an environment variable.
-    #[must_use]
-    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
-        self.env.insert(name.into(), value.into());
-        self
     }
 }
 
@@ -127,8 +119,8 @@ pub enum StartError {
     /// The schema cannot be used.
     #[error("invalid schema: {0}")]
     Schema(#[from] SchemaError),
-    /// The request of the schema failed.
-    #[error("failed to get the schema: {0}")]
+    /// A host did not start it, or the request of its schema failed.
+    #[error("{0}")]
     Call(#[from] CallError),
 }
 
@@ -245,4 +237,19 @@ async fn first_line(stdout: Option<BufReader<ChildStdout>>) -> String {
     let mut rest = limited.into_inner();
     tokio::spawn(async move { tokio::io::copy(&mut rest, &mut tokio::io::sink()).await });
     String::from_utf8_lossy(&line).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_folder_that_is_too_long_or_absent_is_rejected() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, reason) in [("x".repeat(100), "too long"), ("absent".to_owned(), "No such file")] {
+            let options = StartOptions::new("/bin/true", folder.path().join(name));
+            let error = start(&options).await.unwrap_err();
+            assert!(matches!(error, StartError::Folder(..)) && error.to_string().contains(reason), "{error}");
+        }
+    }
 }

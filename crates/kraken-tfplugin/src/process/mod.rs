@@ -15,8 +15,8 @@ use tokio::process::Child;
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
-pub use launch::{StartError, StartOptions};
-pub(crate) use launch::{Started, start};
+pub use launch::StartError;
+pub(crate) use launch::{StartOptions, Started, start};
 pub use parent::exec_plugin;
 pub(crate) use tail::Tail;
 

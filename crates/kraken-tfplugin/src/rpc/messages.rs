@@ -268,12 +268,6 @@ pub(crate) struct DataSourceState {
     pub(crate) deferred: Option<Deferred>,
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(crate) struct Stopped {
-    #[prost(string, tag = "1")]
-    pub(crate) error: String,
-}
-
 /// Output of a plugin that go-plugin took from its standard streams.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct StdioData {

@@ -2,6 +2,7 @@
 
 #[expect(clippy::struct_field_names, reason = "the names of the protocol")]
 pub(crate) mod messages;
+mod raw;
 #[expect(clippy::struct_field_names, clippy::struct_excessive_bools, reason = "as the protocol has them")]
 pub(crate) mod schema;
 
@@ -9,14 +10,14 @@ use std::path::Path;
 
 use http::uri::PathAndQuery;
 use messages::{Empty, StdioData};
-use prost::Message;
+use raw::RawCodec;
 use tonic::client::Grpc;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 use tonic_prost::ProstCodec;
 
 /// The largest message. Plugins have the same limit; that of gRPC, 4 MiB, is less than the schema of a large provider.
-const MAX_MESSAGE: usize = 256 << 20;
+pub(crate) const MAX_MESSAGE: usize = 256 << 20;
 
 /// A version of the plugin protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +42,10 @@ pub(crate) enum Method {
     Apply,
     Import,
     ReadDataSource,
-    Stop,
 }
 
 impl Method {
-    fn path(self, protocol: Protocol) -> &'static str {
+    pub(crate) fn path(self, protocol: Protocol) -> &'static str {
         let (v5, v6) = match self {
             Self::Schema => ("/tfplugin5.Provider/GetSchema", "/tfplugin6.Provider/GetProviderSchema"),
             Self::ValidateProvider => {
@@ -76,7 +76,6 @@ impl Method {
             Self::ReadDataSource => {
                 ("/tfplugin5.Provider/ReadDataSource", "/tfplugin6.Provider/ReadDataSource")
             }
-            Self::Stop => ("/tfplugin5.Provider/Stop", "/tfplugin6.Provider/StopProvider"),
         };
         match protocol {
             Protocol::V5 => v5,
@@ -105,18 +104,9 @@ impl Connection {
             .max_encoding_message_size(MAX_MESSAGE)
     }
 
-    /// Calls the provider service.
-    pub(crate) async fn call<Q, A>(&self, method: Method, request: Q) -> Result<A, Status>
-    where
-        Q: Message + 'static,
-        A: Message + Default + 'static,
-    {
-        self.unary(method.path(self.protocol), request).await
-    }
-
     /// Asks the plugin to end. The response is often lost, because the plugin ends.
     pub(crate) async fn shut_down(&self) -> Result<(), Status> {
-        self.unary::<_, Empty>("/plugin.GRPCController/Shutdown", Empty {}).await.map(|_| ())
+        self.call("/plugin.GRPCController/Shutdown", vec![]).await.map(drop)
     }
 
     /// Reads what the plugin prints, until it ends. A plugin whose output is not read may wait for its reader. The text may contain
@@ -134,14 +124,12 @@ impl Connection {
         }
     }
 
-    async fn unary<Q, A>(&self, path: &'static str, request: Q) -> Result<A, Status>
-    where
-        Q: Message + 'static,
-        A: Message + Default + 'static,
-    {
+    /// Calls a method with an encoded message.
+    pub(crate) async fn call(&self, path: &str, body: Vec<u8>) -> Result<Vec<u8>, Status> {
+        let path =
+            PathAndQuery::try_from(path).map_err(|error| Status::invalid_argument(error.to_string()))?;
         let mut grpc = self.grpc();
         grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
-        let codec = ProstCodec::<Q, A>::default();
-        Ok(grpc.unary(Request::new(request), PathAndQuery::from_static(path), codec).await?.into_inner())
+        Ok(grpc.unary(Request::new(body), path, RawCodec).await?.into_inner())
     }
 }

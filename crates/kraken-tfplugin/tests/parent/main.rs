@@ -12,13 +12,13 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, thread};
 
-use kraken_tfplugin::{Plugin, StartOptions, exec_plugin};
+use kraken_tfplugin::{Host, HostLink, HostOptions, Plugin, StartRequest, exec_plugin};
 
 fn main() {
     let mut arguments = env::args_os().skip(1);
     match arguments.next().as_deref().and_then(|argument| argument.to_str()) {
         Some("launch") => panic!("{}", exec_plugin(arguments)),
-        Some("own") => own(Path::new(&arguments.next().unwrap())),
+        Some("own") => own(),
         // The arguments of cargo test.
         _ => a_plugin_ends_with_a_killed_owner(),
     }
@@ -26,9 +26,8 @@ fn main() {
 
 fn a_plugin_ends_with_a_killed_owner() {
     programs::ktest();
-    let folder = tempfile::tempdir().unwrap();
     let mut owner = Command::new(env::current_exe().unwrap());
-    let mut owner = owner.arg("own").arg(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut owner = owner.arg("own").stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(owner.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let plugin = format!("/proc/{}", line.trim());
@@ -46,10 +45,12 @@ fn a_plugin_ends_with_a_killed_owner() {
 
 /// Starts a plugin, prints its process id, and waits to be killed.
 #[tokio::main(flavor = "current_thread")]
-async fn own(folder: &Path) {
-    let mut options = StartOptions::new(programs::ktest(), folder);
+async fn own() {
+    let mut options = HostOptions::new("test");
     options.launcher = vec![env::current_exe().unwrap().into(), "launch".into()];
-    let plugin = Plugin::start(&options).await.unwrap();
+    let program = programs::ktest().display().to_string();
+    let host = HostLink::Own(Host::new(options));
+    let plugin = Plugin::start(&host, StartRequest { program, ..StartRequest::default() }).await.unwrap();
     println!("{}", plugin.process_id());
     std::future::pending::<()>().await;
 }

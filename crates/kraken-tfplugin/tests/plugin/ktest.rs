@@ -3,9 +3,13 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kraken_tfplugin::schema::Schema;
-use kraken_tfplugin::{Applied, Plan, Plugin, Protocol, ResourceState, StartOptions, Value};
+use kraken_tfplugin::{
+    Applied, CallError, Host, HostLink, HostOptions, Plan, Plugin, Protocol, ResourceState, StartRequest,
+    Value,
+};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
@@ -18,25 +22,46 @@ pub(crate) const BOTH: [Protocol; 2] = [Protocol::V5, Protocol::V6];
 pub(crate) struct Ktest {
     pub(crate) plugin: Plugin,
     objects: TempDir,
-    _socket: TempDir,
 }
 
-/// How ktest is started with a protocol, and the folder of its socket.
-pub(crate) fn options(protocol: Protocol) -> (StartOptions, TempDir) {
-    let socket = tempfile::tempdir().unwrap();
+/// How ktest is started with a protocol.
+pub(crate) fn request(protocol: Protocol) -> StartRequest {
     let number = if protocol == Protocol::V5 { "5" } else { "6" };
-    (StartOptions::new(programs::ktest(), socket.path()).env("KTEST_PROTOCOL", number), socket)
+    with(request_of(&programs::ktest()), "KTEST_PROTOCOL", number)
+}
+
+/// How a program is started.
+pub(crate) fn request_of(program: &Path) -> StartRequest {
+    StartRequest { program: program.display().to_string(), ..StartRequest::default() }
+}
+
+/// The same with an environment variable.
+pub(crate) fn with(mut request: StartRequest, name: &str, value: &str) -> StartRequest {
+    request.environment.insert(name.to_owned(), value.to_owned());
+    request
+}
+
+/// A host in this process.
+pub(crate) fn host() -> HostLink {
+    HostLink::Own(Host::new(HostOptions::new("test")))
+}
+
+/// Applies a plan of a resource that has no other operation.
+pub(crate) async fn apply(plugin: &Plugin, plan: Plan) -> Result<Applied, CallError> {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let uid = NEXT.fetch_add(1, Ordering::SeqCst).to_string();
+    let ticket = plugin.host().reserve(&uid).await?;
+    plugin.apply(ticket, String::new(), plan).await
 }
 
 impl Ktest {
     pub(crate) async fn start(protocol: Protocol) -> Self {
-        let (options, socket) = options(protocol);
-        Self::start_with(options, socket).await
+        Self::start_in(&host(), request(protocol)).await
     }
 
-    pub(crate) async fn start_with(options: StartOptions, socket: TempDir) -> Self {
-        let plugin = Plugin::start(&options).await.unwrap();
-        let ktest = Self { plugin, objects: tempfile::tempdir().unwrap(), _socket: socket };
+    pub(crate) async fn start_in(host: &HostLink, request: StartRequest) -> Self {
+        let plugin = Plugin::start(host, request).await.unwrap();
+        let ktest = Self { plugin, objects: tempfile::tempdir().unwrap() };
         let answer = ktest.plugin.configure(&ktest.provider_config("right")).await.unwrap();
         assert_eq!(answer.warnings[0].to_string(), "ktest is for tests");
         ktest
@@ -64,7 +89,7 @@ impl Ktest {
     }
 
     pub(crate) async fn apply(&self, plan: Plan) -> Applied {
-        self.plugin.apply(plan).unwrap().await.unwrap()
+        apply(&self.plugin, plan).await.unwrap()
     }
 
     /// Plans and applies without errors.

@@ -2,6 +2,7 @@
 //! take minutes): `cargo test -p kraken-tfplugin --test plugin -- --ignored times_are`.
 #![allow(clippy::unwrap_used, clippy::panic)] // a panic fails the test
 
+mod host;
 mod ktest;
 mod openstack;
 mod operations;

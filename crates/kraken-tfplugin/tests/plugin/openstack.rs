@@ -4,10 +4,10 @@
 use std::env;
 use std::time::Instant;
 
-use kraken_tfplugin::{Action, Plugin, ResourceState, StartOptions, Value};
+use kraken_tfplugin::{Action, Plugin, ResourceState, Value};
 use serde_json::{Value as Json, json};
 
-use crate::ktest::paths;
+use crate::ktest::{apply, host, paths, request_of};
 use crate::programs;
 
 struct Cloud {
@@ -26,7 +26,7 @@ impl Cloud {
         self.plugin.validate(type_name, &desired).await.unwrap();
         let plan = self.plugin.plan(type_name, &ResourceState::default(), &desired).await.unwrap();
         assert_eq!(plan.action(), Action::Create);
-        let applied = self.plugin.apply(plan).unwrap().await.unwrap();
+        let applied = apply(&self.plugin, plan).await.unwrap();
         assert!(!applied.is_failed(), "{type_name}: {:?}", applied.diagnostics);
         let schema = &self.plugin.schema().resources[type_name];
         let stored = applied.state.value.to_json().unwrap();
@@ -42,7 +42,7 @@ impl Cloud {
     async fn delete(&self, type_name: &str, state: ResourceState) {
         let plan = self.plugin.plan(type_name, &state, &Value::Null).await.unwrap();
         assert_eq!(plan.action(), Action::Delete);
-        let applied = self.plugin.apply(plan).unwrap().await.unwrap();
+        let applied = apply(&self.plugin, plan).await.unwrap();
         assert!(!applied.is_failed() && !applied.state.exists(), "{type_name}: {:?}", applied.diagnostics);
         let read = self.plugin.read(type_name, &state).await.unwrap().value;
         assert!(!read.exists(), "{type_name}");
@@ -52,11 +52,10 @@ impl Cloud {
 #[tokio::test]
 #[ignore = "requires OpenStack"]
 async fn networks_are_created_changed_and_deleted() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut options = StartOptions::new(programs::openstack(), folder.path());
-    options.env = env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OS_")).collect();
+    let mut request = request_of(&programs::openstack());
+    request.environment = env::vars().filter(|(name, _)| name.starts_with("OS_")).collect();
     let started = Instant::now();
-    let cloud = Cloud { plugin: Plugin::start(&options).await.unwrap() };
+    let cloud = Cloud { plugin: Plugin::start(&host(), request).await.unwrap() };
     println!("started after {:?}", started.elapsed());
     let plugin = &cloud.plugin;
     plugin.configure(&Value::object([])).await.unwrap();
@@ -119,12 +118,12 @@ async fn networks_are_created_changed_and_deleted() {
     let plan = plugin.plan(network, &created, &cloud.config(network, &renamed)).await.unwrap();
     assert_eq!(plan.action(), Action::Update);
     println!("plan of a change: {:?}", plan.differences);
-    let changed = plugin.apply(plan).unwrap().await.unwrap().state;
+    let changed = apply(plugin, plan).await.unwrap().state;
 
     // The provider's own error, with the text of the service.
     let invalid = cloud.config(subnet, &json!({"network_id": "none", "cidr": "10.9.0.0/24"}));
     let plan = plugin.plan(subnet, &ResourceState::default(), &invalid).await.unwrap();
-    let failed = plugin.apply(plan).unwrap().await.unwrap();
+    let failed = apply(plugin, plan).await.unwrap();
     assert!(failed.is_failed() && !failed.state.exists());
     println!("an error: {}", failed.diagnostics[0]);
 
@@ -139,6 +138,5 @@ async fn networks_are_created_changed_and_deleted() {
     ] {
         cloud.delete(type_name, state).await;
     }
-    plugin.shut_down(std::time::Duration::from_secs(5)).await;
-    assert_eq!(plugin.exit_status().unwrap().code(), Some(0));
+    plugin.end().await;
 }

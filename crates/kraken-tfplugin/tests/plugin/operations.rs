@@ -6,38 +6,31 @@ use kraken_tfplugin::{Action, CallError, ResourceState, Value};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
-use crate::ktest::{BOTH, FILE, Ktest, options};
+use crate::ktest::{BOTH, FILE, Ktest, apply, host, request, with};
 
 #[tokio::test]
-async fn an_operation_goes_on_without_its_future_and_without_a_handle() {
+async fn an_operation_goes_on_without_its_future_and_without_a_host() {
     let ktest = Ktest::start(BOTH[1]).await;
     let plan = ktest.plan(&ResourceState::default(), &json!({"name": "web", "delay_ms": 1500})).await;
-    let mut operation = ktest.plugin.apply(plan.clone()).unwrap();
-    assert!(timeout(Duration::from_millis(50), &mut operation).await.is_err());
-    assert_eq!((ktest.plugin.operations(), operation.is_finished()), (1, false));
-    let other = ktest.plugin.apply(plan).unwrap();
-    drop(other);
+    assert!(timeout(Duration::from_millis(50), apply(&ktest.plugin, plan)).await.is_err());
     let (id, Ktest { plugin, .. }) = (ktest.plugin.process_id(), ktest);
     drop(plugin);
     sleep(Duration::from_millis(100)).await;
     assert!(std::path::Path::new(&format!("/proc/{id}")).exists());
-    assert!(operation.await.unwrap().state.exists());
+    sleep(Duration::from_secs(2)).await;
+    assert!(!std::path::Path::new(&format!("/proc/{id}")).exists());
 }
 
 #[tokio::test]
-async fn shutting_down_waits_for_operations_and_starts_no_more() {
+async fn ending_waits_for_operations() {
     for protocol in BOTH {
         let ktest = Ktest::start(protocol).await;
         let plan = ktest.plan(&ResourceState::default(), &json!({"name": "web", "delay_ms": 600})).await;
-        let operation = ktest.plugin.apply(plan.clone()).unwrap();
         let plugin = ktest.plugin.clone();
-        let ending = tokio::spawn(async move { plugin.shut_down(Duration::from_secs(5)).await });
+        let operation = tokio::spawn(async move { apply(&plugin, plan).await });
         sleep(Duration::from_millis(100)).await;
-        assert_eq!(ktest.plugin.apply(plan).map(|_| ()), Err(CallError::Stopping));
-        assert!(ktest.plugin.exit_status().is_none());
-        assert!(operation.await.unwrap().state.exists());
-        ending.await.unwrap();
-        assert_eq!(ktest.plugin.exit_status().unwrap().code(), Some(0));
+        ktest.plugin.end().await;
+        assert!(operation.await.unwrap().unwrap().state.exists());
     }
 }
 
@@ -82,10 +75,10 @@ async fn a_plugin_that_ends_during_an_operation_leaves_its_result_unknown() {
         let ktest = Ktest::start(protocol).await;
         let config = json!({"name": "web", "delay_ms": 20000, "exit_after_ms": 1000});
         let plan = ktest.plan(&ResourceState::default(), &config).await;
-        let error = ktest.plugin.apply(plan).unwrap().await.unwrap_err();
+        let error = apply(&ktest.plugin, plan).await.unwrap_err();
         assert_eq!(error, CallError::Ended("exit status: 3".to_owned()));
         assert!(error.may_have_changed());
-        assert_eq!((ktest.objects(), ktest.plugin.operations()), (1, 0));
+        assert_eq!(ktest.objects(), 1);
         // All that follows fails at once.
         let error = ktest.plugin.read(FILE, &ResourceState::default()).await.unwrap_err();
         assert_eq!(error, CallError::Ended("exit status: 3".to_owned()));
@@ -96,20 +89,20 @@ async fn a_plugin_that_ends_during_an_operation_leaves_its_result_unknown() {
 async fn a_killed_plugin_is_reported_with_its_signal() {
     let ktest = Ktest::start(BOTH[1]).await;
     let plan = ktest.plan(&ResourceState::default(), &json!({"name": "web", "delay_ms": 5000})).await;
-    let operation = ktest.plugin.apply(plan).unwrap();
+    let plugin = ktest.plugin.clone();
+    let operation = tokio::spawn(async move { apply(&plugin, plan).await });
     sleep(Duration::from_millis(100)).await;
     let status =
         std::process::Command::new("kill").args(["-9", &ktest.plugin.process_id().to_string()]).status();
     assert!(status.unwrap().success());
-    let error = operation.await.unwrap_err();
+    let error = operation.await.unwrap().unwrap_err();
     assert!(error.to_string().contains("signal: 9"), "{error}");
 }
 
 #[tokio::test]
 async fn a_plugin_that_prints_much_is_not_blocked() {
     for protocol in BOTH {
-        let (options, socket) = options(protocol);
-        let ktest = Ktest::start_with(options.env("KTEST_CHATTY", "1"), socket).await;
+        let ktest = Ktest::start_in(&host(), with(request(protocol), "KTEST_CHATTY", "1")).await;
         let state = ktest.create(&json!({"name": "web"})).await;
         for _ in 0..5 {
             let read = timeout(Duration::from_secs(20), ktest.plugin.read(FILE, &state)).await;
@@ -125,7 +118,5 @@ async fn a_cancelled_read_does_not_disturb_others() {
     for _ in 0..50 {
         let _ = timeout(Duration::from_micros(300), ktest.plugin.read(FILE, &state)).await;
     }
-    assert!(ktest.plugin.read(FILE, &state).await.unwrap().value.exists());
-    ktest.plugin.cancel_all().await.unwrap();
     assert!(ktest.plugin.read(FILE, &state).await.unwrap().value.exists());
 }

@@ -1,22 +1,20 @@
 //! Starts, and programs that are no plugins.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use std::{fs, io};
 
-use kraken_tfplugin::{CallError, Plugin, Protocol, StartError, StartOptions};
+use kraken_tfplugin::{CallError, Host, HostLink, HostOptions, Plugin, Protocol};
 
-use crate::ktest::{BOTH, FILE, Ktest, options};
-use crate::programs;
+use crate::ktest::{BOTH, FILE, Ktest, host, request, request_of, with};
 
 /// Why a program is not started.
-async fn rejected(program: impl AsRef<Path>) -> StartError {
-    let folder = tempfile::tempdir().unwrap();
-    let mut options = StartOptions::new(program.as_ref(), folder.path());
-    options.deadline = Duration::from_secs(5);
-    Plugin::start(&options).await.unwrap_err()
+async fn rejected(program: impl AsRef<Path>) -> String {
+    let options = HostOptions { deadline: Duration::from_secs(5), ..HostOptions::new("test") };
+    let host = HostLink::Own(Host::new(options));
+    Plugin::start(&host, request_of(program.as_ref())).await.unwrap_err().to_string()
 }
 
 #[tokio::test]
@@ -44,15 +42,16 @@ async fn both_protocols_have_the_same_schema_but_for_nested_attributes() {
 #[tokio::test]
 async fn a_program_that_ends_is_reported_with_what_it_printed() {
     let error = rejected("/bin/sleep").await;
-    let StartError::Ended { status, stderr } = &error else { panic!("{error}") };
-    assert_eq!(status, "exit status: 1");
-    assert!(stderr.contains("missing operand") && error.to_string().contains(stderr), "{error}");
+    assert!(
+        error.contains("it ended (exit status: 1); it printed: ") && error.contains("missing operand"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
 async fn a_program_that_prints_something_else_is_no_plugin() {
     let error = rejected("/usr/bin/yes").await;
-    assert!(error.to_string().contains(r#"expected the address of a plugin, got "y""#), "{error}");
+    assert!(error.contains(r#"expected the address of a plugin, got "y""#), "{error}");
 }
 
 #[tokio::test]
@@ -60,14 +59,14 @@ async fn files_that_are_no_programs_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("script");
     fs::write(&path, "#!/bin/sh\n").unwrap();
-    assert!(rejected(&path).await.to_string().ends_with("script is not a Linux program"));
+    assert!(rejected(&path).await.ends_with("script is not a Linux program"));
 
     // The header of a program for another machine: SPARC.
     let mut program = fs::read("/bin/true").unwrap();
     program[18] = 2;
     program[19] = 0;
     fs::write(&path, program).unwrap();
-    let error = rejected(&path).await.to_string();
+    let error = rejected(&path).await;
     assert!(error.contains("is a program for machine 2, and this machine is"), "{error}");
 
     fs::copy("/bin/true", &path).unwrap();
@@ -75,48 +74,37 @@ async fn files_that_are_no_programs_are_rejected() {
     std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o600);
     fs::set_permissions(&path, permissions).unwrap();
     let error = rejected(&path).await;
-    assert!(
-        matches!(&error, StartError::Spawn(_, error) if error.kind() == io::ErrorKind::PermissionDenied),
-        "{error}"
-    );
+    assert!(error.starts_with("failed to start") && error.contains("Permission denied"), "{error}");
 
-    assert!(matches!(rejected("/nowhere").await, StartError::Open(..)));
+    assert!(rejected("/nowhere").await.starts_with("failed to read /nowhere"));
 }
 
 #[tokio::test]
 async fn another_file_than_expected_is_not_started() {
-    let (mut options, _socket) = options(Protocol::V6);
-    options.sha256 = Some("00".repeat(32));
-    let error = Plugin::start(&options).await.unwrap_err();
-    let StartError::Digest { actual, .. } = error else { panic!("{error}") };
-    options.sha256 = Some(actual.to_uppercase());
-    Plugin::start(&options).await.unwrap();
+    let mut request = request(Protocol::V6);
+    request.sha256 = Some("00".repeat(32));
+    let error = Plugin::start(&host(), request.clone()).await.unwrap_err().to_string();
+    let actual = error.rsplit("got ").next().unwrap();
+    request.sha256 = Some(actual.to_uppercase());
+    Plugin::start(&host(), request).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_plugin_that_does_not_listen_is_ended_at_the_deadline() {
-    let (options, socket) = options(Protocol::V6);
-    let mut options = options.env("KTEST_SILENT", "1");
-    options.deadline = Duration::from_secs(1);
-    let error = Plugin::start(&options).await.unwrap_err();
+    let mark = format!("{:?}", std::time::SystemTime::now());
+    let request = with(with(request(Protocol::V6), "KTEST_SILENT", "1"), "MARK", &mark);
+    let host = HostLink::Own(Host::new(HostOptions {
+        deadline: Duration::from_secs(1),
+        ..HostOptions::new("test")
+    }));
+    let error = Plugin::start(&host, request).await.unwrap_err();
     assert!(error.to_string().starts_with("does not listen after 1 s"), "{error}");
-    assert_ended(&socket.path().display().to_string()).await;
-}
-
-#[tokio::test]
-async fn a_folder_that_is_too_long_or_absent_is_rejected() {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, reason) in [("x".repeat(100), "too long"), ("absent".to_owned(), "No such file")] {
-        let options = StartOptions::new(programs::ktest(), folder.path().join(name));
-        let error = Plugin::start(&options).await.unwrap_err();
-        assert!(matches!(error, StartError::Folder(..)) && error.to_string().contains(reason), "{error}");
-    }
+    assert_ended(&mark).await;
 }
 
 #[tokio::test]
 async fn the_environment_is_only_what_was_given() {
-    let (options, _socket) = options(Protocol::V6);
-    let ktest = Ktest::start_with(options, tempfile::tempdir().unwrap()).await;
+    let ktest = Ktest::start(Protocol::V6).await;
     let environment = fs::read(format!("/proc/{}/environ", ktest.plugin.process_id())).unwrap();
     let environment = String::from_utf8(environment).unwrap();
     let names: Vec<_> =
@@ -136,32 +124,37 @@ async fn the_environment_is_only_what_was_given() {
 async fn a_plugin_ends_when_it_is_asked_to() {
     for protocol in BOTH {
         let ktest = Ktest::start(protocol).await;
+        // By itself, and not by a signal, which it would get after five seconds.
         let started = Instant::now();
-        ktest.plugin.shut_down(Duration::from_secs(20)).await;
-        assert!(started.elapsed() < Duration::from_secs(10));
-        // By itself, and not by a signal.
-        assert_eq!(ktest.plugin.exit_status().unwrap().code(), Some(0));
+        ktest.plugin.end().await;
+        assert!(started.elapsed() < Duration::from_secs(4));
+        assert!(!is_running(ktest.plugin.process_id()));
         let error = ktest.plugin.configure(&ktest.provider_config("right")).await.unwrap_err();
-        assert!(matches!(&error, CallError::Ended(status) if status == "exit status: 0"), "{error}");
+        assert!(matches!(error, CallError::Ended(_)), "{error}");
     }
 }
 
 #[tokio::test]
 async fn the_socket_is_removed_after_the_connection() {
-    let (options, socket) = options(Protocol::V5);
-    let plugin = Plugin::start(&options).await.unwrap();
-    assert_eq!(fs::read_dir(socket.path()).unwrap().count(), 0);
-    assert!(plugin.exit_status().is_none());
+    let ktest = Ktest::start(Protocol::V5).await;
+    let folder = fs::read_link(format!("/proc/{}/cwd", ktest.plugin.process_id())).unwrap();
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    ktest.plugin.end().await;
+    assert!(!folder.exists());
 }
 
 #[tokio::test]
-async fn a_plugin_ends_with_its_last_handle() {
+async fn a_plugin_ends_with_its_host() {
     let ktest = Ktest::start(Protocol::V6).await;
     let (id, other) = (ktest.plugin.process_id(), ktest.plugin.clone());
     drop(ktest);
-    assert!(other.exit_status().is_none());
+    assert!(is_running(id));
     drop(other);
     assert_gone(id).await;
+}
+
+fn is_running(id: i32) -> bool {
+    Path::new(&format!("/proc/{id}")).exists()
 }
 
 async fn assert_gone(id: i32) {

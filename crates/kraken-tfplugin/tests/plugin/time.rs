@@ -1,15 +1,15 @@
 //! The provider of times: a provider of others, with plugin-framework, which needs no service.
 
-use kraken_tfplugin::{Action, Plugin, ResourceState, StartOptions, Value};
+use kraken_tfplugin::{Action, Plugin, ResourceState, Value};
 use serde_json::json;
 
+use crate::ktest::{apply, host, request_of};
 use crate::programs;
 
 #[tokio::test]
 #[ignore = "its build takes a minute"]
 async fn times_are_created_moved_and_imported() {
-    let folder = tempfile::tempdir().unwrap();
-    let plugin = Plugin::start(&StartOptions::new(programs::time(), folder.path())).await.unwrap();
+    let plugin = Plugin::start(&host(), request_of(&programs::time())).await.unwrap();
     let schema = plugin.schema().clone();
     plugin.configure(&Value::object([])).await.unwrap();
     let offset = &schema.resources["time_offset"];
@@ -19,7 +19,7 @@ async fn times_are_created_moved_and_imported() {
     plugin.validate("time_offset", &first).await.unwrap();
     let plan = plugin.plan("time_offset", &ResourceState::default(), &first).await.unwrap();
     assert_eq!(plan.action(), Action::Create);
-    let state = plugin.apply(plan).unwrap().await.unwrap().state;
+    let state = apply(&plugin, plan).await.unwrap().state;
     assert_eq!(state.value.attribute("rfc3339"), &"2026-01-08T00:00:00Z".into());
 
     let read = plugin.read("time_offset", &state).await.unwrap().value;

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use kraken_testing::node::kubectl;
 use kraken_testing::{paths, suite};
+use serde_json::Value;
 
 use super::helm;
 use crate::{node, ui};
@@ -61,6 +62,9 @@ async fn install_with(kubeconfig: &Path, aws_endpoint: &str, tool: Tool, order: 
         let now = std::mem::take(&mut untried);
         for component in ORDER.into_iter().filter(|component| now.contains(component)) {
             node::rolled_out_one(kubeconfig, component).await?;
+            if component == TOFU {
+                ui::step("the host of providers runs without a token", host_runs(kubeconfig)).await?;
+            }
             if let Some(sample) = sample(component) {
                 ui::step(&format!("a resource of {component}"), ready(kubeconfig, component, sample)).await?;
             }
@@ -85,6 +89,27 @@ async fn apply(kubeconfig: &Path, tool: Tool, component: &str, so_far: &[&str]) 
         }
         Tool::Helm => helm::install_component(kubeconfig, component, so_far).await,
     }
+}
+
+/// Checks that the sidecar of the controller of providers runs, and that the kubelet mounted no token into it.
+async fn host_runs(kubeconfig: &Path) -> Result<()> {
+    let selector = format!("app.kubernetes.io/name=kraken-{TOFU}");
+    let arguments = ["-n", suite::NAMESPACE, "get", "pods", "-l", &selector, "-o", "json"];
+    let pods: Value = serde_json::from_str(&kubectl(kubeconfig, &arguments).await?)?;
+    let pods = pods["items"].as_array().context("kubectl lists no pods")?;
+    anyhow::ensure!(
+        pods.iter().any(has_host),
+        "no pod of kraken-{TOFU} has a running host without a token: {pods:?}"
+    );
+    Ok(())
+}
+
+fn has_host(pod: &Value) -> bool {
+    let of =
+        |list: &Value| list.as_array().and_then(|all| all.iter().find(|one| one["name"] == "host").cloned());
+    let status = of(&pod["status"]["initContainerStatuses"]).unwrap_or_default();
+    let mounts = of(&pod["spec"]["initContainers"]).unwrap_or_default()["volumeMounts"].to_string();
+    status["state"]["running"].is_object() && !mounts.contains("serviceaccount")
 }
 
 /// Creates a resource, and waits until it is Ready. It stays until the end.
@@ -147,6 +172,18 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn host_with_a_token_is_found() {
+        let pod = |path: &str| {
+            serde_json::json!({
+                "spec": {"initContainers": [{"name": "host", "volumeMounts": [{"mountPath": path}]}]},
+                "status": {"initContainerStatuses": [{"name": "host", "state": {"running": {}}}]},
+            })
+        };
+        assert!(has_host(&pod("/providers")));
+        assert!(!has_host(&pod("/var/run/secrets/kubernetes.io/serviceaccount")) && !has_host(&Value::Null));
+    }
 
     #[test]
     fn every_spoke_has_a_place_in_the_order_and_a_resource() {

@@ -26,7 +26,7 @@ spec:
         app.kubernetes.io/name: {name}
         app.kubernetes.io/part-of: kraken
     spec:
-      containers:
+{host}      containers:
       - name: controller
         image: {name}:{version}
         imagePullPolicy: IfNotPresent
@@ -41,7 +41,7 @@ spec:
           value: {version}
         - name: KRAKEN_WEBHOOK_LISTEN
           value: 0.0.0.0:9443
-        envFrom:
+{variables}        envFrom:
         - configMapRef:
             name: {name}
             optional: true
@@ -69,7 +69,7 @@ spec:
             cpu: 50m
             memory: 64Mi
           limits:
-            memory: {memory}
+            memory: 512Mi
         securityContext:
           allowPrivilegeEscalation: false
           capabilities:
@@ -275,24 +275,79 @@ const CREDENTIALS: &str = "        - secretRef:
             optional: true
 ";
 
-/// The folder with the programs of providers, into which an init container or another volume puts them, and one for their sockets.
-const PROVIDER_MOUNTS: &str = "        volumeMounts:
+/// The controller of providers reaches the process that runs them by a socket, and only the controller has a token.
+const HOST_VARIABLE: &str = "        - name: KRAKEN_TOFU_HOST_SOCKET
+          value: /var/run/kraken-host/own/socket
+";
+const HOST_MOUNTS: &str = "        volumeMounts:
+        - name: host
+          mountPath: /var/run/kraken-host
+        - name: token
+          mountPath: /var/run/secrets/kubernetes.io/serviceaccount
+          readOnly: true
+";
+/// It starts before the controller, and ends after it. The programs of providers are in a folder, into which an init container or another
+/// volume puts them.
+const HOST: &str = "      automountServiceAccountToken: false # the controller mounts it, the host does not
+      initContainers:
+      - name: host
+        image: {name}:{version}
+        imagePullPolicy: IfNotPresent
+        restartPolicy: Always # a sidecar: it outlives the controller's container
+        args:
+        - host
+        - --socket
+        - /var/run/kraken-host/own/socket
+        resources:
+          requests:
+            cpu: 50m
+            memory: 64Mi
+          limits:
+            memory: 2Gi
+        securityContext:
+          allowPrivilegeEscalation: false
+          capabilities:
+            drop:
+            - ALL
+          readOnlyRootFilesystem: true
+        volumeMounts:
+        - name: host
+          mountPath: /var/run/kraken-host
         - name: providers
           mountPath: /providers
           readOnly: true
         - name: tmp
           mountPath: /tmp
 ";
-const PROVIDER_VOLUMES: &str = "      volumes:
+const HOST_VOLUMES: &str = "      volumes:
+      - name: host
+        emptyDir:
+          medium: Memory
+          sizeLimit: 1Mi
       - name: providers
         emptyDir: {}
       - name: tmp
         emptyDir:
           medium: Memory
           sizeLimit: 16Mi
+      - name: token
+        projected:
+          sources:
+          - serviceAccountToken:
+              path: token
+          - configMap:
+              name: kube-root-ca.crt
+              items:
+              - key: ca.crt
+                path: ca.crt
+          - downwardAPI:
+              items:
+              - path: namespace
+                fieldRef:
+                  fieldPath: metadata.namespace
 ";
 
-/// The controller of providers, which runs their programs.
+/// The controller of providers, whose programs run beside it.
 const OF_PROVIDERS: &str = "tofu";
 
 /// The Deployment of the controller in this folder. A spoke's folder begins with its provider: `aws-vpc`.
@@ -300,12 +355,19 @@ pub(super) fn deployment(controller: &str) -> String {
     let name = format!("kraken-{controller}");
     let credentials =
         controller.split_once('-').map(|(provider, _)| CREDENTIALS.replace("{provider}", provider));
-    let (memory, grace, mounts, volumes) = if controller == OF_PROVIDERS {
-        ("2Gi", "1800 # an operation of a provider is never interrupted", PROVIDER_MOUNTS, PROVIDER_VOLUMES)
+    let grace = if controller == OF_PROVIDERS {
+        "1800 # an operation of a provider is never interrupted"
     } else {
-        ("512Mi", "15 # it ends within 10", "", "")
+        "15 # it ends within 10"
     };
-    let parts = [("{memory}", memory), ("{grace}", grace), ("{mounts}", mounts), ("{volumes}", volumes)];
+    let of_host = |text: &'static str| if controller == OF_PROVIDERS { text } else { "" };
+    let parts = [
+        ("{grace}", grace),
+        ("{host}", of_host(HOST)),
+        ("{variables}", of_host(HOST_VARIABLE)),
+        ("{mounts}", of_host(HOST_MOUNTS)),
+        ("{volumes}", of_host(HOST_VOLUMES)),
+    ];
     let text = TEMPLATE.replace("{credentials}", &credentials.unwrap_or_default());
     let text = parts.iter().fold(text, |text, (part, value)| text.replace(part, value));
     format!("{MARK}\n{}", text.replace("{name}", &name).replace("{version}", env!("CARGO_PKG_VERSION")))
@@ -319,5 +381,19 @@ mod tests {
     fn spokes_of_a_provider_share_its_credentials_and_the_hub_has_none() {
         assert!(deployment("aws-vpc").contains("name: kraken-aws-credentials"));
         assert!(!deployment("hub").contains("credentials"));
+    }
+
+    #[test]
+    fn host_of_providers_has_neither_a_token_nor_an_environment() {
+        let text = deployment(OF_PROVIDERS);
+        let host = text.split("- name: host\n").nth(1).and_then(|text| text.split("containers:").next());
+        let host = host.unwrap_or_default();
+        assert!(
+            host.contains("restartPolicy: Always") && host.contains("readOnlyRootFilesystem: true"),
+            "{host}"
+        );
+        assert!(!host.contains("serviceaccount") && !host.contains("env"), "{host}");
+        assert!(text.contains("automountServiceAccountToken: false"), "{text}");
+        assert!(!deployment("aws-vpc").contains("host"));
     }
 }
