@@ -87,9 +87,7 @@ pub(crate) fn root_volume(volume: &RootVolume) -> ValidationResult {
 mod tests {
     use super::*;
     use kraken_aws::{
-        bounds::{
-            IMAGE_ID, INSTANCE_PROFILE, INSTANCE_TYPE, IPV4, KEY_NAME, SUBNET_ID, USER_DATA, rule,
-        },
+        bounds::{IMAGE_ID, INSTANCE_PROFILE, INSTANCE_TYPE, IPV4, KEY_NAME, SUBNET_ID, USER_DATA, rule},
         validator::ValidationError,
     };
 
