@@ -43,6 +43,7 @@ mod replaced;
 mod restored;
 mod rights;
 mod rotate;
+mod scaling;
 mod secrecy;
 mod teams;
 mod tenancy;

@@ -2,7 +2,10 @@
 
 use kraken_aws::{
     TagOptions, aws_group, aws_kind,
-    bounds::{IPV4, KEY_NAME, KMS_KEY, SECURITY_GROUP_ID, SUBNET_ID},
+    bounds::{
+        IMAGE_ID, INSTANCE_PROFILE, INSTANCE_TYPE, IPV4, KEY_NAME, KMS_KEY, SECURITY_GROUP_ID, SUBNET_ID,
+        USER_DATA,
+    },
     words,
 };
 use kraken_spoke::{
@@ -45,7 +48,7 @@ pub(crate) struct EC2InstanceSpec {
     /// The image (AMI) to launch from. Immutable. Example: `{value: ami-0abc1234def567890}`
     #[field(
         "imageID",
-        rule = rules::IMAGE_ID,
+        rule = IMAGE_ID,
         fixed,
         published("ImageId", "Architecture", "RootDeviceName", "RootDeviceType")
     )]
@@ -53,7 +56,7 @@ pub(crate) struct EC2InstanceSpec {
 
     /// The instance type. AWS can change it only on a stopped instance: with `lifecycle.disruption: Allow`, Kraken
     /// stops, changes and starts the instances one at a time. Example: `{value: t2.nano}`
-    #[field("instanceType", rule = rules::INSTANCE_TYPE, change = InstanceType, stopped)]
+    #[field("instanceType", rule = INSTANCE_TYPE, change = InstanceType, stopped)]
     pub(crate) instance_type: Opt<String>,
 
     /// The minimum number of instances of a launch, 0 to 500, at most `maxCount` unless that is 0. AWS launches no
@@ -125,7 +128,7 @@ pub(crate) struct EC2InstanceSpec {
     /// launch; an existing profile is not managed. Example: `{value: web}`
     #[field(
         "iamInstanceProfile",
-        rule = rules::INSTANCE_PROFILE,
+        rule = INSTANCE_PROFILE,
         change = InstanceProfile,
         compare = Self::compare_profile,
         import = Self::import_profile,
@@ -166,7 +169,7 @@ pub(crate) struct EC2InstanceSpec {
     /// call the instance's metadata service can read it. Default: none. Example: `{value: "#!/bin/sh\necho hello"}`
     #[field(
         "userData",
-        rule = rules::USER_DATA,
+        rule = USER_DATA,
         change = UserData,
         compare = Self::compare_user_data,
         stopped,

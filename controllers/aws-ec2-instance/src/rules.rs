@@ -3,7 +3,7 @@
 
 use kraken_aws::{
     Tags,
-    bounds::{Bytes, Id, KMS_KEY, Pattern, Range, SECURITY_GROUP_ID},
+    bounds::{KMS_KEY, Range, SECURITY_GROUP_ID},
     rules::{ValidationResult, each, ensure},
     validator::ValidationError,
 };
@@ -18,23 +18,9 @@ const MAX_STATE: usize = 1_300_000;
 pub(crate) const INSTANCE_BYTES: usize = 2_400;
 /// The size of a tag without its key and value: `{"Key":"","Value":""},`.
 pub(crate) const TAG_BYTES: usize = 24;
-/// The maximum size of user data, in bytes before encoding.
-pub(crate) const MAX_USER_DATA: usize = 16 * 1024;
 /// The maximum number of security groups of one network interface, with the highest quota that AWS grants.
 pub(crate) const MAX_GROUPS: usize = 16;
-pub(crate) const IMAGE_ID: Id = Id("ami-");
-/// A family and a size.
-pub(crate) static INSTANCE_TYPE: Pattern =
-    Pattern::new(r"^[a-z0-9-]+\.[a-z0-9-]+$", 64, "must be a family and a size, such as t3.micro");
 pub(crate) const COUNT: Range = Range(0, MAX_COUNT);
-/// A name or an ARN, or empty for none.
-pub(crate) static INSTANCE_PROFILE: Pattern = Pattern::new(
-    r"(?s)^($|[a-zA-Z0-9+=,.@_-]{1,128}$|arn:.*:instance-profile/)",
-    2_048,
-    "must be a name or ARN of an instance profile, or empty for none",
-);
-/// User data, before encoding.
-pub(crate) const USER_DATA: Bytes = Bytes(MAX_USER_DATA);
 pub(crate) const SIZE_GIB: Range = Range(1, 65_536);
 pub(crate) const IOPS: Range = Range(100, 256_000);
 pub(crate) const THROUGHPUT: Range = Range(125, 2_000);
@@ -101,7 +87,7 @@ pub(crate) fn root_volume(volume: &RootVolume) -> ValidationResult {
 mod tests {
     use super::*;
     use kraken_aws::{
-        bounds::{IPV4, KEY_NAME, SUBNET_ID, rule},
+        bounds::{IMAGE_ID, INSTANCE_PROFILE, INSTANCE_TYPE, IPV4, KEY_NAME, SUBNET_ID, USER_DATA, rule},
         validator::ValidationError,
     };
 
@@ -166,8 +152,8 @@ mod tests {
 
     #[test]
     fn texts_are_bounded() {
-        accepts(rule(&USER_DATA), "x".repeat(MAX_USER_DATA).as_str());
-        rejects(rule(&USER_DATA), "x".repeat(MAX_USER_DATA + 1).as_str(), "16385 bytes");
+        accepts(rule(&USER_DATA), "x".repeat(USER_DATA.0).as_str());
+        rejects(rule(&USER_DATA), "x".repeat(USER_DATA.0 + 1).as_str(), "16385 bytes");
         accepts(rule(&KEY_NAME), "ops key");
         rejects(rule(&KEY_NAME), " ", "1 to 255");
     }

@@ -19,6 +19,8 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         | "DuplicateListener"
         | "PriorityInUse"
         | "EntityAlreadyExists"
+        // A group of EC2 Auto Scaling.
+        | "AlreadyExists"
         // The reference of the caller is the token.
         | "HostedZoneAlreadyExists" => FailureClass::TokenUsed,
         "IdempotentInstanceTerminated" => FailureClass::TokenSpent,
@@ -79,6 +81,9 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         // IAM is eventually consistent: a new role or policy is not visible to all of its servers, nor to other services, for some
         // seconds. Names come from its own responses, or from a spec, whose object may be created outside Kraken.
         "NoSuchEntity" | "DeleteConflict" => FailureClass::NotYet,
+        // Instances of a group are being launched or replaced.
+        "ScalingActivityInProgress" | "InstanceRefreshInProgress" => FailureClass::NotYet,
+        "ValidationError" if message.contains("Invalid IAM Instance Profile") => FailureClass::NotYet,
         "MalformedPolicyDocument" if message.contains("Invalid principal") => FailureClass::NotYet,
         "InvalidParameterValue" if message.contains("Invalid IAM Instance Profile") => FailureClass::NotYet,
 
@@ -97,6 +102,8 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         // Another change of the same IAM object is in progress.
         | "ConcurrentModification"
         | "EntityTemporarilyUnmodifiable"
+        // Another change of the same Auto Scaling group is in progress.
+        | "ResourceContention"
         // A stale read: the object exists already, or is deleted already.
         | "RouteAlreadyExists"
         | "InvalidRoute.NotFound"
@@ -159,6 +166,11 @@ mod tests {
             ("EntityAlreadyExists", 409, TokenUsed),
             ("NoSuchEntity", 404, NotYet),
             ("DeleteConflict", 409, NotYet),
+            ("AlreadyExists", 400, TokenUsed),
+            ("ScalingActivityInProgress", 400, NotYet),
+            ("InstanceRefreshInProgress", 400, NotYet),
+            ("ResourceContention", 500, Transient),
+            ("ValidationError", 400, Terminal),
             ("ConcurrentModification", 409, Transient),
             ("LimitExceeded", 409, Terminal),
             ("MalformedPolicyDocument", 400, Terminal),

@@ -16,6 +16,7 @@ const ROOTS: &[&str] = &[
     "controllers/aws-vpc/src",
     "controllers/aws-elb/src",
     "controllers/aws-acm/src",
+    "controllers/aws-autoscaling/src",
     "controllers/aws-dns/src",
     "controllers/aws-iam/src",
     "controllers/aws-ec2-instance/src",

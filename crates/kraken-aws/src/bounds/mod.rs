@@ -30,8 +30,8 @@ use crate::{
 
 pub use blocks::{ANY_V4, CidrV4, CidrV6};
 pub use texts::{
-    Bytes, INSTANCE_ID, IPV4, Id, KEY_NAME, KMS_KEY, Length, NETWORK_INTERFACE_ID, Pattern,
-    SECURITY_GROUP_ID, SUBNET_ID, VPC_ID, Words, ZONE,
+    Bytes, IMAGE_ID, INSTANCE_ID, INSTANCE_PROFILE, INSTANCE_TYPE, IPV4, Id, KEY_NAME, KMS_KEY, Length,
+    NETWORK_INTERFACE_ID, Pattern, SECURITY_GROUP_ID, SUBNET_ID, USER_DATA, VPC_ID, Words, ZONE,
 };
 
 /// A bound of the values of a field.

@@ -128,6 +128,8 @@ pub const SUBNET_ID: Id = Id("subnet-");
 pub const SECURITY_GROUP_ID: Id = Id("sg-");
 /// The id of an instance.
 pub const INSTANCE_ID: Id = Id("i-");
+/// The id of an image.
+pub const IMAGE_ID: Id = Id("ami-");
 /// The id of a network interface.
 pub const NETWORK_INTERFACE_ID: Id = Id("eni-");
 
@@ -190,6 +192,20 @@ pub static ZONE: Pattern = Pattern::new("^[a-z0-9-]+$", 64, "must be the name of
 /// A KMS key, by id, alias or ARN.
 pub static KMS_KEY: Pattern =
     Pattern::new("^[a-zA-Z0-9:/_.-]+$", 2_048, "must be the id, alias or ARN of a KMS key");
+
+/// An instance type: a family and a size.
+pub static INSTANCE_TYPE: Pattern =
+    Pattern::new(r"^[a-z0-9-]+\.[a-z0-9-]+$", 64, "must be a family and a size, such as t3.micro");
+
+/// An instance profile, by name or ARN, or empty for none.
+pub static INSTANCE_PROFILE: Pattern = Pattern::new(
+    r"(?s)^($|[a-zA-Z0-9+=,.@_-]{1,128}$|arn:.*:instance-profile/)",
+    2_048,
+    "must be a name or ARN of an instance profile, or empty for none",
+);
+
+/// User data, before encoding.
+pub const USER_DATA: Bytes = Bytes(16 * 1024);
 
 /// The name of a key pair.
 pub static KEY_NAME: Pattern = Pattern::new(

@@ -16,8 +16,18 @@ use crate::{node, ui};
 const NAMESPACE: &str = "e2e-components";
 const HUB: &str = "hub";
 /// The order in which the README installs them: the hub, then spokes. Their Accounts come last, which they can use but do not need.
-const ORDER: [&str; 9] =
-    [HUB, "aws-vpc", "aws-ec2-instance", "aws-elb", "aws-iam", "aws-acm", "aws-dns", "aws-account", TOFU];
+const ORDER: [&str; 10] = [
+    HUB,
+    "aws-vpc",
+    "aws-ec2-instance",
+    "aws-elb",
+    "aws-autoscaling",
+    "aws-iam",
+    "aws-acm",
+    "aws-dns",
+    "aws-account",
+    TOFU,
+];
 /// It has no resource without a provider, whose programs no image contains.
 const TOFU: &str = "tofu";
 
@@ -144,6 +154,11 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
             "targetgroup/components",
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: TargetGroup\nmetadata: {name: components}\n\
              spec: {vpcID: {valueFrom: {ref: VPC/components}}, port: {value: 80}, protocol: {value: HTTP}}\n",
+        ),
+        "aws-autoscaling" => (
+            "launchtemplate/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: LaunchTemplate\nmetadata: {name: components}\n\
+             spec: {imageID: {value: ami-12c6146b}, instanceType: {value: t3.micro}}\n",
         ),
         "aws-iam" => (
             "iampol/components",
