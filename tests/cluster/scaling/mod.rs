@@ -68,13 +68,19 @@ async fn group_in_moto(test_env: &TestEnv, name: &str) -> Result<String> {
     call(test_env, AUTOSCALING, "DescribeAutoScalingGroups", &fields).await
 }
 
-/// The instances of a group that are not terminated.
+/// The instances of a group that are not terminated. moto fails if a group of another test launches or terminates instances meanwhile.
 async fn instances(test_env: &TestEnv, group: &str) -> Result<Vec<Instance>> {
-    let mut all = test_env.env.moto.instances().await?;
-    all.retain(|one| {
-        one.is_alive() && one.tags.get("aws:autoscaling:groupName").is_some_and(|name| name == group)
-    });
-    Ok(all)
+    let mut all = test_env.env.moto.instances().await;
+    for _ in 0..20 {
+        if all.is_ok() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        all = test_env.env.moto.instances().await;
+    }
+    let is_of_group =
+        |one: &Instance| one.tags.get("aws:autoscaling:groupName").is_some_and(|name| name == group);
+    Ok(all?.into_iter().filter(|one| one.is_alive() && is_of_group(one)).collect())
 }
 
 /// The version that is the default of a template, and its instance type.

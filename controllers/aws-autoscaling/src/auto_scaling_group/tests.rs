@@ -26,18 +26,22 @@ fn written(changes: Value) -> Value {
     with(spec, changes)
 }
 
-fn template(version: &str) -> Option<Template> {
-    Some(Template { launch_template_id: "lt-1".into(), version: Some(version.into()) })
+fn template(version: &str) -> Template {
+    Template { launch_template_id: "lt-1".into(), version: Some(version.into()) }
 }
 
 fn member(id: &str, version: &str, state: &str) -> Member {
-    Member { instance_id: id.into(), lifecycle_state: Some(state.into()), launch_template: template(version) }
+    Member {
+        instance_id: id.into(),
+        lifecycle_state: Some(state.into()),
+        launch_template: Some(template(version)),
+    }
 }
 
 fn group() -> Group {
     Group {
         auto_scaling_group_name: "web".into(),
-        launch_template: template("2"),
+        launch_template: Some(template("2")),
         min_size: Some(1),
         max_size: Some(3),
         desired_capacity: Some(2),

@@ -53,7 +53,9 @@ impl AwsResource for LaunchTemplates {
         let all = aws.ec2().describe_launch_template_versions();
         if found.len() >= FEW {
             let versions = versions(aws, all).await?;
-            found.iter_mut().for_each(|template| fill(template, &versions));
+            for template in &mut found {
+                fill(template, &versions);
+            }
             return Ok(found);
         }
         for template in &mut found {

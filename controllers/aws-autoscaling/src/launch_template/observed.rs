@@ -19,6 +19,7 @@ pub(crate) struct Template {
 
 /// The content of a version.
 #[aws_observed(from = types::ResponseLaunchTemplateData)]
+#[allow(clippy::struct_field_names)] // AWS's names
 pub(super) struct Data {
     pub(super) image_id: Option<String>,
     pub(super) instance_type: Option<String>,
@@ -38,6 +39,7 @@ pub(super) struct Data {
 }
 
 #[aws_observed(from = types::LaunchTemplateInstanceMetadataOptions)]
+#[allow(clippy::struct_field_names)] // AWS's names
 pub(super) struct Metadata {
     pub(super) http_tokens: Option<String>,
     pub(super) http_put_response_hop_limit: Option<i32>,

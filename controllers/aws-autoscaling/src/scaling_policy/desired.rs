@@ -19,12 +19,10 @@ impl ScalingPolicySpec {
                 ("loadBalancerARN", self.load_balancer_arn.is_some()),
                 ("targetGroupARN", self.target_group_arn.is_some()),
             ] {
-                match (counts, is_given) {
-                    (true, false) => validator.problem(field, "is required for ALBRequestCountPerTarget"),
-                    (false, true) => {
-                        validator.problem(field, "is only supported for ALBRequestCountPerTarget")
-                    }
-                    _ => {}
+                if counts && !is_given {
+                    validator.problem(field, "is required for ALBRequestCountPerTarget");
+                } else if is_given && !counts {
+                    validator.problem(field, "is only supported for ALBRequestCountPerTarget");
                 }
             }
         }
