@@ -49,6 +49,9 @@ fn names_the_place(message: &str, input: &Input) -> bool {
     })
 }
 
+/// The fields that a kind has, as all kinds do, and rejects with any value.
+const REJECTED: &str = "ScalingPolicy spec.lifecycle.adopt";
+
 /// All controllers with their webhooks.
 async fn with_webhooks() -> Result<TestEnv> {
     static SHARED: Shared<Environment> = Shared::new();
@@ -69,6 +72,7 @@ async fn generated_mistakes_are_rejected_with_a_field_path() -> Result<()> {
     let unvisited: Vec<_> = kinds
         .iter()
         .flat_map(|kind| kind.generated.unvisited.iter().map(|path| format!("{} {path}", kind.name)))
+        .filter(|field| !field.starts_with(REJECTED))
         .collect();
     assert_eq!(unvisited, [] as [&str; 0], "no sample has these fields");
     let valid: Vec<_> = kinds
