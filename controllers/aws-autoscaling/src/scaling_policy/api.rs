@@ -50,7 +50,7 @@ words!(
     summary("Group" = "AutoScalingGroupName", "Metric" = "PredefinedMetricType", "Target" = "TargetValue"),
     rules = Self::between_fields,
     cel(
-        "has(self.loadBalancerARN) == has(self.targetGroupARN)"
+        "(has(self.loadBalancerARN) && has(self.targetGroupARN)) || (!has(self.loadBalancerARN) && !has(self.targetGroupARN))"
             else "loadBalancerARN and targetGroupARN must be set together",
     )
 )]
