@@ -77,8 +77,21 @@ impl Transform for Literal {
         if bounds.contains_key("x-kubernetes-validations") {
             bounds.remove(unused);
         }
+        // Without a type, a literal is an element of a list of options, and `enum` would also reject one with `valueFrom`. A pattern
+        // is about texts only.
+        if !literal.contains_key("type")
+            && let Some(words) = bounds.remove("enum")
+        {
+            bounds.insert("pattern".to_owned(), any_of(&words).into());
+        }
         literal.extend(bounds);
     }
+}
+
+/// The regular expression of these words.
+fn any_of(words: &Value) -> String {
+    let words = words.as_array().into_iter().flatten().filter_map(Value::as_str);
+    format!("^({})$", words.map(regex::escape).collect::<Vec<_>>().join("|"))
 }
 
 fn member<'a>(mut schema: &'a mut Map<String, Value>, path: &[&str]) -> Option<&'a mut Map<String, Value>> {
@@ -103,6 +116,10 @@ mod tests {
         typed: Opt<String>,
         #[schemars(transform = Literal::of(json!({"pattern": "a", "x-kubernetes-validations": []})).items(1, 3))]
         list: ListOpt<String>,
+        #[schemars(transform = Literal::of(json!({"enum": ["a", "b.c"]})))]
+        words: ListOpt<String>,
+        #[schemars(transform = Literal::of(json!({"enum": ["a"]})))]
+        word: Opt<String>,
         #[schemars(transform = Literal::of(json!({"maxLength": 7})).entries(3))]
         map: PublicMap<String>,
         #[schemars(transform = Literal::of(json!({"x-kubernetes-int-or-string": true})))]
@@ -122,6 +139,10 @@ mod tests {
         assert_eq!((&list["minItems"], &list["maxItems"]), (&json!(1), &json!(3)));
         assert_eq!((&list["items"]["pattern"], list.get("pattern")), (&json!("a"), None));
         assert!(list["items"].get("x-kubernetes-validations").is_none());
+        // An element can also be a reference.
+        let words = &fields["words"]["properties"]["value"]["items"];
+        assert_eq!((&words["pattern"], words.get("enum")), (&json!(r"^(a|b\.c)$"), None));
+        assert_eq!(fields["word"]["properties"]["value"]["enum"], json!(["a"]));
         let typed = &fields["typed"]["properties"]["value"];
         assert!(typed["x-kubernetes-validations"].is_array() && typed.get("pattern").is_none());
         let map = &fields["map"];

@@ -2,7 +2,7 @@
 
 use kraken_aws::{
     aws_group, aws_kind,
-    bounds::{Id, Pattern, Range, SUBNET_ID},
+    bounds::{Id, Pattern, Range, SUBNET_ID, Words},
     words,
 };
 use kraken_spoke::{
@@ -31,13 +31,15 @@ static TARGET_GROUP: Pattern = Pattern::new(
 );
 const SECONDS: Range = Range(0, 86_400);
 const LIFETIME: Range = Range(0, 31_536_000);
-// A pattern, because the keyword `enum` would reject an element that is a reference.
-static TERMINATION_POLICY: Pattern = Pattern::new(
-    "^(Default|AllocationStrategy|OldestLaunchTemplate|OldestLaunchConfiguration|ClosestToNextInstanceHour|NewestInstance|OldestInstance)$",
-    25,
-    "must be one of Default, AllocationStrategy, OldestLaunchTemplate, OldestLaunchConfiguration, ClosestToNextInstanceHour, \
-     NewestInstance and OldestInstance",
-);
+const TERMINATION_POLICY: Words = Words(&[
+    "Default",
+    "AllocationStrategy",
+    "OldestLaunchTemplate",
+    "OldestLaunchConfiguration",
+    "ClosestToNextInstanceHour",
+    "NewestInstance",
+    "OldestInstance",
+]);
 const MIN_PERCENTAGE: Range = Range(0, 100);
 const MAX_PERCENTAGE: Range = Range(100, 200);
 
