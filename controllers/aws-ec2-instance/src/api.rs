@@ -3,8 +3,8 @@
 use kraken_aws::{
     TagOptions, aws_group, aws_kind,
     bounds::{
-        IMAGE_ID, INSTANCE_PROFILE, INSTANCE_TYPE, IPV4, KEY_NAME, KMS_KEY, SECURITY_GROUP_ID, SUBNET_ID,
-        USER_DATA,
+        HOP_LIMIT, IMAGE_ID, INSTANCE_PROFILE, INSTANCE_TYPE, IOPS, IPV4, KEY_NAME, KMS_KEY,
+        SECURITY_GROUP_ID, SIZE_GIB, SUBNET_ID, THROUGHPUT, USER_DATA,
     },
     words,
 };
@@ -211,7 +211,7 @@ pub(crate) struct EC2InstanceSpec {
 )]
 pub(crate) struct RootVolume {
     /// The size in GiB, 1 to 65536, at least the size in the image. Example: `20`
-    #[field("sizeGiB", rule = rules::SIZE_GIB)]
+    #[field("sizeGiB", rule = SIZE_GIB)]
     pub(crate) size_gib: Option<i32>,
 
     /// The volume type: `gp2`, `gp3`, `io1`, `io2` or `standard`. Example: `gp3`
@@ -220,11 +220,11 @@ pub(crate) struct RootVolume {
 
     /// I/O operations per second, 100 to 256000, for `gp3`, `io1` and `io2`. Required for `io1` and `io2`. Example:
     /// `3000`
-    #[field("iops", rule = rules::IOPS)]
+    #[field("iops", rule = IOPS)]
     pub(crate) iops: Option<i32>,
 
     /// Throughput in MiB/s, 125 to 2000, for `gp3` only. Example: `125`
-    #[field("throughput", rule = rules::THROUGHPUT)]
+    #[field("throughput", rule = THROUGHPUT)]
     pub(crate) throughput: Option<i32>,
 
     /// Whether the volume is encrypted. Example: `true`
@@ -256,7 +256,7 @@ pub(crate) struct MetadataOptions {
 
     /// The maximum number of network hops of the token, 1 to 64; use 2 for containers on the instance. Default: AWS's
     /// default.
-    #[field("httpPutResponseHopLimit", rule = rules::HOP_LIMIT)]
+    #[field("httpPutResponseHopLimit", rule = HOP_LIMIT)]
     pub(crate) hop_limit: Option<i32>,
 
     /// Whether the metadata service is available: `enabled` or `disabled`. If disabled, the other two fields have no

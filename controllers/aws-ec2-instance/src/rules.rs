@@ -3,7 +3,7 @@
 
 use kraken_aws::{
     Tags,
-    bounds::{KMS_KEY, Range, SECURITY_GROUP_ID},
+    bounds::{HOP_LIMIT, IOPS, KMS_KEY, Range, SECURITY_GROUP_ID, SIZE_GIB, THROUGHPUT},
     rules::{ValidationResult, each, ensure},
     validator::ValidationError,
 };
@@ -21,10 +21,6 @@ pub(crate) const TAG_BYTES: usize = 24;
 /// The maximum number of security groups of one network interface, with the highest quota that AWS grants.
 pub(crate) const MAX_GROUPS: usize = 16;
 pub(crate) const COUNT: Range = Range(0, MAX_COUNT);
-pub(crate) const SIZE_GIB: Range = Range(1, 65_536);
-pub(crate) const IOPS: Range = Range(100, 256_000);
-pub(crate) const THROUGHPUT: Range = Range(125, 2_000);
-pub(crate) const HOP_LIMIT: Range = Range(1, 64);
 
 /// Whether the state of so many instances with these tags can be published: it is one Kubernetes object.
 pub(crate) fn fits_a_state(count: i32, tags: &Tags) -> Result<(), String> {

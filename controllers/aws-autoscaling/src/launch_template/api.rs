@@ -3,8 +3,8 @@
 use kraken_aws::{
     aws_group, aws_kind,
     bounds::{
-        IMAGE_ID, INSTANCE_PROFILE, INSTANCE_TYPE, KEY_NAME, KMS_KEY, Pattern, Range, SECURITY_GROUP_ID,
-        USER_DATA,
+        HOP_LIMIT, IMAGE_ID, INSTANCE_PROFILE, INSTANCE_TYPE, IOPS, KEY_NAME, KMS_KEY, Pattern,
+        SECURITY_GROUP_ID, SIZE_GIB, THROUGHPUT, USER_DATA,
     },
     words,
 };
@@ -18,10 +18,6 @@ use super::observed::Template;
 static NAME: Pattern =
     Pattern::new(r"^[a-zA-Z0-9()./_-]{3,128}$", 128, "must have 3 to 128 letters, digits and ()./_-");
 static DEVICE: Pattern = Pattern::new("^[!-~]+$", 32, "must be the name of a device such as /dev/xvda");
-const HOP_LIMIT: Range = Range(1, 64);
-const SIZE_GIB: Range = Range(1, 65_536);
-const IOPS: Range = Range(100, 256_000);
-const THROUGHPUT: Range = Range(125, 2_000);
 
 words!(
     /// Whether the metadata service requires a session token.

@@ -2,14 +2,11 @@
 
 use kraken_aws::{
     aws_kind,
-    bounds::{INSTANCE_ID, Id, KMS_KEY, Pattern, Range, Words, ZONE},
+    bounds::{INSTANCE_ID, IOPS, Id, KMS_KEY, Pattern, SIZE_GIB, THROUGHPUT, Words, ZONE},
 };
 use kraken_spoke::Opt;
 
-const SIZE_GIB: Range = Range(1, 65_536);
 const TYPE: Words = Words(&["gp2", "gp3", "io1", "io2", "st1", "sc1", "standard"]);
-const IOPS: Range = Range(100, 256_000);
-const THROUGHPUT: Range = Range(125, 2_000);
 const SNAPSHOT_ID: Id = Id("snap-");
 static DEVICE: Pattern = Pattern::new("^[!-~]+$", 32, "must be the name of a device such as /dev/sdf");
 

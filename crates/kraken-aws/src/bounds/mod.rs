@@ -68,6 +68,15 @@ pub fn tags() -> Literal {
 #[derive(Clone, Copy, Debug)]
 pub struct Range(pub i32, pub i32);
 
+/// The size of a volume of EC2 in GiB.
+pub const SIZE_GIB: Range = Range(1, 65_536);
+/// The I/O operations of a volume per second.
+pub const IOPS: Range = Range(100, 256_000);
+/// The throughput of a volume in MiB/s.
+pub const THROUGHPUT: Range = Range(125, 2_000);
+/// The network hops of a token of the metadata service.
+pub const HOP_LIMIT: Range = Range(1, 64);
+
 impl Range {
     /// Validates a number.
     ///
