@@ -4,7 +4,6 @@ use kraken_aws::{
     Tags,
     errors::terminal,
     lookup_kind::{passes, tag},
-    missing::ignore_codes,
     prelude::*,
 };
 
@@ -16,7 +15,7 @@ use super::{
 };
 use crate::autoscaling::{
     AutoscalingClients as _, MAX_RECORDS,
-    types::{PredefinedMetricSpecification, ScalingPolicy, TargetTrackingConfiguration},
+    types::{PredefinedMetricSpecification, TargetTrackingConfiguration},
 };
 
 const TYPE: &str = "TargetTrackingScaling";
@@ -81,7 +80,7 @@ impl AwsResource for ScalingPolicies {
             Err(failure) if failure.code == "ValidationError" && failure.message.contains("not found") => {
                 Ok(())
             }
-            answer => ignore_codes(answer, &[]),
+            answer => answer.map(drop),
         }
     }
 
@@ -102,11 +101,8 @@ impl AwsResource for ScalingPolicies {
 async fn described(aws: &Aws, names: Option<Vec<String>>) -> Result<Vec<Policy>, Failure> {
     let call = aws.autoscaling().describe_policies().set_policy_names(names).max_records(MAX_RECORDS);
     let (action, pages) = ("failed to describe scaling policies", call.into_paginator().send());
-    let mut found: Vec<Policy> = aws
-        .items("DescribePolicies", action, pages, |page| {
-            page.scaling_policies.map(|all: Vec<ScalingPolicy>| all)
-        })
-        .await?;
+    let mut found: Vec<Policy> =
+        aws.items("DescribePolicies", action, pages, |page| page.scaling_policies).await?;
     found.retain(|policy| policy.policy_type == TYPE);
     Ok(found)
 }
