@@ -13,8 +13,8 @@ use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 
 /// What a launcher does: becomes the plugin that `arguments` name, which are those after the arguments in
-/// [`StartOptions::launcher`](crate::StartOptions::launcher). From then on the kernel kills it when the thread that called
-/// [`Plugin::start`](crate::Plugin::start) ends. Returns only if that fails; print the error and exit.
+/// [`HostOptions::launcher`](crate::HostOptions::launcher). From then on the kernel kills it when the thread of the host that
+/// started it ends. Returns only if that fails; print the error and exit.
 pub fn exec_plugin(arguments: impl IntoIterator<Item = OsString>) -> io::Error {
     let mut arguments = arguments.into_iter();
     let (Some(parent), Some(program), Some(name)) = (arguments.next(), arguments.next(), arguments.next())
