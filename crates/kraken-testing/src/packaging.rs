@@ -2,10 +2,13 @@
 //! module in `packaging/`.
 
 use std::ffi::OsStr;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use tokio::process::Command;
 
 use crate::go::{Ensure as _, Module, Program};
@@ -67,6 +70,26 @@ pub async fn helm_template(chart: &Path, namespace: &str, set: &[&str]) -> Resul
     }
     let text = helm(&arguments).await?;
     manifests::parse(&format!("helm template {}", chart.display()), &text)
+}
+
+/// The bytes that helm would store in the Secret of a release: chart and manifests, compressed, in base64.
+///
+/// # Errors
+/// When the chart cannot be rendered.
+pub async fn release_size(kubeconfig: &Path, chart: &Path, set: &[&str]) -> Result<usize> {
+    let mut arguments: Vec<&OsStr> = vec!["install".as_ref(), "kraken".as_ref(), chart.as_os_str()];
+    arguments.extend(
+        ["--dry-run=client", "--take-ownership", "--output=json", "--kubeconfig"].map(AsRef::<OsStr>::as_ref),
+    );
+    arguments.push(kubeconfig.as_os_str());
+    for value in set {
+        arguments.extend(["--set", value].map(AsRef::<OsStr>::as_ref));
+    }
+    let release = helm(&arguments).await?;
+    let mut packer = GzEncoder::new(Vec::new(), Compression::best());
+    packer.write_all(release.as_bytes()).context("cannot compress the release")?;
+    let packed = packer.finish().context("cannot compress the release")?;
+    Ok(packed.len().div_ceil(3) * 4)
 }
 
 /// Builds helm, if it is not in the cache.

@@ -2,6 +2,7 @@
 //! people can read, apply and diff them.
 
 mod argocd;
+mod chart_crds;
 mod conditions;
 mod deploy;
 mod namespaced;
@@ -93,6 +94,7 @@ fn generate() -> Result<Files> {
     let mut files = Files::new();
     let mut origin: BTreeMap<String, String> = BTreeMap::new();
     let (mut crds, mut rights, mut made) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let mut of_chart = chart_crds::ChartCrds::default();
     let controllers = paths::controllers()?;
     for controller in &controllers {
         let program = bin_dir.join(format!("kraken-{controller}"));
@@ -104,6 +106,7 @@ fn generate() -> Result<Files> {
             if let Some(other) = origin.insert(name.clone(), controller.clone()) {
                 bail!("{name} comes from two controllers, {other} and {controller}");
             }
+            of_chart.add(controller, &name, &crd.value);
             own.push(crd.value.clone());
             files.insert(folder.join(&name), format!("{MARK}\n{document}"));
             crds.push(crd);
@@ -155,15 +158,15 @@ fn generate() -> Result<Files> {
     let copies: Vec<_> =
         files.iter().filter_map(|(path, text)| Some((in_chart(path)?, text.clone()))).collect();
     files.extend(copies);
+    files.extend(of_chart.into_files()?);
     Ok(files)
 }
 
-/// The location of a chart's copy of a generated file: charts can only read their own files.
+/// The location of a chart's copy of a generated file: charts can only read their own files. [`chart_crds`] copies CRDs.
 fn in_chart(path: &Path) -> Option<PathBuf> {
     let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
     let copy = match *names.as_slice() {
         [.., KUSTOMIZATION] => return None,
-        [CRDS, component, file] => format!("kraken-crds/files/{component}/{file}"),
         [CONFIG, "users", _] => "kraken/files/users.yaml".to_owned(),
         [CONFIG, HUB, "rbac.yaml"] => "kraken/files/rbac.yaml".to_owned(),
         [CONFIG, component, "rbac.yaml"] => format!("kraken-spoke/files/{component}.yaml"),

@@ -29,9 +29,8 @@ fn only_generated_files_can_be_stale() {
 }
 
 #[test]
-fn charts_get_copies_of_crds_and_rights() {
+fn charts_get_copies_of_rights_and_webhooks() {
     let copy = |path: &str| in_chart(Path::new(path)).map(|path| path.display().to_string());
-    assert_eq!(copy("crds/hub/a.yaml").unwrap(), "charts/kraken-crds/files/hub/a.yaml");
     assert_eq!(copy("config/hub/rbac.yaml").unwrap(), "charts/kraken/files/rbac.yaml");
     assert_eq!(copy("config/aws-vpc/rbac.yaml").unwrap(), "charts/kraken-spoke/files/aws-vpc.yaml");
     assert_eq!(copy("config/hub/webhook.yaml").unwrap(), "charts/kraken/files/webhook.yaml");

@@ -17,8 +17,6 @@ use tar::{Archive, Builder, EntryType, Header};
 
 use super::manifests::Images;
 
-/// The chart that contains the others.
-const SUITE: &str = "kraken-suite";
 /// The default of `image.registry` in values.yaml.
 const NO_REGISTRY: &str = "\n  registry: \"\"\n";
 
@@ -30,10 +28,6 @@ pub(super) async fn write(root: &Path, out: &Path, images: &Images<'_>, time: u6
     let charts = folders(&staged)?;
     for chart in &charts {
         prepare(&staged.join(chart), images)?;
-    }
-    // The charts that the suite depends on, which `helm dependency build` would package with the current time.
-    for chart in charts.iter().filter(|chart| *chart != SUITE) {
-        copy(&staged.join(chart), &staged.join(SUITE).join("charts").join(chart))?;
     }
     let mut files = Vec::new();
     for chart in &charts {
@@ -53,11 +47,6 @@ pub(super) async fn write(root: &Path, out: &Path, images: &Images<'_>, time: u6
 /// Sets the version and the registry.
 fn prepare(chart: &Path, images: &Images<'_>) -> Result<()> {
     edit(&chart.join("Chart.yaml"), |text| Ok(with_version(text, images.from, images.to)))?;
-    // It has the digest of the dependencies' previous versions, and helm does not need it for folders.
-    let lock = chart.join("Chart.lock");
-    if lock.exists() {
-        fs::remove_file(lock).context("cannot remove Chart.lock")?;
-    }
     let repository = images.repository.trim_end_matches('/');
     let has_image = chart.join("templates/deployment.yaml").exists();
     if !has_image || repository.is_empty() {
@@ -74,7 +63,7 @@ fn edit(path: &Path, change: impl FnOnce(&str) -> Result<String>) -> Result<()> 
     fs::write(path, change(&text)?).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The version of the chart, of its application, and of its dependencies.
+/// The version of the chart and of its application.
 fn with_version(text: &str, from: &str, to: &str) -> String {
     let replaced = text.lines().map(|line| match line.strip_suffix(from) {
         Some(start) if start.trim() == "version:" || start.trim() == "appVersion:" => format!("{start}{to}"),
@@ -135,7 +124,7 @@ mod tests {
 
     #[test]
     fn every_version_of_a_chart_is_replaced_and_nothing_else() {
-        let text = "apiVersion: v2\nversion: 0.1.0\nappVersion: 0.1.0\nkubeVersion: \">=1.33.0-0\"\ndependencies:\n- name: kraken\n  version: 0.1.0\n";
+        let text = "apiVersion: v2\nversion: 0.1.0\nappVersion: 0.1.0\nkubeVersion: \">=1.33.0-0\"\n";
         let expected = text.replace("0.1.0", "0.1.0-rc.1");
         assert_eq!(with_version(text, "0.1.0", "0.1.0-rc.1"), expected);
         assert_eq!(with_version("kubeVersion: 0.1.0\n", "0.1.0", "2"), "kubeVersion: 0.1.0\n");
@@ -163,7 +152,7 @@ mod tests {
         assert_eq!(times, [9, 9]);
     }
 
-    /// With helm itself: a registry and a pre-release reach the packaged charts, also those in the suite.
+    /// With helm itself: a registry and a pre-release reach the packaged charts.
     #[tokio::test]
     async fn packaged_charts_render_the_images_of_the_release() {
         let root = kraken_testing::paths::workspace_root().unwrap();
@@ -172,26 +161,18 @@ mod tests {
         let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let files = write(&root, one.path(), &images, 1).await.unwrap();
         assert_eq!(write(&root, two.path(), &images, 1).await.unwrap(), files);
-        assert_eq!(files.len(), 4);
+        assert_eq!(files.len(), 3);
         for file in &files {
             let read = |folder: &Path| fs::read(folder.join(file)).unwrap();
             assert!(read(one.path()) == read(two.path()), "{file} is not reproducible");
         }
-        let suite = one.path().join("kraken-suite-0.1.0-rc.7.tgz");
-        let documents = packaging::helm_template(&suite, "kraken-system", &[]).await.unwrap();
-        let deployments = documents.iter().filter(|document| document.gvk.kind == "Deployment");
-        let used: Vec<String> = deployments
-            .map(|document| {
-                let container = &document.value["spec"]["template"]["spec"]["containers"][0];
-                container["image"].as_str().unwrap().to_owned()
-            })
-            .collect();
-        assert_eq!(used.len(), kraken_testing::paths::controllers().unwrap().len());
-        for image in used {
-            assert!(
-                image.starts_with("example.com/team/kraken-") && image.ends_with(":0.1.0-rc.7"),
-                "{image}"
-            );
+        let spoke = ["component=aws-vpc"];
+        for (chart, set, controller) in [("kraken", &[][..], "hub"), ("kraken-spoke", &spoke, "aws-vpc")] {
+            let chart = one.path().join(format!("{chart}-0.1.0-rc.7.tgz"));
+            let documents = packaging::helm_template(&chart, "kraken-system", set).await.unwrap();
+            let deployment = documents.iter().find(|document| document.gvk.kind == "Deployment").unwrap();
+            let container = &deployment.value["spec"]["template"]["spec"]["containers"][0];
+            assert_eq!(container["image"], format!("example.com/team/kraken-{controller}:0.1.0-rc.7"));
         }
     }
 }
