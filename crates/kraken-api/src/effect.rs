@@ -68,6 +68,21 @@ impl Effect {
     }
 }
 
+/// The characters of a value that a warning shows.
+pub const MAX_SHOWN: usize = 48;
+
+/// A value as a warning shows it: a long one is cut. What tells one ARN from another is at its end. Once cut, it stays as it is.
+pub fn shortened(value: &str) -> String {
+    let (count, left) = (value.chars().count(), MAX_SHOWN - 1);
+    if count <= MAX_SHOWN {
+        value.to_owned()
+    } else if value.starts_with("arn:") {
+        format!("…{}", value.chars().skip(count - left).collect::<String>())
+    } else {
+        format!("{}…", value.chars().take(left).collect::<String>())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,5 +95,14 @@ mod tests {
         for other in ["spec.a: is bad", "changesets", ""] {
             assert_eq!(Effect::of(other), None);
         }
+    }
+
+    #[test]
+    fn a_long_value_is_cut_and_an_arn_keeps_its_end() {
+        assert_eq!(shortened(&"é".repeat(48)), "é".repeat(48));
+        assert_eq!(shortened(&"é".repeat(49)), format!("{}…", "é".repeat(47)));
+        let arn = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web/73e2d6bc24d8a067";
+        let cut = "…-1:123456789012:targetgroup/web/73e2d6bc24d8a067";
+        assert_eq!((&*shortened(arn), &*shortened(cut)), (cut, cut));
     }
 }

@@ -2,14 +2,12 @@
 
 use std::{collections::BTreeSet, fmt};
 
+use kraken_api::effect::shortened;
 use kraken_api::status::{ABSENT, tag_path};
 use kraken_options::ValueFrom;
 use serde_json::{Map, Value};
 
 use crate::Edit;
-
-/// The maximum length of a value in a warning, which the API server shortens as a whole.
-const MAX_SHOWN: usize = 48;
 
 /// An edited field.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,18 +110,13 @@ fn differing(before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<(St
 
 /// A value of a spec as a user would say it: the literal, or where it comes from.
 fn shown(value: &Value) -> String {
-    let text = text(value);
-    if text.chars().count() <= MAX_SHOWN {
-        return text;
-    }
-    let start: String = text.chars().take(MAX_SHOWN).collect();
-    format!("{start}…")
+    shortened(&text(value))
 }
 
 fn text(value: &Value) -> String {
     match value {
         Value::Null => ABSENT.to_owned(),
-        Value::String(text) => in_one_line(text),
+        Value::String(text) => shortened(&in_one_line(text)),
         Value::Array(items) if items.is_empty() => "none".to_owned(),
         Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(", "),
         Value::Object(fields) => match (fields.get("value"), fields.get("valueFrom")) {
@@ -223,6 +216,6 @@ mod tests {
         else {
             panic!()
         };
-        assert_eq!(*text, format!("f a\\nb -> {}…", "é".repeat(MAX_SHOWN)));
+        assert_eq!(*text, format!("f a\\nb -> {}…", "é".repeat(47)));
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use kraken_api::status::ABSENT;
+use kraken_api::{effect::shortened, status::ABSENT};
 use kraken_options::{Dependency, KindRef, ResourceRef, ValueFrom};
 use kube::{
     Resource as _,
@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 use super::{
     ask,
     entry::{Action, Entry},
-    judge::shortened,
     patch::three_way,
     values::{resource_of, unknown_like, with_literals},
 };
@@ -174,27 +173,33 @@ impl Followed<'_> {
             return Some(parsed.unwrap_or_else(|| json!(text)));
         }
         let of = resource_of(from).filter(ResourceRef::is_id)?;
-        self.replaced(user, &of).map(|id| json!(unknown_like(id)))
+        self.replaced(user, &of).map(|placeholder| json!(placeholder))
     }
 
-    /// The present id of a resource that is replaced, if a reference of `user` means one.
-    fn replaced(&self, user: &Node, of: &ResourceRef) -> Option<&str> {
+    /// What stands for the new id of a resource that is replaced, if a reference of `user` means one.
+    fn replaced(&self, user: &Node, of: &ResourceRef) -> Option<String> {
         let kind = KindRef::of(&of.kind);
-        self.changed.iter().find_map(|(node, source)| {
+        self.changed.iter().enumerate().find_map(|(number, (node, source))| {
             let is_meant = node.namespace == *of.namespace.as_ref().unwrap_or(&user.namespace)
                 && node.name == of.name
                 && kind.matches(&node.kind, &node.group);
             match source {
-                Source::Replaced { id } if is_meant => Some(id.as_str()),
+                Source::Replaced { id } if is_meant => Some(unknown_like(id, number)),
                 _ => None,
             }
         })
     }
 
     fn without_placeholders(&self, mut line: String) -> String {
-        for (node, source) in &self.changed {
+        for (number, (node, source)) in self.changed.iter().enumerate() {
             match source {
-                Source::Replaced { id } => line = line.replace(&unknown_like(id), UNKNOWN),
+                Source::Replaced { id } => {
+                    let placeholder = unknown_like(id, number);
+                    // Admission may have cut it.
+                    for shown in [shortened(&placeholder), placeholder] {
+                        line = line.replace(&shown, UNKNOWN);
+                    }
+                }
                 Source::Keys(keys) => {
                     for (key, (before, _)) in keys {
                         line = line.replace(

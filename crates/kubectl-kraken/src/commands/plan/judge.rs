@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kraken_api::status::ABSENT;
+use kraken_api::{effect::shortened, status::ABSENT};
 use kraken_options::Dependency;
 use kube::api::DynamicObject;
 use serde_json::Value;
@@ -118,13 +118,4 @@ pub(super) fn edited_map(
         }
         Some(_) => Entry::new(node, Action::None, vec![]),
     }
-}
-
-/// A value in one line.
-pub(super) fn shortened(value: &str) -> String {
-    const MOST: usize = 48;
-    if value.chars().count() <= MOST {
-        return value.to_owned();
-    }
-    format!("{}…", value.chars().take(MOST).collect::<String>())
 }

@@ -51,12 +51,13 @@ pub(crate) fn resource_of(from: &ValueFrom) -> Option<ResourceRef> {
     }
 }
 
-/// A value that nobody has yet in the form of an id: `vpc-00000000` for `vpc-12ab34cd`. It satisfies the same pattern.
-pub(crate) fn unknown_like(id: &str) -> String {
+/// A value that nobody has yet in the form of an id: `vpc-00000000` for `vpc-12ab34cd`. It satisfies the same pattern, and differs for each
+/// number: the subnets of a load balancer must be different ones.
+pub(crate) fn unknown_like(id: &str, number: usize) -> String {
     // The last part is the one that the provider generated.
     let start = id.rfind(['-', '/', ':']).map_or(0, |at| at + 1);
     let (kind, generated) = id.split_at(start);
-    format!("{kind}{}", "0".repeat(generated.chars().count()))
+    format!("{kind}{number:0>width$x}", width = generated.chars().count())
 }
 
 #[cfg(test)]
@@ -86,7 +87,7 @@ mod tests {
 
     #[test]
     fn an_unknown_id_has_the_form_of_a_known_one() {
-        assert_eq!(unknown_like("vpc-12ab34cd"), "vpc-00000000");
-        assert_eq!(unknown_like("arn:aws:x:targetgroup/web/12ab"), "arn:aws:x:targetgroup/web/0000");
+        assert_eq!(unknown_like("vpc-12ab34cd", 0), "vpc-00000000");
+        assert_eq!(unknown_like("arn:aws:x:targetgroup/web/12ab", 17), "arn:aws:x:targetgroup/web/0011");
     }
 }
