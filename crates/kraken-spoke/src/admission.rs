@@ -88,7 +88,7 @@ impl Admission {
                 let warnings = OfLookup::of_deletion(&self.dependents(subject).await);
                 return ReviewResult { problems: vec![], warnings };
             }
-            let effects = OfDeletion::new(&object);
+            let effects = OfDeletion::new(&*self.kind, &object);
             let dependents = if effects.deletes() { self.dependents(subject).await } else { vec![] };
             return ReviewResult { problems: vec![], warnings: effects.said(&dependents) };
         }

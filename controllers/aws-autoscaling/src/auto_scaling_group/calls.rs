@@ -24,6 +24,7 @@ impl AwsResource for AutoScalingGroups {
     /// By its name, which is unique in the account and region.
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
+    const CONTAINS: &str = "all instances";
     const IN_VPC: &'static str = "";
 
     fn not_importable(group: &Group) -> Option<String> {

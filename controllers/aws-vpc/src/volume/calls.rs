@@ -19,6 +19,7 @@ pub(crate) struct Volumes;
 impl AwsResource for Volumes {
     type Kind = api::Volume;
     const IS_IDEMPOTENT: bool = true;
+    const CONTAINS: &str = "all data";
 
     fn edit_of(before: &api::VolumeSpec, after: &api::VolumeSpec, field: &str) -> Edit {
         after.edit_of_volume(before, field)

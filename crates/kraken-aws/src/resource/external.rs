@@ -61,6 +61,7 @@ impl<S: AwsObjects> External for Managed<S> {
     const SECRET_FIELD_PATHS: &[(&str, &[&str])] = SpecOf::<S>::SECRET_FIELD_PATHS;
     const SUMMARY: &[(&str, &str)] = SpecOf::<S>::SUMMARY;
     const MAKES_SECRETS: bool = S::MAKES_SECRETS;
+    const CONTAINS: &str = S::CONTAINS;
     const ORDERED_FIELDS: &[&str] = S::ORDERED_FIELDS;
     const DISRUPTS: bool = S::DISRUPTS;
     const MISSING_PATH: &str = SpecOf::<S>::COUNT_PATH;

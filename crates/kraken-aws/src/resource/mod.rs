@@ -183,6 +183,8 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     const SHOWS_DELETED: bool = false;
     /// As [`kraken_spoke::External::MAKES_SECRETS`].
     const MAKES_SECRETS: bool = false;
+    /// As [`kraken_spoke::External::CONTAINS`].
+    const CONTAINS: &str = "";
     /// As [`kraken_spoke::External::ORDERED_FIELDS`].
     const ORDERED_FIELDS: &[&str] = &[];
     /// The field of other kinds that contains the id of an object, for a kind whose ids are names, such as `keyName`; else empty.

@@ -28,6 +28,8 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
     const SHOWS_DELETED: bool = false;
     /// As [`super::AwsResource::MAKES_SECRETS`].
     const MAKES_SECRETS: bool = false;
+    /// As [`kraken_spoke::External::CONTAINS`].
+    const CONTAINS: &str = "";
     /// As [`kraken_spoke::External::ORDERED_FIELDS`].
     const ORDERED_FIELDS: &[&str] = &[];
     /// As [`kraken_spoke::External::DISRUPTS`].

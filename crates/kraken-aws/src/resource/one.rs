@@ -20,6 +20,7 @@ impl<S: AwsResource> AwsObjects for S {
     const IDEMPOTENT_BY_NAME: bool = S::IDEMPOTENT_BY_NAME;
     const SHOWS_DELETED: bool = S::SHOWS_DELETED;
     const MAKES_SECRETS: bool = S::MAKES_SECRETS;
+    const CONTAINS: &str = S::CONTAINS;
     const ORDERED_FIELDS: &[&str] = S::ORDERED_FIELDS;
     const NAMED_BY: &'static str = S::NAMED_BY;
     const IN_VPC: &'static str = S::IN_VPC;

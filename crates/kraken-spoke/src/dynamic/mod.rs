@@ -80,6 +80,8 @@ pub struct KindInfo {
     pub idempotent_by_name: bool,
     /// As [`crate::External::SHOWS_DELETED`].
     pub shows_deleted: bool,
+    /// As [`crate::External::CONTAINS`].
+    pub contains: &'static str,
     /// As [`crate::External::DRIFT_PATHS`].
     pub drift_paths: &'static [&'static str],
     /// As [`crate::External::SECRET_FIELD_PATHS`].
@@ -124,6 +126,7 @@ impl KindInfo {
             is_idempotent: false,
             idempotent_by_name: false,
             shows_deleted: false,
+            contains: "",
             drift_paths: &[],
             secret_field_paths: &[],
             summary: &[],

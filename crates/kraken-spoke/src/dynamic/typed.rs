@@ -51,6 +51,7 @@ fn info_of<E: External>() -> KindInfo {
         is_idempotent: E::IS_IDEMPOTENT,
         idempotent_by_name: E::IDEMPOTENT_BY_NAME,
         shows_deleted: E::SHOWS_DELETED,
+        contains: E::CONTAINS,
         drift_paths: E::DRIFT_PATHS,
         secret_field_paths: E::SECRET_FIELD_PATHS,
         summary: E::SUMMARY,

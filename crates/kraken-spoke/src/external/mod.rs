@@ -67,6 +67,9 @@ pub trait External: Send + Sync + 'static {
     /// before, it counts as deleted only after it was missing for ten seconds. For other kinds, it counts as deleted at once.
     const SHOWS_DELETED: bool = false;
 
+    /// What is deleted with a remote object besides itself, as a warning says it before: `all data`. Empty: nothing.
+    const CONTAINS: &str = "";
+
     /// Paths in [`Difference`]s that are not fields of the spec, such as `state`: a user may name them in
     /// `lifecycle.ignoreChanges`.
     const DRIFT_PATHS: &[&str] = &[];

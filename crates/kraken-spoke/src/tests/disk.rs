@@ -47,6 +47,7 @@ impl Disks {
             is_idempotent: true,
             idempotent_by_name: false,
             shows_deleted: false,
+            contains: "all data",
             drift_paths: &[],
             secret_field_paths: &[("password", &[]), ("peer", &[])],
             summary: &[("Size", "disk.size")],

@@ -94,17 +94,17 @@ async fn the_lifecycle_decides_what_an_edit_does() {
         (
             "image",
             vec![replace.clone()],
-            "replaces disk-1 (CreateFirst), and then changes mount b, mount c: image 2 -> 3",
+            "replaces disk-1 with all data (CreateFirst), and then changes mount b, mount c: image 2 -> 3",
         ),
         (
             "image",
             vec![replace.clone(), ("protect", json!(true))],
-            "waits for lifecycle.protect: false, because it replaces disk-1: image 2 -> 3",
+            "waits for lifecycle.protect: false, because it replaces disk-1 with all data: image 2 -> 3",
         ),
         (
             "image",
             vec![replace, ("approval", json!("Manual"))],
-            "replaces disk-1 (CreateFirst) after its plan is approved, and then changes mount b, mount c: image 2 -> 3",
+            "replaces disk-1 with all data (CreateFirst) after its plan is approved, and then changes mount b, mount c: image 2 -> 3",
         ),
         ("peer", vec![("disruption", json!("Allow"))], "stops and starts disk-1: peer 2 -> 3"),
         (
@@ -141,7 +141,7 @@ async fn an_edit_of_the_lifecycle_says_what_it_lets_go() {
             "replace",
             json!("Never"),
             json!("DeleteFirst"),
-            "replaces disk-1 (DeleteFirst), and then changes mount b, mount c, which was held back: spec.image: fixed",
+            "replaces disk-1 with all data (DeleteFirst), and then changes mount b, mount c, which was held back: spec.image: fixed",
         ),
         (
             "disruption",
@@ -185,7 +185,7 @@ async fn nothing_is_said_where_nothing_happens() {
 #[tokio::test]
 async fn a_deletion_says_what_is_deleted_after_whom_and_what_is_kept() {
     let deleted = warnings(Operation::Delete, disk().launched(), None).await;
-    assert_eq!(deleted, ["deletes disk-1 in the cloud, after 2 dependents: mount b, mount c"]);
+    assert_eq!(deleted, ["deletes disk-1 with all data in the cloud, after 2 dependents: mount b, mount c"]);
     let retained = disk().launched().lifecycle("deletion", json!("Retain"));
     assert_eq!(
         warnings(Operation::Delete, retained, None).await,

@@ -7,14 +7,14 @@ use kraken_api::{
 };
 use kube::core::object::HasStatus;
 
-use super::then;
+use super::{then, with};
 use crate::{dynamic::Object, model::ids::listed};
 
 /// What an edit of the lifecycle or the account lets go, if there is something.
 pub(super) fn released(
     before: &Object,
     after: &Object,
-    ids: &[String],
+    (ids, contains): (&[String], &str),
     dependents: &[String],
 ) -> Option<String> {
     let (old, new) = (before.lifecycle(), after.lifecycle());
@@ -33,8 +33,9 @@ pub(super) fn released(
     if is_replacement(before, after) {
         let why = why.unwrap_or_default();
         return Some(format!(
-            "{} {ids} ({:?}){}, which was held back: {why}",
+            "{} {ids}{} ({:?}){}, which was held back: {why}",
             Effect::Replaces.words(),
+            with(contains),
             new.replace,
             then(dependents)
         ));

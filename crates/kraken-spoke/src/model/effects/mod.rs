@@ -29,13 +29,15 @@ pub(crate) struct OfEdit<'a> {
     after: &'a Object,
     ids: Vec<String>,
     fields: Vec<Edited>,
+    /// As [`crate::External::CONTAINS`].
+    contains: &'static str,
 }
 
 impl<'a> OfEdit<'a> {
     pub(crate) fn new(kind: &dyn DynKind, before: &'a Object, after: &'a Object) -> Self {
         let ids = external_ids(before);
         let fields = if ids.is_empty() { vec![] } else { edits(kind, before, after) };
-        Self { before, after, ids, fields }
+        Self { before, after, ids, fields, contains: kind.info().contains }
     }
 
     /// Whether it may replace remote objects, so that the dependents of the resource change too.
@@ -49,11 +51,11 @@ impl<'a> OfEdit<'a> {
     /// Each as a sentence about the resource; those that a person must know come first. `dependents` refer to the resource, and matter
     /// only if it [is replaced](Self::replaces).
     pub(crate) fn said(&self, dependents: &[String]) -> Vec<String> {
-        let Self { before, after, ids, fields } = self;
+        let Self { before, after, ids, fields, contains } = self;
         if ids.is_empty() {
             return vec![];
         }
-        let released = held_back::released(before, after, ids, dependents);
+        let released = held_back::released(before, after, (ids, contains), dependents);
         if fields.is_empty() {
             return released.into_iter().collect();
         }
@@ -64,7 +66,7 @@ impl<'a> OfEdit<'a> {
         let each = [Edit::Replaces, Edit::Stops, Edit::Scales, Edit::Waits, Edit::InPlace];
         let effects = each.into_iter().filter_map(|edit| {
             let same: Vec<&Edited> = fields.iter().filter(|field| field.edit == edit).collect();
-            (!same.is_empty()).then(|| effect(edit, &same, after.lifecycle(), ids, dependents))
+            (!same.is_empty()).then(|| effect(edit, &same, after.lifecycle(), (ids, contains), dependents))
         });
         released.into_iter().chain(effects).collect()
     }
@@ -77,11 +79,13 @@ pub(crate) struct OfDeletion {
     /// The ids that are kept although the spec does not state it.
     silently_kept: Vec<String>,
     kept: Vec<String>,
+    /// As [`crate::External::CONTAINS`].
+    contains: &'static str,
     approval: &'static str,
 }
 
 impl OfDeletion {
-    pub(crate) fn new(object: &Object) -> Self {
+    pub(crate) fn new(kind: &dyn DynKind, object: &Object) -> Self {
         if object.metadata.deletion_timestamp.is_some() {
             return Self::default();
         }
@@ -91,7 +95,7 @@ impl OfDeletion {
         let silently_kept = policy.silently_kept(&ids);
         let (kept, deleted): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| policy.keeps(id));
         let kept = without(&kept, &silently_kept);
-        Self { deleted, silently_kept, kept, approval: approval(lifecycle) }
+        Self { deleted, silently_kept, kept, contains: kind.info().contains, approval: approval(lifecycle) }
     }
 
     /// Whether it deletes remote objects, so that the dependents of the resource must be deleted first.
@@ -101,7 +105,7 @@ impl OfDeletion {
 
     /// Each as a sentence about the resource; `dependents` must be deleted first.
     pub(crate) fn said(&self, dependents: &[String]) -> Vec<String> {
-        let Self { deleted, silently_kept, kept, approval } = self;
+        let Self { deleted, silently_kept, kept, contains, approval } = self;
         let (deletes, keeps) = (Effect::Deletes.words(), Effect::Keeps.words());
         let mut effects = vec![];
         if !deleted.is_empty() {
@@ -110,7 +114,8 @@ impl OfDeletion {
                 1 => format!(", after 1 dependent: {}", listed(dependents)),
                 count => format!(", after {count} dependents: {}", listed(dependents)),
             };
-            effects.push(format!("{deletes} {} in the cloud{approval}{after}", listed(deleted)));
+            let with = with(contains);
+            effects.push(format!("{deletes} {}{with} in the cloud{approval}{after}", listed(deleted)));
         }
         if !silently_kept.is_empty() {
             effects.push(format!(
@@ -144,7 +149,7 @@ fn effect(
     edit: Edit,
     fields: &[&Edited],
     lifecycle: &Lifecycle,
-    ids: &[String],
+    (ids, contains): (&[String], &str),
     dependents: &[String],
 ) -> String {
     let (ids, what, approval) = (listed(ids), shown(fields.iter().copied()), approval(lifecycle));
@@ -156,11 +161,13 @@ fn effect(
                 "{ids} in place, and lifecycle.replace is Never, so that it stays as it is and Ready becomes False"
             ),
         ),
-        Edit::Replaces if lifecycle.protect => {
-            says(Effect::Waits, format!("lifecycle.protect: false, because it replaces {ids}"))
-        }
+        Edit::Replaces if lifecycle.protect => says(
+            Effect::Waits,
+            format!("lifecycle.protect: false, because it replaces {ids}{}", with(contains)),
+        ),
         Edit::Replaces => {
-            says(Effect::Replaces, format!("{ids} ({:?}){approval}{}", lifecycle.replace, then(dependents)))
+            let (with, then) = (with(contains), then(dependents));
+            says(Effect::Replaces, format!("{ids}{with} ({:?}){approval}{then}", lifecycle.replace))
         }
         Edit::Stops if lifecycle.disruption == Disruption::Forbid => {
             says(Effect::Waits, format!("lifecycle.disruption: Allow, because it stops {ids}"))
@@ -183,6 +190,11 @@ fn effect(
 
 fn approval(lifecycle: &Lifecycle) -> &'static str {
     if lifecycle.approval == Approval::Manual { " after its plan is approved" } else { "" }
+}
+
+/// What a deletion takes with it.
+fn with(contains: &str) -> String {
+    if contains.is_empty() { String::new() } else { format!(" with {contains}") }
 }
 
 /// Who changes after a replacement.

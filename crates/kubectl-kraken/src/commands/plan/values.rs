@@ -4,6 +4,9 @@
 use kraken_options::{ResourceRef, ValueFrom};
 use serde_json::{Map, Value};
 
+/// A map whose values are literals or references.
+const TAGS: &str = "tags";
+
 /// The spec with the literals in the place of references for which `literal` returns a value; `None` if there is none of them.
 pub(crate) fn with_literals(spec: &Value, literal: &dyn Fn(&ValueFrom) -> Option<Value>) -> Option<Value> {
     let mut is_any = false;
@@ -15,7 +18,7 @@ fn replaced(
     value: &Value,
     literal: &dyn Fn(&ValueFrom) -> Option<Value>,
     is_any: &mut bool,
-    is_item: bool,
+    is_plain: bool,
 ) -> Value {
     match value {
         Value::Array(items) => {
@@ -26,17 +29,25 @@ fn replaced(
             let from = from.and_then(|from| serde_json::from_value::<ValueFrom>(from.clone()).ok());
             if let Some(new) = from.as_ref().and_then(literal) {
                 *is_any = true;
-                // The item of a list is a literal itself.
-                return if is_item {
+                // The item of a list and a tag are literals themselves.
+                return if is_plain {
                     new
                 } else {
                     Value::Object(Map::from_iter([("value".to_owned(), new)]))
                 };
             }
-            let each = fields.iter();
-            Value::Object(
-                each.map(|(name, value)| (name.clone(), replaced(value, literal, is_any, false))).collect(),
-            )
+            let each = fields.iter().map(|(name, value)| {
+                let value = match value {
+                    Value::Object(tags) if name == TAGS && !tags.contains_key("valueFrom") => {
+                        let each = tags.iter();
+                        let each = each.map(|(key, tag)| (key.clone(), replaced(tag, literal, is_any, true)));
+                        Value::Object(each.collect())
+                    }
+                    other => replaced(other, literal, is_any, false),
+                };
+                (name.clone(), value)
+            });
+            Value::Object(each.collect())
         }
         other => other.clone(),
     }
@@ -72,6 +83,7 @@ mod tests {
             "vpcID": {"valueFrom": {"ref": "VPC/main"}},
             "ids": {"value": ["a", {"valueFrom": {"krakenResource": {"kind": "vpc", "name": "main"}}}]},
             "other": {"valueFrom": {"configMap": {"name": "m", "key": "k"}}},
+            "tags": {"Vpc": {"valueFrom": {"ref": "VPC/main"}}, "Team": "shop"},
         });
         let literal = |from: &ValueFrom| {
             resource_of(from).filter(|of| of.name == "main" && of.is_id()).map(|_| json!("vpc-0"))
@@ -80,6 +92,7 @@ mod tests {
             "vpcID": {"value": "vpc-0"},
             "ids": {"value": ["a", "vpc-0"]},
             "other": {"valueFrom": {"configMap": {"name": "m", "key": "k"}}},
+            "tags": {"Vpc": "vpc-0", "Team": "shop"},
         });
         assert_eq!(with_literals(&spec, &literal), Some(expected));
         assert_eq!(with_literals(&spec, &|_| None), None);
