@@ -1,14 +1,17 @@
 //! Buckets in moto, through their controller as its real binary. moto sets no tags in the create call, unlike AWS: the controller then sets
 //! them by a second call.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use kraken_simulator::{FailureMode, FailurePoint, REGION, http};
-use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
+use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions, paths};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 use tokio::sync::RwLock;
 
-use crate::balancing::{id, request_reconcile, until};
+use crate::{
+    balancing::{id, request_reconcile, until},
+    kubectl::Shell,
+};
 
 /// A fault fails the next creation of any test. moto then has a bucket without tags, which only a generated name proves to be the launch's.
 static NAMES: RwLock<()> = RwLock::const_new(());
@@ -181,5 +184,51 @@ async fn a_creation_without_a_response_is_found_and_not_repeated() -> Result<()>
     test_env.delete("Bucket", "once").await?;
     test_env.gone("Bucket", "once").await?;
     assert!(!exists(&test_env, &name).await);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_import_takes_over_a_bucket_without_a_change() -> Result<()> {
+    let (test_env, _names) = (test_env().await?, NAMES.read().await);
+    let name = format!("import-{}", test_env.ns.name);
+    let policy = json!({"Version": "2012-10-17", "Statement": [{
+        "Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": format!("arn:aws:s3:::{name}/*"),
+    }]});
+    let rules = "<LifecycleConfiguration><Rule><ID>logs</ID><Filter><Prefix>logs/</Prefix></Filter><Status>Disabled</Status>\
+                 <Expiration><Days>9</Days></Expiration><Transition><Days>3</Days><StorageClass>GLACIER</StorageClass></Transition>\
+                 </Rule></LifecycleConfiguration>";
+    let versioning = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
+    s3(&test_env, &name, Some("")).await?;
+    let settings = [
+        ("tagging", TAGS),
+        ("policy", &policy.to_string()),
+        ("lifecycle", rules),
+        ("versioning", versioning),
+    ];
+    let settings = settings.map(|(setting, body)| (format!("{name}?{setting}"), body.to_owned()));
+    for (path, body) in &settings {
+        s3(&test_env, path, Some(&body.replace(">other<", &format!(">{name}<")))).await?;
+    }
+    let in_moto = async || {
+        let mut all = vec![];
+        for (path, _) in &settings[1..] {
+            all.push(s3(&test_env, path, None).await?);
+        }
+        anyhow::Ok(all)
+    };
+    let before = in_moto().await?;
+    let shell = Shell::of(&test_env)?;
+    let program = paths::bin_dir()?.join("kubectl-kraken").display().to_string();
+    // The controllers of other kinds do not run, which is an error at the end.
+    shell.run(&format!("{program} import --tags Test={name} --timeout 15 >import.yaml || true")).await?;
+    let yaml = shell.run("cat import.yaml").await?;
+    for part in ["kind: Bucket", "lifecycleRules:", "statements:", "versioning:", "storageClass:"] {
+        assert!(yaml.contains(part), "{part}: {yaml}");
+    }
+    shell.run("kubectl apply -f import.yaml").await?;
+    let all: Value = serde_json::from_str(&test_env.all("Bucket").await?)?;
+    let resource = all[0]["metadata"]["name"].as_str().context("no resource")?.to_owned();
+    assert_eq!(id(&test_env.ready("Bucket", &resource).await?)?, name);
+    assert_eq!(in_moto().await?, before);
     Ok(())
 }
