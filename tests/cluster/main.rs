@@ -45,6 +45,7 @@ mod rights;
 mod rotate;
 mod scaling;
 mod secrecy;
+mod storage;
 mod teams;
 mod tenancy;
 mod tofu;

@@ -127,6 +127,11 @@ impl Aws {
         self.location_cache.region()
     }
 
+    /// Whether calls go to an address that is set, such as that of a test's server, and not to AWS's own.
+    pub fn has_endpoint(&self) -> bool {
+        self.settings.endpoint.is_some()
+    }
+
     /// The EC2 client, to build a call; pass its future to [`Aws::call`].
     pub fn ec2(&self) -> &Client {
         &self.clients().ec2

@@ -81,10 +81,12 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         // IAM is eventually consistent: a new role or policy is not visible to all of its servers, nor to other services, for some
         // seconds. Names come from its own responses, or from a spec, whose object may be created outside Kraken.
         "NoSuchEntity" | "DeleteConflict" => FailureClass::NotYet,
+        // A bucket that was deleted, or whose creation is not visible yet.
+        "NoSuchBucket" => FailureClass::NotYet,
         // Instances of a group are being launched or replaced.
         "ScalingActivityInProgress" | "InstanceRefreshInProgress" => FailureClass::NotYet,
         "ValidationError" if message.contains("Invalid IAM Instance Profile") => FailureClass::NotYet,
-        "MalformedPolicyDocument" if message.contains("Invalid principal") => FailureClass::NotYet,
+        "MalformedPolicyDocument" | "MalformedPolicy" if message.contains("Invalid principal") => FailureClass::NotYet,
         "InvalidParameterValue" if message.contains("Invalid IAM Instance Profile") => FailureClass::NotYet,
 
         // A stale read, or a rule that AWS does not recognize: nothing was changed.
@@ -102,8 +104,9 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         // Another change of the same IAM object is in progress.
         | "ConcurrentModification"
         | "EntityTemporarilyUnmodifiable"
-        // Another change of the same Auto Scaling group is in progress.
+        // Another change of the same Auto Scaling group, or of the same bucket, is in progress.
         | "ResourceContention"
+        | "OperationAborted"
         // A stale read: the object exists already, or is deleted already.
         | "RouteAlreadyExists"
         | "InvalidRoute.NotFound"
@@ -170,6 +173,9 @@ mod tests {
             ("ScalingActivityInProgress", 400, NotYet),
             ("InstanceRefreshInProgress", 400, NotYet),
             ("ResourceContention", 500, Transient),
+            ("OperationAborted", 409, Transient),
+            ("NoSuchBucket", 404, NotYet),
+            ("MalformedPolicy", 400, Terminal),
             ("ValidationError", 400, Terminal),
             ("ConcurrentModification", 409, Transient),
             ("LimitExceeded", 409, Terminal),
@@ -210,6 +216,7 @@ mod tests {
                 "Invalid principal in policy: \"AWS\":\"arn:aws:iam::1:role/a\"",
                 NotYet,
             ),
+            ("MalformedPolicy", "Invalid principal in policy", NotYet),
             (
                 "InvalidParameterValue",
                 "Value (web) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name",

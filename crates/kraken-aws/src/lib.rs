@@ -3,6 +3,9 @@
 //! This is the one crate that depends on the AWS SDK, so that its version and features are managed in one place. A spoke
 //! uses the SDK through [`ec2`], and only in files that call AWS, or for types that are made from those of the SDK.
 
+// The macros write paths of this crate, also in it.
+extern crate self as kraken_aws;
+
 pub mod account;
 pub mod args;
 pub mod bounds;
@@ -24,6 +27,7 @@ pub mod lookup_kind;
 pub mod missing;
 pub mod observed;
 mod owner;
+pub mod policy;
 pub mod prelude;
 pub mod release;
 pub mod resolved;

@@ -44,6 +44,7 @@ pub fn is_invalid_id(failure: &Failure) -> bool {
             | "NoSuchEntity"
             | "ResourceNotFoundException"
             | "NoSuchHostedZone"
+            | "NoSuchBucket"
     ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
 }
 

@@ -45,9 +45,18 @@ pub struct ServiceSettings<'a> {
 /// ```ignore
 /// aws_service!(pub(crate) ElbApi, aws_sdk_elasticloadbalancingv2, "elb");
 /// ```
+///
+/// Settings that only one API has follow as a closure over the builder of its configuration and the common settings:
+///
+/// ```ignore
+/// aws_service!(pub(crate) S3Api, aws_sdk_s3, "s3", |builder, settings| builder.force_path_style(settings.endpoint.is_some()));
+/// ```
 #[macro_export]
 macro_rules! aws_service {
     ($visibility:vis $service:ident, $sdk:ident, $name:literal) => {
+        $crate::aws_service!($visibility $service, $sdk, $name, |builder, _settings| builder);
+    };
+    ($visibility:vis $service:ident, $sdk:ident, $name:literal, |$builder:ident, $settings:ident| $configured:expr) => {
         #[doc = concat!("The API `", $name, "` of AWS.")]
         #[derive(Clone, Copy, Debug)]
         $visibility struct $service;
@@ -58,7 +67,8 @@ macro_rules! aws_service {
 
             fn client(settings: $crate::service::ServiceSettings<'_>) -> $sdk::Client {
                 // The endpoint is not in the configuration, because the STS that may issue its credentials must not use it.
-                let mut builder = $sdk::config::Builder::from(settings.config);
+                let ($builder, $settings) = ($sdk::config::Builder::from(settings.config), &settings);
+                let mut builder = $configured;
                 if let Some(endpoint) = settings.endpoint {
                     builder = builder.endpoint_url(endpoint);
                 }

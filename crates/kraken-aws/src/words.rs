@@ -10,18 +10,21 @@
 /// ```
 #[macro_export]
 macro_rules! words {
-    ($(#[$about:meta])* $name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
+    ($(#[$about:meta])* $name:ident { $($variants:tt)+ }) => {
+        $crate::words!($(#[$about])* pub(crate) $name { $($variants)+ });
+    };
+    ($(#[$about:meta])* $visibility:vis $name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$about])*
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema,
         )]
-        pub(crate) enum $name {
+        $visibility enum $name {
             $(#[serde(rename = $word)] $variant),+
         }
 
         impl $name {
             /// The value in the AWS API.
-            pub(crate) fn as_str(self) -> &'static str {
+            $visibility fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
         }

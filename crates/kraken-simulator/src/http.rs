@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
+use hyper::http::request::Builder;
 use hyper::{Method, Request};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
@@ -60,16 +61,33 @@ pub async fn post_json(url: &str, headers: &[(&str, &str)], body: &serde_json::V
     send(url, request.body(Full::from(body.to_string()))).await
 }
 
+/// PUT of a text.
+///
+/// # Errors
+/// If there is no response within 30 seconds. A status of 4xx or 5xx is a response.
+pub async fn put(url: &str, headers: &[(&str, &str)], body: &str) -> Result<Response> {
+    with_headers(url, Request::put(url), headers, body).await
+}
+
 /// POST of a text, or GET without one.
 ///
 /// # Errors
 /// If there is no response within 30 seconds. A status of 4xx or 5xx is a response.
 pub async fn call(url: &str, headers: &[(&str, &str)], body: Option<&str>) -> Result<Response> {
-    let mut request = if body.is_some() { Request::post(url) } else { Request::get(url) };
+    let request = if body.is_some() { Request::post(url) } else { Request::get(url) };
+    with_headers(url, request, headers, body.unwrap_or_default()).await
+}
+
+async fn with_headers(
+    url: &str,
+    mut request: Builder,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Result<Response> {
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    send(url, request.body(Full::from(body.unwrap_or_default().to_owned()))).await
+    send(url, request.body(Full::from(body.to_owned()))).await
 }
 
 async fn send(url: &str, request: hyper::http::Result<Request<Full<Bytes>>>) -> Result<Response> {

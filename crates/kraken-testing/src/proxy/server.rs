@@ -71,7 +71,7 @@ async fn answer(
             FailureMode::Delay(delay) => tokio::time::sleep(*delay).await,
         }
     }
-    let response = forward(head, body, client, upstream).await;
+    let response = corrected(&action, forward(head, body, client, upstream).await).await;
     note(Some(response.status().as_u16()));
     if let Some(Fault { when: FailurePoint::After, how }) = &fault {
         match how {
@@ -100,6 +100,19 @@ async fn forward(head: Parts, body: Bytes, client: &Upstream, upstream: &str) ->
         .unwrap_or_else(|problem| error(502, "BadGateway", &format!("no response from moto: {problem}")))
 }
 
+/// moto gives the root of this response a name of its own, which only the SDK of Rust reads.
+async fn corrected(action: &str, response: Response<Full<Bytes>>) -> Response<Full<Bytes>> {
+    if action != "GetBucketVersioning" {
+        return response;
+    }
+    let (mut head, body) = response.into_parts();
+    let Ok(body) = body.collect().await;
+    let text = String::from_utf8_lossy(&body.to_bytes())
+        .replace("GetBucketVersioningResponse", "VersioningConfiguration");
+    head.headers.remove("content-length");
+    Response::from_parts(head, Full::from(text))
+}
+
 /// The API call: `Action` of the query protocol's form, or the last part of `X-Amz-Target`, else the path, after the method of a call that
 /// changes something: `POST /2013-04-01/hostedzone`.
 fn action(head: &Parts, body: &[u8]) -> String {
@@ -109,12 +122,36 @@ fn action(head: &Parts, body: &[u8]) -> String {
     if let Some(action) = named {
         return action.to_owned();
     }
+    if let Some(action) = action_of_s3(head) {
+        return action.to_owned();
+    }
     let target = head.headers.get("x-amz-target").and_then(|target| target.to_str().ok());
     match target.and_then(|target| target.rsplit('.').next()) {
         Some(target) => target.to_owned(),
         None if head.method == Method::GET => head.uri.path().to_owned(),
         None => format!("{} {}", head.method, head.uri.path()),
     }
+}
+
+/// Those calls of S3 about a bucket that tests count or let fail. Neither a header nor the body names them, but the method and the query.
+fn action_of_s3(head: &Parts) -> Option<&'static str> {
+    let signed = head.headers.get("authorization").and_then(|value| value.to_str().ok());
+    let is_of_bucket = !head.uri.path().trim_matches('/').is_empty()
+        && !head.uri.path()[1..].trim_end_matches('/').contains('/');
+    if !is_of_bucket || !signed.is_some_and(|signed| signed.contains("/s3/aws4_request")) {
+        return None;
+    }
+    let query = head.uri.query().unwrap_or_default();
+    let of = |(method, parameter, _): &&(Method, &str, &str)| {
+        head.method == *method && query.trim_end_matches('=') == *parameter
+    };
+    let calls = [
+        (Method::PUT, "", "CreateBucket"),
+        (Method::DELETE, "", "DeleteBucket"),
+        (Method::GET, "tagging", "GetBucketTagging"),
+        (Method::GET, "versioning", "GetBucketVersioning"),
+    ];
+    calls.iter().find(of).map(|(_, _, name)| *name)
 }
 
 fn error(status: u16, code: &str, message: &str) -> Response<Full<Bytes>> {

@@ -16,7 +16,7 @@ use crate::{node, ui};
 const NAMESPACE: &str = "e2e-components";
 const HUB: &str = "hub";
 /// The order in which the README installs them: the hub, then spokes. Their Accounts come last, which they can use but do not need.
-const ORDER: [&str; 10] = [
+const ORDER: [&str; 11] = [
     HUB,
     "aws-vpc",
     "aws-ec2-instance",
@@ -25,6 +25,7 @@ const ORDER: [&str; 10] = [
     "aws-iam",
     "aws-acm",
     "aws-dns",
+    "aws-s3",
     "aws-account",
     TOFU,
 ];
@@ -174,6 +175,11 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
             "hz/components",
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: HostedZone\nmetadata: {name: components}\n\
              spec: {name: {value: components.example.com}}\n",
+        ),
+        "aws-s3" => (
+            "s3b/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Bucket\nmetadata: {name: components}\n\
+             spec: {versioning: {value: Enabled}}\n",
         ),
         "aws-account" => (
             "account/components",

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Document, decoded, imported, imported_trust};
+use super::{Document, imported, imported_resource, imported_trust};
 
 fn document(written: Value) -> Document {
     Document::new(written).unwrap()
@@ -86,16 +86,6 @@ fn only_statements_that_differ_are_shown() {
 }
 
 #[test]
-fn a_document_of_iam_is_decoded() {
-    let text =
-        of(json!({"Effect": "Allow", "Action": "s3:*", "Resource": "arn:aws:s3:::a%20b/*"})).to_string();
-    let encoded: String = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    assert_eq!(decoded(Some(encoded)), text);
-    assert_eq!(decoded(Some(text.clone())), text);
-    assert_eq!(decoded(None), "");
-}
-
-#[test]
 fn an_invalid_document_is_explained() {
     for (text, words) in [
         ("{", "is not valid JSON: EOF"),
@@ -145,7 +135,8 @@ fn a_document_is_imported_as_statements_if_they_can_express_it() {
             }],
         }]}))
     );
-    // Which is no permission.
+    // Which is no permission, and names no resource.
+    assert_eq!(imported_resource(&plain.to_string()), imported_trust(&plain.to_string()));
     assert_eq!(imported(&plain.to_string()), Some(json!({"json": {"value": plain.to_string()}})));
     let canonical_user = of(json!({"Effect": "Allow", "Principal": {"CanonicalUser": "1"}, "Action": "*"}));
     for other in [json!({"Version": "2008-10-17", "Statement": read()}), canonical_user] {

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kraken_aws::fields::ABSENT;
-use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
+
+use crate::fields::ABSENT;
 
 /// The version of a document that does not name one.
 const FIRST_VERSION: &str = "2008-10-17";
@@ -26,7 +26,7 @@ pub(super) const PRINCIPALS: [&str; 4] = ["AWS", "Service", "Federated", "Canoni
 
 /// A policy document.
 #[derive(Clone, Debug)]
-pub(crate) struct Document {
+pub struct Document {
     /// As it is sent.
     written: Value,
     /// The version and the id.
@@ -43,12 +43,15 @@ pub(super) struct Statement {
 
 impl Document {
     /// From JSON.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// If it is no document; the text says where.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let written = serde_json::from_str(text).map_err(|error| format!("is not valid JSON: {error}"))?;
         Self::new(written)
     }
 
-    pub(crate) fn new(written: Value) -> Result<Self, String> {
+    pub(super) fn new(written: Value) -> Result<Self, String> {
         let elements = object(&written, "the document", &["Version", "Id", "Statement"])?;
         let text = |name| elements.get(name).and_then(|value| value.as_str()).map(str::to_owned);
         let header =
@@ -67,8 +70,13 @@ impl Document {
     }
 
     /// The text for a call.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.written.to_string()
+    }
+
+    /// Whether it has no statements.
+    pub fn is_empty(&self) -> bool {
+        self.statements.is_empty()
     }
 
     /// The version.
@@ -103,16 +111,6 @@ impl Document {
 
 fn shown(statements: &[&Value]) -> String {
     if statements.is_empty() { ABSENT.to_owned() } else { json!(statements).to_string() }
-}
-
-/// The JSON of a document that IAM returns URL-encoded.
-pub(crate) fn decoded(text: Option<String>) -> String {
-    let text = text.unwrap_or_default();
-    // JSON begins with a bracket; in the encoded form, it begins with %7B.
-    if text.trim_start().starts_with('{') {
-        return text;
-    }
-    percent_decode_str(&text).decode_utf8_lossy().into_owned()
 }
 
 /// A statement in canonical form.

@@ -1,15 +1,17 @@
 //! A policy document in a spec.
 
-use kraken_aws::{aws_group, words};
+#![allow(missing_docs)] // of generated fields
+
 use kraken_spoke::{Opt, options::ListOpt};
 
-use crate::bounds::{
+use super::bounds::{
     ACTION, AWS_PRINCIPAL, CONDITION_KEY, CONDITION_VALUE, FEDERATED, JSON, OPERATOR, RESOURCE, SERVICE, SID,
 };
+use crate::{aws_group, words};
 
 words!(
     /// Whether a statement allows or denies.
-    Effect {
+    pub Effect {
         Allow = "Allow",
         Deny = "Deny",
     }
@@ -17,7 +19,7 @@ words!(
 
 /// A policy document: its statements, or the whole document as a text.
 #[aws_group(one_of(statements, json))]
-pub(crate) struct PolicyDocument {
+pub struct PolicyDocument {
     /// The statements, 1 to 40, of a document of version `2012-10-17`. Their order is not significant. Exactly one of this and
     /// `json`. Default: none. Example: `[{effect: {value: Allow}, actions: {value: [s3:GetObject]}, resources: {value: ["*"]}}]`
     #[schemars(length(min = 1, max = 40))]
@@ -32,7 +34,7 @@ pub(crate) struct PolicyDocument {
 
 /// A trust policy: its statements, or the whole document as a text.
 #[aws_group(one_of(statements, json))]
-pub(crate) struct TrustPolicy {
+pub struct TrustPolicy {
     /// The statements, 1 to 20, of a document of version `2012-10-17`. Their order is not significant. Exactly one of this and
     /// `json`. Default: none. Example: `[{effect: {value: Allow}, principals: {services: {value: [ec2.amazonaws.com]}}, actions:
     /// {value: [sts:AssumeRole]}}]`
@@ -42,6 +44,22 @@ pub(crate) struct TrustPolicy {
 
     /// The whole document as JSON, up to 131072 bytes, such as a file in a ConfigMap. Exactly one of this and `statements`.
     /// Default: none. Example: `{valueFrom: {configMap: {name: policies, key: trust.json}}}`
+    #[field("json", rule = JSON)]
+    pub(crate) json: Option<Opt<String>>,
+}
+
+/// The policy of a resource, such as a bucket: its statements, or the whole document as a text.
+#[aws_group(one_of(statements, json))]
+pub struct ResourcePolicy {
+    /// The statements, up to 40, of a document of version `2012-10-17`. Their order is not significant. Exactly one of this and
+    /// `json`. Default: none. Example: `[{effect: {value: Allow}, principals: {aws:
+    /// {value: ["*"]}}, actions: {value: [s3:GetObject]}, resources: {value: ["arn:aws:s3:::web/*"]}}]`
+    #[schemars(length(max = 40))]
+    #[field("statements", group)]
+    pub(crate) statements: Option<Vec<ResourceStatementSpec>>,
+
+    /// The whole document as JSON, up to 131072 bytes, such as a file in a ConfigMap. Exactly one of this and `statements`.
+    /// Default: none. Example: `{valueFrom: {configMap: {name: policies, key: web.json}}}`
     #[field("json", rule = JSON)]
     pub(crate) json: Option<Opt<String>>,
 }
@@ -60,7 +78,7 @@ pub(crate) struct TrustPolicy {
             else "cannot be combined with resources; remove one of them" at "notResources",
     )
 )]
-pub(crate) struct StatementSpec {
+pub struct StatementSpec {
     /// The id, 1 to 128 letters and digits, unique in the document. Default: none. Example: `{value: ReadObjects}`
     #[field("sid", rule = SID)]
     pub(crate) sid: Option<Opt<String>>,
@@ -95,9 +113,62 @@ pub(crate) struct StatementSpec {
     pub(crate) conditions: Option<Vec<ConditionSpec>>,
 }
 
+/// A statement of the policy of a resource, such as a bucket.
+#[aws_group(
+    rules = Self::between_fields,
+    cel(
+        "has(self.actions) || has(self.notActions)"
+            else "is required unless notActions is set" at "actions",
+        "!has(self.actions) || !has(self.notActions)"
+            else "cannot be combined with actions; remove one of them" at "notActions",
+        "has(self.resources) || has(self.notResources)"
+            else "is required unless notResources is set" at "resources",
+        "!has(self.resources) || !has(self.notResources)"
+            else "cannot be combined with resources; remove one of them" at "notResources",
+    )
+)]
+pub struct ResourceStatementSpec {
+    /// The id, 1 to 128 letters and digits, unique in the document. Default: none. Example: `{value: ReadObjects}`
+    #[field("sid", rule = SID)]
+    pub(crate) sid: Option<Opt<String>>,
+
+    /// Whether the statement allows or denies: `Allow` or `Deny`. Example: `{value: Allow}`
+    #[field("effect")]
+    pub(crate) effect: Opt<Effect>,
+
+    /// Whose access is allowed or denied. Example: `{services: {value: [logging.s3.amazonaws.com]}}`
+    #[field("principals", group)]
+    pub(crate) principals: PrincipalsSpec,
+
+    /// The actions, 1 to 500, case-insensitive; `*` and `?` are wildcards. Exactly one of this and `notActions`. Default: none.
+    /// Example: `{value: [s3:GetObject, s3:ListBucket]}`
+    #[field("actions", rule = ACTION, items(1, 500))]
+    pub(crate) actions: Option<ListOpt<String>>,
+
+    /// All actions except these, 1 to 500. Exactly one of this and `actions`. Default: none. Example: `{value: [iam:*]}`
+    #[field("notActions", rule = ACTION, items(1, 500))]
+    pub(crate) not_actions: Option<ListOpt<String>>,
+
+    /// The resources, 1 to 500, by ARN; `*` and `?` are wildcards. Exactly one of this and `notResources`. Default: none.
+    /// Example: `{value: [{valueFrom: {templateString: "{{ .ConfigMap.app.bucket }}/*"}}]}`
+    #[field("resources", rule = RESOURCE, items(1, 500))]
+    pub(crate) resources: Option<ListOpt<String>>,
+
+    /// All resources except these, 1 to 500. Exactly one of this and `resources`. Default: none. Example:
+    /// `{value: ["arn:aws:s3:::audit/*"]}`
+    #[field("notResources", rule = RESOURCE, items(1, 500))]
+    pub(crate) not_resources: Option<ListOpt<String>>,
+
+    /// The conditions, up to 20, all of which must hold. Default: none. Example: `[{operator: {value: StringEquals}, key:
+    /// {value: aws:SourceAccount}, values: {value: ["123456789012"]}}]`
+    #[schemars(length(max = 20))]
+    #[field("conditions", group)]
+    pub(crate) conditions: Option<Vec<ConditionSpec>>,
+}
+
 /// A statement of a trust policy: who may assume the role.
 #[aws_group(rules = Self::between_fields)]
-pub(crate) struct TrustStatementSpec {
+pub struct TrustStatementSpec {
     /// The id, 1 to 128 letters and digits, unique in the document. Default: none. Example: `{value: Instances}`
     #[field("sid", rule = SID)]
     pub(crate) sid: Option<Opt<String>>,
@@ -125,7 +196,7 @@ pub(crate) struct TrustStatementSpec {
 /// The principals of a trust policy, of at least one type.
 #[aws_group]
 #[schemars(extend("minProperties" = 1))]
-pub(crate) struct PrincipalsSpec {
+pub struct PrincipalsSpec {
     /// Roles, users and accounts, 1 to 100: ARNs, or the 12 digits of an account, which is the same as the ARN of its root. `*`
     /// is everybody. Default: none. Example: `{value: [{valueFrom: {ref: Role/ci}}]}`
     #[field("aws", rule = AWS_PRINCIPAL, items(1, 100))]
@@ -143,7 +214,7 @@ pub(crate) struct PrincipalsSpec {
 
 /// A condition of a statement: one of the values must match.
 #[aws_group]
-pub(crate) struct ConditionSpec {
+pub struct ConditionSpec {
     /// The operator, up to 64 letters, with `ForAllValues:` or `ForAnyValue:` for keys with several values. Example: `{value: StringEquals}`
     #[field("operator", rule = OPERATOR)]
     pub(crate) operator: Opt<String>,

@@ -1,23 +1,30 @@
 //! Policy documents as they are written in a spec. Pure.
 
-use kraken_aws::import::{Fields, literal};
 use serde_json::{Value, json};
 
 use super::canonical::{Document, PRINCIPALS, Statement, object, texts};
+use crate::import::{Fields, literal};
 
 /// The elements that a statement of a spec can express.
 const PERMISSIONS: [&str; 7] =
     ["Sid", "Effect", "Action", "NotAction", "Resource", "NotResource", "Condition"];
 const TRUST: [&str; 5] = ["Sid", "Effect", "Principal", "Action", "Condition"];
+const RESOURCE: [&str; 8] =
+    ["Sid", "Effect", "Principal", "Action", "NotAction", "Resource", "NotResource", "Condition"];
 
 /// A document in a spec: its statements, or its JSON if they have another element.
-pub(crate) fn imported(text: &str) -> Option<Value> {
+pub fn imported(text: &str) -> Option<Value> {
     of(text, &PERMISSIONS)
 }
 
 /// The same of a trust policy.
-pub(crate) fn imported_trust(text: &str) -> Option<Value> {
+pub fn imported_trust(text: &str) -> Option<Value> {
     of(text, &TRUST)
+}
+
+/// The same of the policy of a resource.
+pub fn imported_resource(text: &str) -> Option<Value> {
+    of(text, &RESOURCE)
 }
 
 fn of(text: &str, known: &[&'static str]) -> Option<Value> {

@@ -1,25 +1,28 @@
 //! Policy documents of specs: resolved, validated and compared. Pure.
 
-use kraken_aws::{
+use kraken_spoke::{Difference, Resolved};
+use serde_json::{Map, Value, json};
+
+use crate::{
     AwsGroup as _,
     diff::difference,
     fields::{NOT_SHOWN, SECRET},
     resolved::Joined,
     validator::SpecValidator,
 };
-use kraken_spoke::{Difference, Resolved};
-use serde_json::{Map, Value, json};
 
 use super::{
     api::{
-        DesiredCondition, DesiredPrincipals, DesiredStatement, DesiredTrustStatement, PartialStatement,
-        PartialTrustStatement, PolicyDocument, StatementSpec, TrustPolicy, TrustStatementSpec,
+        DesiredCondition, DesiredPrincipals, DesiredResourceStatement, DesiredStatement,
+        DesiredTrustStatement, PartialResourceStatement, PartialStatement, PartialTrustStatement,
+        PolicyDocument, ResourcePolicy, ResourceStatementSpec, StatementSpec, TrustPolicy,
+        TrustStatementSpec,
     },
     canonical::{Document, Statement},
 };
 
 /// Resolves and validates a document; `None` if it has a problem.
-pub(crate) fn resolved(
+pub fn resolved(
     field: &str,
     spec: &PolicyDocument,
     validator: &mut SpecValidator<'_, '_>,
@@ -32,7 +35,7 @@ pub(crate) fn resolved(
 }
 
 /// The same of a trust policy.
-pub(crate) fn resolved_trust(
+pub fn resolved_trust(
     field: &str,
     spec: &TrustPolicy,
     validator: &mut SpecValidator<'_, '_>,
@@ -41,6 +44,19 @@ pub(crate) fn resolved_trust(
     let is_secret = TrustPolicy::is_secret(&desired);
     let statements = desired.statements.map(|all| all.iter().map(written_trust).collect());
     let document = document(field, statements, desired.json.as_ref(), trust, validator)?;
+    Some(Joined::new(document, is_secret))
+}
+
+/// The same of the policy of a resource.
+pub fn resolved_resource(
+    field: &str,
+    spec: &ResourcePolicy,
+    validator: &mut SpecValidator<'_, '_>,
+) -> Option<Joined<Document>> {
+    let desired = spec.desired(field, validator)?;
+    let is_secret = ResourcePolicy::is_secret(&desired);
+    let statements = desired.statements.map(|all| all.iter().map(written_resource).collect());
+    let document = document(field, statements, desired.json.as_ref(), resource, validator)?;
     Some(Joined::new(document, is_secret))
 }
 
@@ -76,6 +92,13 @@ fn trust(statement: &Statement) -> Option<&'static str> {
     is_other.then_some("has a Resource, which a trust policy does not support")
 }
 
+fn resource(statement: &Statement) -> Option<&'static str> {
+    if !has(statement, ["Principal", "NotPrincipal"]) {
+        return Some("has no Principal: the policy of a resource names whose access it allows or denies");
+    }
+    (!has(statement, ["Resource", "NotResource"])).then_some("has neither Resource nor NotResource")
+}
+
 fn permissions(statement: &Statement) -> Option<&'static str> {
     if has(statement, ["Principal", "NotPrincipal"]) {
         return Some("has a Principal, which only a trust policy supports");
@@ -84,7 +107,7 @@ fn permissions(statement: &Statement) -> Option<&'static str> {
 }
 
 /// The difference of a document; `observed` is its JSON.
-pub(crate) fn compared<C>(
+pub fn compared<C>(
     path: &str,
     desired: &Joined<Document>,
     observed: &str,
@@ -99,32 +122,39 @@ pub(crate) fn compared<C>(
     })
 }
 
-impl StatementSpec {
-    pub(super) fn between_fields(
-        &self,
-        field: &str,
-        partial: &PartialStatement,
-        validator: &mut SpecValidator<'_, '_>,
-    ) {
-        for (is_one, why) in [
-            (self.actions.is_some() != self.not_actions.is_some(), "actions, notActions"),
-            (self.resources.is_some() != self.not_resources.is_some(), "resources, notResources"),
-        ] {
-            if !is_one {
-                validator.problem(field, format!("must have exactly one of {why}"));
+/// The rules that statements with resources have in common.
+macro_rules! between_fields {
+    ($spec:ty, $partial:ty) => {
+        impl $spec {
+            pub(super) fn between_fields(
+                &self,
+                field: &str,
+                partial: &$partial,
+                validator: &mut SpecValidator<'_, '_>,
+            ) {
+                for (is_one, why) in [
+                    (self.actions.is_some() != self.not_actions.is_some(), "actions, notActions"),
+                    (self.resources.is_some() != self.not_resources.is_some(), "resources, notResources"),
+                ] {
+                    if !is_one {
+                        validator.problem(field, format!("must have exactly one of {why}"));
+                    }
+                }
+                for (name, list) in [
+                    ("actions", &partial.actions),
+                    ("notActions", &partial.not_actions),
+                    ("resources", &partial.resources),
+                    ("notResources", &partial.not_resources),
+                ] {
+                    not_empty(field, name, list.as_ref().and_then(Option::as_ref), validator);
+                }
+                conditions_differ(field, partial.conditions.as_ref(), validator);
             }
         }
-        for (name, list) in [
-            ("actions", &partial.actions),
-            ("notActions", &partial.not_actions),
-            ("resources", &partial.resources),
-            ("notResources", &partial.not_resources),
-        ] {
-            not_empty(field, name, list.as_ref().and_then(Option::as_ref), validator);
-        }
-        conditions_differ(field, partial.conditions.as_ref(), validator);
-    }
+    };
 }
+between_fields!(StatementSpec, PartialStatement);
+between_fields!(ResourceStatementSpec, PartialResourceStatement);
 
 impl TrustStatementSpec {
     pub(super) fn between_fields(
@@ -185,21 +215,48 @@ fn written(statement: &DesiredStatement) -> Value {
     ])
 }
 
-/// The same of a trust policy.
-fn written_trust(statement: &DesiredTrustStatement) -> Value {
-    let DesiredTrustStatement { sid, effect, principals, actions, conditions } = statement;
-    let DesiredPrincipals { aws, services, federated } = principals;
-    let principals = elements([
-        ("AWS", list(aws.as_ref())),
-        ("Service", list(services.as_ref())),
-        ("Federated", list(federated.as_ref())),
-    ]);
+/// The same of the policy of a resource.
+fn written_resource(statement: &DesiredResourceStatement) -> Value {
+    let DesiredResourceStatement {
+        sid,
+        effect,
+        principals,
+        actions,
+        not_actions,
+        resources,
+        not_resources,
+        conditions,
+    } = statement;
     elements([
         ("Sid", sid.as_ref().map(|sid| json!(sid.expose()))),
         ("Effect", Some(json!(effect.expose().as_str()))),
-        ("Principal", Some(principals)),
+        ("Principal", Some(written_principals(principals))),
+        ("Action", list(actions.as_ref())),
+        ("NotAction", list(not_actions.as_ref())),
+        ("Resource", list(resources.as_ref())),
+        ("NotResource", list(not_resources.as_ref())),
+        ("Condition", self::conditions(conditions.as_deref())),
+    ])
+}
+
+/// The same of a trust policy.
+fn written_trust(statement: &DesiredTrustStatement) -> Value {
+    let DesiredTrustStatement { sid, effect, principals, actions, conditions } = statement;
+    elements([
+        ("Sid", sid.as_ref().map(|sid| json!(sid.expose()))),
+        ("Effect", Some(json!(effect.expose().as_str()))),
+        ("Principal", Some(written_principals(principals))),
         ("Action", list(Some(actions))),
         ("Condition", self::conditions(conditions.as_deref())),
+    ])
+}
+
+fn written_principals(principals: &DesiredPrincipals) -> Value {
+    let DesiredPrincipals { aws, services, federated } = principals;
+    elements([
+        ("AWS", list(aws.as_ref())),
+        ("Service", list(services.as_ref())),
+        ("Federated", list(federated.as_ref())),
     ])
 }
 
