@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(shortened(&"é".repeat(48)), "é".repeat(48));
         assert_eq!(shortened(&"é".repeat(49)), format!("{}…", "é".repeat(47)));
         let arn = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web/73e2d6bc24d8a067";
-        let cut = "…-1:123456789012:targetgroup/web/73e2d6bc24d8a067";
+        let cut = "…1:123456789012:targetgroup/web/73e2d6bc24d8a067";
         assert_eq!((&*shortened(arn), &*shortened(cut)), (cut, cut));
     }
 }

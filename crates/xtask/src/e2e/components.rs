@@ -176,10 +176,11 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: HostedZone\nmetadata: {name: components}\n\
              spec: {name: {value: components.example.com}}\n",
         ),
+        // Without versioning: moto's answer about it is one that the SDK rejects.
         "aws-s3" => (
             "s3b/components",
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Bucket\nmetadata: {name: components}\n\
-             spec: {versioning: {value: Enabled}}\n",
+             spec: {tags: {Name: components}}\n",
         ),
         "aws-account" => (
             "account/components",
