@@ -1,8 +1,10 @@
 //! Ports for the servers that tests start.
 
+use std::collections::VecDeque;
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 
@@ -13,13 +15,15 @@ use crate::process::log_text;
 /// its use, and then two controllers take each other's response to `/readyz` for their own.
 const RANGE: Range<u16> = 20_000..30_000;
 const ATTEMPTS: usize = 100;
+/// How many ports are remembered, so that two tests of a process never get the same one before either has bound it.
+const REMEMBERED: usize = 2_000;
 /// How many times a server that [`lost_its_port`] is started.
 pub(crate) const PORT_ATTEMPTS: usize = 5;
 
 /// A port of the loopback interface that was free just now.
 ///
-/// Another process can take it before its user binds it, so the start of a server is retried with a new one (see
-/// [`lost_its_port`]).
+/// No other caller in this process gets it for a long time. Another process can take it before its user binds it, so the start of a server
+/// is retried with a new one (see [`lost_its_port`]).
 ///
 /// # Errors
 /// When none of many ports can be bound.
@@ -32,9 +36,15 @@ pub fn free_port() -> Result<u16> {
 /// # Errors
 /// When none of many ports can be bound.
 pub fn free_port_at(address: Ipv4Addr) -> Result<u16> {
+    static GIVEN: Mutex<VecDeque<u16>> = Mutex::new(VecDeque::new());
     for _ in 0..ATTEMPTS {
         let port = fastrand::u16(RANGE);
-        if TcpListener::bind((address, port)).is_ok() {
+        let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if !given.contains(&port) && TcpListener::bind((address, port)).is_ok() {
+            given.push_back(port);
+            if given.len() > REMEMBERED {
+                given.pop_front();
+            }
             return Ok(port);
         }
     }
@@ -57,6 +67,12 @@ mod tests {
             assert!(RANGE.contains(&port), "{port}");
             TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
         }
+    }
+
+    #[test]
+    fn no_port_is_given_twice_at_once() {
+        let ports: std::collections::BTreeSet<u16> = (0..500).map(|_| free_port().unwrap()).collect();
+        assert_eq!(ports.len(), 500);
     }
 
     #[test]
