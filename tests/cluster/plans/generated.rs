@@ -167,7 +167,7 @@ async fn the_calls_that_the_cloud_receives_are_those_of_the_plan() -> Result<()>
     let mut rng = Rng::with_seed(seed);
     let mut files = Files::first();
     shell.write("stack.yaml", &files.text())?;
-    let apply = format!("{program} apply -f stack.yaml --yes --timeout 120");
+    let apply = format!("{program} apply -f stack.yaml --yes --timeout 300");
     shell.run(&apply).await?;
     let mut wrong = Vec::new();
     for number in 1..=edits {
