@@ -69,7 +69,7 @@ impl Effect {
 }
 
 /// The characters of a value that a warning shows.
-pub const MAX_SHOWN: usize = 48;
+const MAX_SHOWN: usize = 48;
 
 /// A value as a warning shows it: a long one is cut. What tells one ARN from another is at its end. Once cut, it stays as it is.
 pub fn shortened(value: &str) -> String {

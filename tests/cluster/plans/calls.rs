@@ -20,7 +20,7 @@ pub(super) struct Effects {
 pub(super) type Changes = BTreeMap<String, Effects>;
 
 /// Calls that change an attribute or a part of an object, by the kind of the object.
-const PARTS: [(&str, &[&str]); 14] = [
+const PARTS: [(&str, &[&str]); 16] = [
     ("VPC", &["ModifyVpcAttribute", "AssociateVpcCidrBlock", "DisassociateVpcCidrBlock"]),
     ("InternetGateway", &["AttachInternetGateway", "DetachInternetGateway"]),
     ("Subnet", &["ModifySubnetAttribute"]),
@@ -68,18 +68,21 @@ const PARTS: [(&str, &[&str]); 14] = [
         &["CreateLaunchTemplateVersion", "ModifyLaunchTemplate", "DeleteLaunchTemplateVersions"],
     ),
     ("AutoScalingGroup", &["UpdateAutoScalingGroup", "StartInstanceRefresh"]),
+    (
+        "Role",
+        &[
+            "UpdateRole",
+            "UpdateRoleDescription",
+            "UpdateAssumeRolePolicy",
+            "AttachRolePolicy",
+            "DetachRolePolicy",
+            "PutRolePolicy",
+            "DeleteRolePolicy",
+            "PutRolePermissionsBoundary",
+        ],
+    ),
+    ("Policy", &["CreatePolicyVersion", "DeletePolicyVersion", "SetDefaultPolicyVersion"]),
 ];
-const OF_ROLES: [&str; 8] = [
-    "UpdateRole",
-    "UpdateRoleDescription",
-    "UpdateAssumeRolePolicy",
-    "AttachRolePolicy",
-    "DetachRolePolicy",
-    "PutRolePolicy",
-    "DeleteRolePolicy",
-    "PutRolePermissionsBoundary",
-];
-const OF_POLICIES: [&str; 3] = ["CreatePolicyVersion", "DeletePolicyVersion", "SetDefaultPolicyVersion"];
 /// The words of AWS for objects whose kind has another name.
 const NAMES: [(&str, &str); 4] =
     [("Vpc", "VPC"), ("Rule", "ListenerRule"), ("Address", "ElasticIP"), ("Instances", "EC2Instance")];
@@ -108,11 +111,8 @@ pub(super) fn done(calls: &BTreeMap<String, u64>) -> Result<Changes> {
         if is_read || TAGS.contains(&action.as_str()) {
             continue;
         }
-        let part = PARTS.iter().find(|(_, actions)| actions.contains(&action.as_str()));
-        let of_roles = OF_ROLES.contains(&action.as_str()).then_some("Role");
-        let of_policies = OF_POLICIES.contains(&action.as_str()).then_some("Policy");
-        if let Some(kind) = part.map(|(kind, _)| *kind).or(of_roles).or(of_policies) {
-            changes.entry(kind.to_owned()).or_default().changed = true;
+        if let Some((kind, _)) = PARTS.iter().find(|(_, actions)| actions.contains(&action.as_str())) {
+            changes.entry((*kind).to_owned()).or_default().changed = true;
             continue;
         }
         let verbs = ["Create", "Run", "Allocate", "Delete", "Terminate", "Release", "Stop"];

@@ -116,12 +116,9 @@ impl Files {
     }
 
     fn text(&self) -> String {
-        // The longest names first: PORT is a part of TARGETPORT's line, not of its name.
         let mut text = STACK.to_owned();
-        let mut values: Vec<_> = self.values.iter().collect();
-        values.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        for (name, value) in values {
-            text = text.replace(&format!("%{name}"), value);
+        for (name, value) in &self.values {
+            text = text.replace(&format!("%{name}"), value); // no name begins with another one
         }
         let is_present = |document: &&str| {
             let mut kind = document.lines().filter_map(|line| line.strip_prefix("kind: "));
