@@ -23,13 +23,9 @@ impl BucketSpec {
     pub(super) fn between_fields(&self, partial: &PartialDesired, validator: &mut SpecValidator<'_, '_>) {
         let rules = partial.lifecycle_rules.iter().flatten().flatten();
         let ids: Vec<&String> = rules.map(|rule| rule.id.expose()).collect();
-        for (index, id) in ids.iter().enumerate() {
-            if ids[..index].contains(id) {
-                validator.problem(
-                    &format!("lifecycleRules[{index}].id"),
-                    "is the id of another rule of the bucket",
-                );
-            }
+        for index in repeated(&ids) {
+            let path = format!("lifecycleRules[{index}].id");
+            validator.problem(&path, "is the id of another rule of the bucket");
         }
     }
 
@@ -137,11 +133,14 @@ impl LifecycleRule {
         }
         let classes: Vec<&String> =
             partial.transitions.iter().flatten().flatten().map(|one| one.storage_class.expose()).collect();
-        for (index, class) in classes.iter().enumerate() {
-            if classes[..index].contains(class) {
-                let path = format!("{field}.transitions[{index}].storageClass");
-                validator.problem(&path, "is the storage class of another transition of the rule");
-            }
+        for index in repeated(&classes) {
+            let path = format!("{field}.transitions[{index}].storageClass");
+            validator.problem(&path, "is the storage class of another transition of the rule");
         }
     }
+}
+
+/// The indices of values that stand before in the list.
+fn repeated<T: PartialEq>(values: &[T]) -> impl Iterator<Item = usize> {
+    (0..values.len()).filter(|index| values[..*index].contains(&values[*index]))
 }
