@@ -1,41 +1,56 @@
-//! Lists the CRDs and the roles of the controllers of this version, which are part of the program: a new kind needs no edit here.
+//! Lists the manifests of the controllers of this version, which are part of the program: a new controller or kind needs no edit here.
 
 use std::{
-    env, fs,
+    env,
+    fmt::Write as _,
+    fs, io,
     path::{Path, PathBuf},
 };
 
-fn main() -> std::io::Result<()> {
+fn main() -> io::Result<()> {
     let root = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..");
-    let (mut crds, mut roles) = (vec![], vec![]);
-    for folder in sorted(&root.join("crds"))? {
-        crds.extend(sorted(&folder)?.into_iter().filter(|file| !file.ends_with("kustomization.yaml")));
+    let (crds, config) = (root.join("crds"), root.join("config"));
+    let mut text = "/// The controllers.\npub(crate) const CONTROLLERS: &[Controller] = &[\n".to_owned();
+    for folder in sorted(&config)? {
+        let Some(name) = folder.file_name().and_then(|name| name.to_str()) else { continue };
+        if !folder.join("rbac.yaml").is_file() {
+            continue;
+        }
+        let mut kinds = sorted(&crds.join(name))?;
+        kinds.retain(|file| !file.ends_with("kustomization.yaml"));
+        let file = |name: &str| {
+            list(&Some(folder.join(name)).filter(|file| file.is_file()).into_iter().collect::<Vec<_>>())
+        };
+        let (roles, policies, webhooks) = (file("rbac.yaml"), file("policies.yaml"), file("webhook.yaml"));
+        write!(
+            text,
+            "Controller {{ name: {name:?}, crds: {}, roles: {roles}, policies: {policies}, webhooks: {webhooks} }},\n",
+            list(&kinds)
+        )
+        .map_err(io::Error::other)?;
     }
-    for folder in sorted(&root.join("config"))? {
-        roles.extend(Some(folder.join("rbac.yaml")).filter(|file| file.is_file()));
-    }
-    println!("cargo:rerun-if-changed={}", root.join("crds").display());
-    println!("cargo:rerun-if-changed={}", root.join("config").display());
-    let list = |files: &[PathBuf]| {
-        let each = files.iter().map(|file| format!("    include_str!({:?}),\n", file.display().to_string()));
-        each.collect::<String>()
-    };
-    let text = format!(
-        "/// The CRDs.\npub(crate) const CRDS: &[&str] = &[\n{}];\n/// The roles.\npub(crate) const ROLES: &[&str] = &[\n{}];\n",
-        list(&crds),
-        list(&roles)
+    let shared = ["namespace/namespace.yaml", "users/roles.yaml"].map(|file| config.join(file));
+    text += &format!(
+        "];\n/// The namespace of the controllers, and the roles of users.\npub(crate) const SHARED: &[&str] = {};\n",
+        list(&shared)
     );
+    println!("cargo:rerun-if-changed={}", crds.display());
+    println!("cargo:rerun-if-changed={}", config.display());
     fs::write(Path::new(&env::var_os("OUT_DIR").unwrap_or_default()).join("embedded.rs"), text)
 }
 
-/// The entries of a folder by name; none of a file.
-fn sorted(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+fn list(files: &[PathBuf]) -> String {
+    let each = files.iter().map(|file| format!("include_str!({:?}), ", file.display().to_string()));
+    format!("&[{}]", each.collect::<String>())
+}
+
+/// The entries of a folder by name; none if it does not exist.
+fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Ok(vec![]);
     }
-    let mut entries = fs::read_dir(folder)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<std::io::Result<Vec<_>>>()?;
+    let mut entries =
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
     entries.sort();
     Ok(entries)
 }

@@ -30,6 +30,7 @@ mod kubectl_kraken;
 mod kubectl_transfer;
 mod kubectl_ui;
 mod leases;
+mod local;
 mod lookups;
 mod monitoring;
 mod namespaced;

@@ -7,9 +7,7 @@
 //!
 //! Use [`environment::Environment`] for all components, or [`cluster::ControlPlane`] for Kubernetes only.
 
-pub mod assets;
 pub mod audit;
-mod cache;
 pub mod canary;
 pub mod cert_manager;
 pub mod cluster;
@@ -18,12 +16,9 @@ pub mod environment;
 pub mod fault_proxy;
 pub mod fuzz;
 pub mod gitops;
-mod go;
 mod headers;
 pub mod kro;
-mod kubeconfig;
 mod leaks;
-pub mod manifests;
 pub mod moto;
 pub mod namespace;
 pub mod node;
@@ -32,11 +27,7 @@ pub mod packaging;
 #[cfg(test)]
 mod parity;
 pub mod paths;
-mod pki;
-pub mod ports;
-pub mod process;
 pub mod programs;
-pub mod progress;
 pub mod prometheus;
 pub mod proxy;
 mod random;
@@ -44,6 +35,9 @@ pub mod schemas;
 mod scratch;
 mod shared;
 pub mod suite;
+
+pub use kraken_local::{assets, manifests, ports, process, progress};
+use kraken_local::{cache, go, kubeconfig};
 
 pub use cluster::{ControlPlane, ControlPlaneOptions};
 pub use environment::{Environment, EnvironmentOptions};

@@ -19,3 +19,24 @@ pub async fn ensure() -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use kraken_programs::control_plane;
+    use sha2::{Digest as _, Sha256};
+
+    #[test]
+    fn every_program_has_a_version() {
+        let control_plane = control_plane::ALL.map(|program| (&control_plane::MODULE, program));
+        for (module, program) in
+            control_plane.iter().chain(&crate::node::PROGRAMS).chain(super::ALL.into_iter().flatten())
+        {
+            assert!(module.version(program).unwrap().starts_with('v'), "{program:?}");
+            let mut hash = Sha256::new();
+            hash.update(module.go_mod);
+            hash.update(module.go_sum);
+            module.files.iter().for_each(|(_, text)| hash.update(text));
+            assert_eq!(module.hash(), hex::encode(hash.finalize())[..12]);
+        }
+    }
+}

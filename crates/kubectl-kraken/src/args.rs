@@ -228,6 +228,13 @@ pub(crate) enum Command {
         kubectl kraken ui -A --write       # with approvals and previews of deletions\n\n\
         It is served on 127.0.0.1 only, with your kubeconfig, and only to who has the printed address.")]
     Ui(ui::Options),
+    /// Run Kraken on this machine, without a cluster.
+    #[command(after_help = "Examples:\n  \
+        eval \"$(kubectl kraken local up)\"      # kube-apiserver and the controllers, in the background\n  \
+        kubectl kraken local status\n  \
+        kubectl kraken local down              # what is stored stays\n\n\
+        kubectl, plan, apply and ui work with it as with a cluster. There are no nodes, so that pods do not run.")]
+    Local(crate::commands::local::Options),
     /// Request a reconcile now.
     #[command(after_help = "Example:\n  kubectl kraken reconcile ec2instance/web vpc/main")]
     Reconcile(Named),

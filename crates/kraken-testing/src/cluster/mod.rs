@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
+use kraken_local::control_plane::{self, Start, admin_kubeconfig};
+use kraken_local::pki::{Authority, write_private};
 use kube::api::PostParams;
 use kube::{Api, Client};
 use tokio::sync::OnceCell;
 
 use crate::assets::Assets;
-use crate::node::Network;
-use crate::pki::Pki;
+use crate::node::{self, API_SERVICE, Network};
 use crate::process::Process;
 use crate::random::random_bytes;
 use crate::scratch::Scratch;
@@ -220,10 +221,6 @@ impl Drop for ControlPlane {
     }
 }
 
-fn admin_kubeconfig(folder: &Path) -> PathBuf {
-    folder.join("admin.kubeconfig")
-}
-
 fn user_kubeconfig(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.kubeconfig"))
 }
@@ -242,55 +239,55 @@ struct Parts {
 }
 
 async fn launch(assets: &Assets, options: ControlPlaneOptions, folder: &Path) -> Result<Parts> {
-    let pki = Pki::generate(options.network)?;
+    let authority = Authority::new("kraken-testing")?;
     let token = random_token()?;
-    let write = |name: &str, text: &str| {
-        let path = folder.join(name);
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
-    };
-    write("serving.crt", &pki.serving_certificate)?;
-    write("serving.key", &pki.serving_key)?;
-    write("service-account.key", &pki.service_account_key)?;
-    write("service-account.pub", &pki.service_account_public_key)?;
+    let addresses = options.network.into_iter().flat_map(|network| [network.host(), API_SERVICE]);
+    authority.write(folder, addresses.map(|address| address.to_string()))?;
     let mut tokens = format!("{token},admin,admin,system:masters\n");
     let mut users = Vec::new();
-    if let Some(node) = &pki.node {
-        write("ca.crt", &pki.ca)?;
-        write("kubelet.crt", &node.kubelet_certificate)?;
-        write("kubelet.key", &node.kubelet_key)?;
-        write("kubelet-client.crt", &node.client_certificate)?;
-        write("kubelet-client.key", &node.client_key)?;
+    if let Some(network) = options.network {
+        node_files(&authority, network, folder)?;
         for (file, user, group) in NODE_USERS {
             let token = random_token()?;
             tokens = format!("{tokens}{token},{user},{file},{group}\n");
             users.push((file, token));
         }
     }
-    write("tokens.csv", &tokens)?;
+    write_private(&folder.join("tokens.csv"), &tokens)?;
     if options.audit {
-        write("audit-policy.yaml", audit::POLICY)?;
+        write_private(&folder.join("audit-policy.yaml"), audit::POLICY)?;
     }
 
     let (etcd, etcd_url) = programs::start_etcd(assets, folder).await?;
     let deadline = Instant::now() + READY_WITHIN;
     loop {
         let (mut apiserver, server) = programs::start_apiserver(assets, folder, &etcd_url, options)?;
-        let admin = admin_kubeconfig(folder);
-        kubeconfig::write(&admin, &server, &pki.ca, "admin", &token)?;
+        let client = control_plane::admin(folder, &server, authority.pem(), &token).await?;
         for (name, token) in &users {
-            kubeconfig::write(&user_kubeconfig(folder, name), &server, &pki.ca, name, token)?;
+            kubeconfig::write(&user_kubeconfig(folder, name), &server, authority.pem(), name, token)?;
         }
-        let client = kubeconfig::client(&admin).await?;
-        match programs::apiserver_ready(&mut apiserver, &client, deadline).await? {
-            programs::Start::LostItsPort => {}
-            programs::Start::Ready => {
+        match control_plane::apiserver_ready(&mut apiserver, &client, deadline).await? {
+            Start::LostItsPort => {}
+            Start::Ready => {
                 let mut controller_manager =
                     Process::spawn(&programs::controller_manager(assets, folder, options))?;
-                programs::controller_manager_ready(&mut controller_manager, &client, deadline).await?;
-                return Ok(Parts { controller_manager, apiserver, etcd, etcd_url, server, ca: pki.ca });
+                control_plane::controller_manager_ready(&mut controller_manager, &client, deadline).await?;
+                let ca = authority.pem().to_owned();
+                return Ok(Parts { controller_manager, apiserver, etcd, etcd_url, server, ca });
             }
         }
     }
+}
+
+/// The certificates for connections between API server and kubelet.
+fn node_files(authority: &Authority, network: Network, folder: &Path) -> Result<()> {
+    let kubelet = authority.server(vec![network.node().to_string(), node::NAME.to_owned()], "kubelet")?;
+    let client = authority.client("kube-apiserver", "system:masters")?; // the permission to call the kubelet
+    write_private(&folder.join("ca.crt"), authority.pem())?;
+    write_private(&folder.join("kubelet.crt"), &kubelet.certificate)?;
+    write_private(&folder.join("kubelet.key"), &kubelet.key)?;
+    write_private(&folder.join("kubelet-client.crt"), &client.certificate)?;
+    write_private(&folder.join("kubelet-client.key"), &client.key)
 }
 
 fn random_token() -> Result<String> {

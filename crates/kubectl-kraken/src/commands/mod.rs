@@ -11,6 +11,7 @@ mod find;
 pub(crate) mod import;
 mod inventory;
 pub(crate) mod lint;
+pub(crate) mod local;
 mod mcp;
 mod paths;
 pub(crate) mod plan;
@@ -50,6 +51,7 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
             return lint::run(&files, connection.namespace.as_deref(), output);
         }
         Command::Complete { words } => return completion::run(words).await,
+        Command::Local(options) => return local::run(options).await,
         // Of all namespaces: the question is which one has it.
         Command::Find { id } => return find::run(connection, &id).await,
         _ => {}
@@ -83,6 +85,7 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
         | Command::Completion
         | Command::Mcp
         | Command::Lint { .. }
+        | Command::Local(_)
         | Command::Complete { .. }
         | Command::Find { .. } => Ok(ExitCode::SUCCESS),
     }

@@ -19,7 +19,7 @@ use super::{Finding, Level};
 use crate::{
     cluster::Cluster,
     discovery::{Kind, Kinds},
-    embedded::ROLES,
+    embedded,
     failure::{explain, is_forbidden},
 };
 
@@ -175,7 +175,7 @@ async fn asked(
 /// The rights in the ClusterRole of each controller, without those to objects of a name.
 fn roles() -> Result<BTreeMap<String, Vec<Right>>> {
     let mut roles = BTreeMap::new();
-    for text in ROLES {
+    for text in embedded::roles() {
         for document in serde_saphyr::from_multiple::<Value>(text)? {
             if document["kind"] != "ClusterRole" {
                 continue;

@@ -5,7 +5,7 @@ use kraken_api::FOLLOWS_ANNOTATION;
 use kraken_schema::Schema;
 use serde_json::{Value, json};
 
-use crate::{discovery::Kinds, embedded::CRDS};
+use crate::{discovery::Kinds, embedded};
 
 /// The line before the schemas, which are most of a file.
 const SCHEMAS: &str = "\n  versions:\n";
@@ -23,7 +23,7 @@ pub(crate) struct Crd {
 
 /// All of them.
 pub(crate) fn all() -> Result<Vec<Crd>> {
-    CRDS.iter().map(|file| crd(file)).collect()
+    embedded::crds().map(crd).collect()
 }
 
 fn crd(file: &'static str) -> Result<Crd> {

@@ -1,8 +1,5 @@
 //! Kubeconfig files: written for `kubectl` and the controllers, read for the clients of tests.
 
-use std::fs::{self, File};
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,11 +8,16 @@ use k8s_openapi::ByteString;
 use kube::Client;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 
+use crate::pki::write_private;
+
 /// Long enough for a watch, which gets a bookmark about once a minute; short enough to end a test that hangs.
 const READ_TIMEOUT: Duration = Duration::from_secs(100);
 
 /// Writes a kubeconfig that only its owner can read.
-pub(crate) fn write(path: &Path, server: &str, ca_pem: &str, user: &str, token: &str) -> Result<()> {
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write(path: &Path, server: &str, ca_pem: &str, user: &str, token: &str) -> Result<()> {
     let ca = serde_json::to_value(ByteString(ca_pem.as_bytes().to_vec())).context("cannot encode the CA")?;
     let text = format!(
         "apiVersion: v1
@@ -35,18 +37,14 @@ users:
 ",
         ca.as_str().unwrap_or_default()
     );
-    let _ = fs::remove_file(path); // the mode below counts only for a file that is created
-    File::options()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .with_context(|| format!("cannot write {}", path.display()))
+    write_private(path, &text)
 }
 
-/// A client for the kubeconfig in `path`, bound to the runtime that calls this.
-pub(crate) async fn client(path: &Path) -> Result<Client> {
+/// A client for the kubeconfig in `path`, bound to the runtime that calls this. It does not repeat requests.
+///
+/// # Errors
+/// When the file cannot be read.
+pub async fn client(path: &Path) -> Result<Client> {
     let problem = || format!("cannot use the kubeconfig {}", path.display());
     let kubeconfig = Kubeconfig::read_from(path).with_context(problem)?;
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())

@@ -18,7 +18,7 @@ const ATTEMPTS: usize = 100;
 /// How many ports are remembered, so that two tests of a process never get the same one before either has bound it.
 const REMEMBERED: usize = 2_000;
 /// How many times a server that [`lost_its_port`] is started.
-pub(crate) const PORT_ATTEMPTS: usize = 5;
+pub const PORT_ATTEMPTS: usize = 5;
 
 /// A port of the loopback interface that was free just now.
 ///

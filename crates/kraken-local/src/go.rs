@@ -5,24 +5,24 @@ use std::process::Stdio;
 use std::{fs, io};
 
 use anyhow::{Context as _, Result, bail};
-pub(crate) use kraken_programs::{Module, Program};
+pub use kraken_programs::{Module, Program};
 use tokio::process::Command;
 
 use crate::{cache, progress};
 
 /// The programs and sources of a module, which are built or downloaded if they do not exist.
-pub(crate) trait Ensure {
+pub trait Ensure {
     /// A program's binary, built first if it is not in the cache.
     ///
     /// # Errors
     /// When Go is absent or too old, the build fails, or the cache cannot be written.
-    async fn ensure(&self, program: &Program) -> Result<PathBuf>;
+    fn ensure(&self, program: &Program) -> impl Future<Output = Result<PathBuf>> + Send;
 
     /// The folder of the sources of a required module, which are downloaded if they do not exist.
     ///
     /// # Errors
     /// When Go is absent or the module cannot be downloaded.
-    async fn sources(&self, module: &str) -> Result<PathBuf>;
+    fn sources(&self, module: &str) -> impl Future<Output = Result<PathBuf>> + Send;
 }
 
 impl Ensure for Module {
@@ -95,27 +95,4 @@ fn written(module: &Module) -> Result<tempfile::TempDir> {
 fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(20)..].join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use kraken_programs::control_plane;
-    use sha2::{Digest as _, Sha256};
-
-    #[test]
-    fn every_program_has_a_version() {
-        let control_plane = control_plane::ALL.map(|program| (&control_plane::MODULE, program));
-        for (module, program) in control_plane
-            .iter()
-            .chain(&crate::node::PROGRAMS)
-            .chain(crate::programs::ALL.into_iter().flatten())
-        {
-            assert!(module.version(program).unwrap().starts_with('v'), "{program:?}");
-            let mut hash = Sha256::new();
-            hash.update(module.go_mod);
-            hash.update(module.go_sum);
-            module.files.iter().for_each(|(_, text)| hash.update(text));
-            assert_eq!(module.hash(), hex::encode(hash.finalize())[..12]);
-        }
-    }
 }

@@ -98,6 +98,11 @@ impl Spec {
         self
     }
 
+    /// Its name in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The log of the child; appended to on a restart.
     pub fn log(&self) -> PathBuf {
         self.folder.join(format!("{}.log", self.name))
@@ -229,16 +234,7 @@ impl Process {
     /// # Errors
     /// When it is not running.
     pub fn rss_bytes(&self) -> Result<u64> {
-        let path = format!("/proc/{}/status", self.pid);
-        let status = fs::read_to_string(&path)
-            .with_context(|| format!("cannot read {path}: {} is not running", self.name))?;
-        let kibibytes = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
-            .and_then(|rest| rest.trim().strip_suffix("kB"))
-            .and_then(|number| number.trim().parse::<u64>().ok())
-            .with_context(|| format!("{path} has no VmRSS"))?;
-        Ok(kibibytes * 1024)
+        rss_bytes(self.pid()).with_context(|| format!("{} is not running", self.name))
     }
 
     /// The last lines of its log.
@@ -253,11 +249,27 @@ impl Drop for Process {
     }
 }
 
+/// The memory of a process in bytes, from the kernel (`VmRSS`).
+///
+/// # Errors
+/// When there is no such process.
+pub fn rss_bytes(pid: i32) -> Result<u64> {
+    let path = format!("/proc/{pid}/status");
+    let status = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+    let kibibytes = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .and_then(|rest| rest.trim().strip_suffix("kB"))
+        .and_then(|number| number.trim().parse::<u64>().ok())
+        .with_context(|| format!("{path} has no VmRSS"))?;
+    Ok(kibibytes * 1024)
+}
+
 /// The text of a log. A controller that is killed may leave part of a character.
 ///
 /// # Errors
 /// When it cannot be read.
-pub(crate) fn log_text(path: &Path) -> Result<String> {
+pub fn log_text(path: &Path) -> Result<String> {
     let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -272,10 +284,10 @@ pub fn log_tail(path: &Path) -> String {
 }
 
 /// What a controller logs when it ends because it lost its lease.
-pub(crate) const LOST_LEASE: &str = "lost the lease";
+pub const LOST_LEASE: &str = "lost the lease";
 
 /// Whether the last line of a controller's log reports that it ended because it lost its lease.
-pub(crate) fn has_lost_its_lease(log: &Path) -> bool {
+pub fn has_lost_its_lease(log: &Path) -> bool {
     log_text(log).is_ok_and(|text| text.lines().next_back().is_some_and(|line| line.contains(LOST_LEASE)))
 }
 

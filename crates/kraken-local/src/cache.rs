@@ -8,18 +8,18 @@ use anyhow::{Context as _, Result};
 use kraken_programs::cache;
 
 /// `${XDG_CACHE_HOME:-~/.cache}/kraken`.
-pub(crate) fn root() -> Result<PathBuf> {
+pub fn root() -> Result<PathBuf> {
     Ok(cache::root()?)
 }
 
 /// Held while a part of the cache is filled; released on drop, and by the kernel if the process is killed.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub struct Lock {
     _file: File,
 }
 
 /// Waits until this process alone may fill `folder` (created if absent).
-pub(crate) async fn lock(folder: &Path) -> Result<Lock> {
+pub async fn lock(folder: &Path) -> Result<Lock> {
     let file = cache::lock_file(folder).with_context(|| {
         format!("cannot create {}; set XDG_CACHE_HOME to a folder you can write to", folder.display())
     })?;

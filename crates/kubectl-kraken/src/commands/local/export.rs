@@ -1,0 +1,205 @@
+//! `kubectl kraken local export`: everything as YAML with which a cluster takes over what exists in the cloud.
+
+use std::{collections::BTreeSet, process::ExitCode};
+
+use anyhow::{Context as _, Result};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kraken_api::DOMAIN;
+use kube::{
+    Api, ResourceExt,
+    api::{DynamicObject, ListParams},
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    cluster::Cluster,
+    commands::plan::LAST_APPLIED,
+    failure::explain,
+    print::{clean, out},
+};
+
+/// Namespaces of Kubernetes and of the controllers.
+const NOT_OF_USERS: [&str; 4] = ["kube-system", "kube-public", "kube-node-lease", "kraken-system"];
+
+/// Writes the YAML to standard output, and what it lacks to standard error.
+pub(super) async fn run(cluster: &Cluster) -> Result<ExitCode> {
+    let listed = cluster.resources().await?;
+    let params = ListParams::default();
+    let failed = |what: &'static str| move |error| explain(error, what, &cluster.server);
+    let maps: Api<ConfigMap> = Api::all(cluster.client.clone());
+    let secrets: Api<Secret> = Api::all(cluster.client.clone());
+    let maps = maps.list(&params).await.map_err(failed("list ConfigMaps"))?.items;
+    // Only their names are read.
+    let secrets = secrets.list_metadata(&params).await.map_err(failed("list Secrets"))?.items;
+
+    let mut documents = vec![];
+    let mut notes = vec![];
+    let mut objects = listed.objects;
+    objects.retain(|object| is_of_user(object.namespace(), object.owner_references().is_empty()));
+    objects.sort_by_key(|object| {
+        (object.namespace(), object.types.as_ref().map(|types| types.kind.clone()), object.name_any())
+    });
+    let namespaces: BTreeSet<String> = objects
+        .iter()
+        .filter_map(ResourceExt::namespace)
+        .filter(|namespace| namespace != "default")
+        .collect();
+    for namespace in namespaces {
+        documents.push(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
+    }
+    for map in maps.iter().filter(|map| is_of_user(map.namespace(), map.owner_references().is_empty())) {
+        if map.name_any() != "kube-root-ca.crt" {
+            documents.push(config_map(map));
+        }
+    }
+    for object in objects {
+        let (document, note) = resource(&object);
+        documents.push(document);
+        notes.extend(note);
+    }
+    for secret in
+        secrets.iter().filter(|secret| is_of_user(secret.namespace(), secret.owner_references().is_empty()))
+    {
+        notes.push(format!(
+            "Secret {}/{} is not written, because its values would be in clear: create it in the cluster first",
+            secret.namespace().unwrap_or_default(),
+            secret.name_any()
+        ));
+    }
+    out(&yaml(&documents)?)?;
+    for note in &notes {
+        eprintln!("{}", clean(note));
+    }
+    eprintln!(
+        "To move: 1. let go of what exists, which stays in the cloud: set lifecycle.deletion of each resource to Retain, and delete it here.\n\
+         2. kubectl apply the file in the cluster. Each resource takes over its object, and deletes it with itself as before.\n\
+         3. kubectl kraken local down"
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a controller owns, or Kubernetes and the controllers need for themselves, is made again.
+fn is_of_user(namespace: Option<String>, has_no_owner: bool) -> bool {
+    has_no_owner && namespace.is_none_or(|namespace| !NOT_OF_USERS.contains(&namespace.as_str()))
+}
+
+/// A resource as it would be written in the other cluster, and what is lost on the way. Pure.
+fn resource(object: &DynamicObject) -> (Value, Option<String>) {
+    let types = object.types.clone().unwrap_or_default();
+    let mut spec = object.data["spec"].clone();
+    let ids: Vec<&str> = object.data["status"]["externalIds"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let note = match ids[..] {
+        [] => None,
+        [id] => {
+            if !spec["lifecycle"].is_object() {
+                spec["lifecycle"] = json!({});
+            }
+            let lifecycle = &mut spec["lifecycle"];
+            lifecycle["adopt"] = json!({"id": id});
+            let was_adopted =
+                object.data["status"]["adopted"].as_array().is_some_and(|all| all.contains(&json!(id)));
+            // What is adopted is kept by default, and this object was not.
+            if !was_adopted && lifecycle["deletion"].is_null() {
+                lifecycle["deletion"] = "Delete".into();
+            }
+            None
+        }
+        _ => Some(format!(
+            "{}/{} in {} has {} remote objects ({}), and a resource can take over only one: see docs/howto/import.md",
+            types.kind,
+            object.name_any(),
+            object.namespace().unwrap_or_default(),
+            ids.len(),
+            ids.join(", ")
+        )),
+    };
+    let document = json!({"apiVersion": types.api_version, "kind": types.kind, "metadata": metadata(object), "spec": spec});
+    (document, note)
+}
+
+fn config_map(map: &ConfigMap) -> Value {
+    let mut document = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(map)});
+    document["data"] = json!(map.data.clone().unwrap_or_default());
+    if let Some(binary) = &map.binary_data {
+        document["binaryData"] = json!(binary);
+    }
+    document
+}
+
+/// Name, namespace, labels and annotations, without those that Kraken and kubectl write.
+fn metadata<O: ResourceExt>(object: &O) -> Value {
+    let is_own = |key: &str| key.split('/').next().is_some_and(|domain| domain.ends_with(DOMAIN));
+    let kept = |all: &std::collections::BTreeMap<String, String>| -> Map<String, Value> {
+        let kept = all.iter().filter(|(key, _)| !is_own(key) && *key != LAST_APPLIED);
+        kept.map(|(key, value)| (key.clone(), value.as_str().into())).collect()
+    };
+    let mut metadata = json!({"name": object.name_any(), "namespace": object.namespace()});
+    for (name, kept) in [("labels", kept(object.labels())), ("annotations", kept(object.annotations()))] {
+        if !kept.is_empty() {
+            metadata[name] = kept.into();
+        }
+    }
+    metadata
+}
+
+fn yaml(documents: &[Value]) -> Result<String> {
+    let mut text = "# Exported by kubectl kraken local. Each resource takes over the object that exists (lifecycle.adopt).\n".to_owned();
+    for document in documents {
+        text += "---\n";
+        text += serde_saphyr::to_string(document).context("an object cannot be written as YAML")?.trim_end();
+        text += "\n";
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vpc(lifecycle: Value, status: Value) -> DynamicObject {
+        serde_json::from_value(json!({
+            "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "VPC",
+            "metadata": {"name": "main", "namespace": "shop", "uid": "u", "finalizers": ["x"], "labels": {"app": "shop"},
+                "annotations": {LAST_APPLIED: "{}", "kraken-iac.eoinfennessy.com/intent": "{}", "team": "net"}},
+            "spec": {"cidrBlock": {"value": "10.0.0.0/16"}, "lifecycle": lifecycle}, "status": status,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_resource_takes_over_its_object_and_is_deleted_as_before() {
+        let (document, note) = resource(&vpc(json!(null), json!({"externalIds": ["vpc-1"]})));
+        assert_eq!(document["spec"]["lifecycle"], json!({"adopt": {"id": "vpc-1"}, "deletion": "Delete"}));
+        assert_eq!(
+            document["metadata"],
+            json!({"name": "main", "namespace": "shop", "labels": {"app": "shop"}, "annotations": {"team": "net"}})
+        );
+        assert!(note.is_none() && document.get("status").is_none());
+        let retained = vpc(json!({"deletion": "Retain", "protect": true}), json!({"externalIds": ["vpc-1"]}));
+        let lifecycle = json!({"deletion": "Retain", "protect": true, "adopt": {"id": "vpc-1"}});
+        assert_eq!(resource(&retained).0["spec"]["lifecycle"], lifecycle);
+        let adopted = vpc(json!({}), json!({"externalIds": ["vpc-1"], "adopted": ["vpc-1"]}));
+        assert_eq!(resource(&adopted).0["spec"]["lifecycle"], json!({"adopt": {"id": "vpc-1"}}));
+    }
+
+    #[test]
+    fn what_cannot_be_taken_over_is_said() {
+        let (document, note) = resource(&vpc(json!(null), json!({"externalIds": ["i-1", "i-2"]})));
+        assert!(document["spec"]["lifecycle"].is_null());
+        assert!(note.unwrap().contains("VPC/main in shop has 2 remote objects (i-1, i-2)"));
+        assert!(resource(&vpc(json!(null), json!({}))).1.is_none());
+    }
+
+    #[test]
+    fn documents_are_yaml_that_can_be_read_again() {
+        let document = json!({"kind": "ConfigMap", "data": {"a": "line\nline", "b": "true", "c": "{{x}}"}});
+        let text = yaml(std::slice::from_ref(&document)).unwrap();
+        let read: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
+        assert_eq!(read.last(), Some(&document));
+    }
+}
