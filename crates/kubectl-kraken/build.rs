@@ -22,18 +22,16 @@ fn main() -> io::Result<()> {
             list(&Some(folder.join(name)).filter(|file| file.is_file()).into_iter().collect::<Vec<_>>())
         };
         let (roles, policies, webhooks) = (file("rbac.yaml"), file("policies.yaml"), file("webhook.yaml"));
-        write!(
+        writeln!(
             text,
-            "Controller {{ name: {name:?}, crds: {}, roles: {roles}, policies: {policies}, webhooks: {webhooks} }},\n",
+            "Controller {{ name: {name:?}, crds: {}, roles: {roles}, policies: {policies}, webhooks: {webhooks} }},",
             list(&kinds)
         )
         .map_err(io::Error::other)?;
     }
     let shared = ["namespace/namespace.yaml", "users/roles.yaml"].map(|file| config.join(file));
-    text += &format!(
-        "];\n/// The namespace of the controllers, and the roles of users.\npub(crate) const SHARED: &[&str] = {};\n",
-        list(&shared)
-    );
+    text += "];\n/// The namespace of the controllers, and the roles of users.\n";
+    writeln!(text, "pub(crate) const SHARED: &[&str] = {};", list(&shared)).map_err(io::Error::other)?;
     println!("cargo:rerun-if-changed={}", crds.display());
     println!("cargo:rerun-if-changed={}", config.display());
     fs::write(Path::new(&env::var_os("OUT_DIR").unwrap_or_default()).join("embedded.rs"), text)

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use kraken_testing::process::kill_at_once;
 use kraken_testing::{Moto, manifests, moto, paths};
 use kube::api::{Api, DynamicObject, PatchParams};
-use kube::{Client, ResourceExt as _};
+use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
@@ -274,7 +274,7 @@ async fn nothing_is_lost_or_doubled_by_kills() -> Result<()> {
         .await?
         .items
         .iter()
-        .map(|vpc| vpc.name_any())
+        .map(ResourceExt::name_any)
         .collect();
     ensure!(names.len() == kills, "{names:?}");
     local.exits("down", 0, &[]).await.map(drop)

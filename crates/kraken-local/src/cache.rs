@@ -8,6 +8,9 @@ use anyhow::{Context as _, Result};
 use kraken_programs::cache;
 
 /// `${XDG_CACHE_HOME:-~/.cache}/kraken`.
+///
+/// # Errors
+/// When neither variable is an absolute path.
 pub fn root() -> Result<PathBuf> {
     Ok(cache::root()?)
 }
@@ -19,6 +22,9 @@ pub struct Lock {
 }
 
 /// Waits until this process alone may fill `folder` (created if absent).
+///
+/// # Errors
+/// When the folder cannot be created or locked.
 pub async fn lock(folder: &Path) -> Result<Lock> {
     let file = cache::lock_file(folder).with_context(|| {
         format!("cannot create {}; set XDG_CACHE_HOME to a folder you can write to", folder.display())

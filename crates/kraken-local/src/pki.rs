@@ -75,7 +75,9 @@ impl Authority {
     ) -> Result<Pair> {
         let generate = || -> Result<Pair, rcgen::Error> {
             let mut params = CertificateParams::new(names)?;
-            name.iter().for_each(|(part, value)| params.distinguished_name.push(part.clone(), *value));
+            for (part, value) in name {
+                params.distinguished_name.push(part.clone(), *value);
+            }
             params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
             params.extended_key_usages = vec![usage];
             params.use_authority_key_identifier_extension = true;

@@ -41,7 +41,10 @@ pub(super) async fn run(background: &Background, options: &Options) -> Result<Ex
         let lines: Vec<&str> = text.lines().collect();
         print(name, lines[lines.len().saturating_sub(options.tail)..].iter().copied(), logs.len() > 1)?;
     }
-    while options.follow {
+    if !options.follow {
+        return Ok(ExitCode::SUCCESS);
+    }
+    loop {
         tokio::time::sleep(EVERY).await;
         for (name, path) in &logs {
             let position = positions.entry(name).or_default();
@@ -52,7 +55,6 @@ pub(super) async fn run(background: &Background, options: &Options) -> Result<Ex
             print(name, String::from_utf8_lossy(&bytes).lines(), logs.len() > 1)?;
         }
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// The logs by the names of their processes.

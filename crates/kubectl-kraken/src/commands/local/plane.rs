@@ -21,6 +21,8 @@ use kube::Client;
 use super::manifests::NAMESPACE;
 
 const READY_WITHIN: Duration = Duration::from_mins(1);
+/// More garbage collections than by default: the API server takes 370 MiB after its first start and not 620, which then takes 0.6 s longer.
+const SMALL: [(&str, &str); 1] = [("GOGC", "75")];
 
 /// Certificates and tokens, which are new at each start: none outlives the processes that accept it.
 pub(super) struct Access {
@@ -38,13 +40,16 @@ impl Access {
         let admin = token()?;
         let controllers =
             accounts.map(|account| Ok((account, token()?))).collect::<Result<BTreeMap<_, _>>>()?;
-        let mut lines = format!("{admin},admin,admin,system:masters\n");
-        for (account, token) in &controllers {
-            lines += &format!(
+        let line = |(account, token): (&String, &String)| {
+            format!(
                 "{token},system:serviceaccount:{NAMESPACE}:{account},{account},\"system:serviceaccounts,\
                  system:serviceaccounts:{NAMESPACE}\"\n"
-            );
-        }
+            )
+        };
+        let lines = format!(
+            "{admin},admin,admin,system:masters\n{}",
+            controllers.iter().map(line).collect::<String>()
+        );
         write_private(&folder.join("tokens.csv"), &lines)?;
         Ok(Self { folder: folder.to_owned(), authority, admin, controllers })
     }
@@ -81,7 +86,8 @@ impl Plane {
         for _ in 0..PORT_ATTEMPTS {
             let port = free_port()?;
             let spec = control_plane::apiserver(assets, folder, Ipv4Addr::LOCALHOST, port, &ports.url())
-                .args(WITHOUT_NODES);
+                .args(WITHOUT_NODES)
+                .envs(SMALL);
             let mut apiserver = Process::spawn(&spec)?;
             let server = format!("https://127.0.0.1:{port}");
             let client = control_plane::admin(folder, &server, access.authority.pem(), &access.admin).await?;

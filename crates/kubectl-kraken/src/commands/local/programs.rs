@@ -41,12 +41,11 @@ pub(super) struct Found {
 impl Programs {
     /// The programs, of which there must be that of the hub.
     pub(super) fn found(&self) -> Result<Found> {
-        let folder = match &self.controllers {
-            Some(folder) => std::path::absolute(folder).context("--controllers is no path")?,
-            None => {
-                let own = std::env::current_exe().context("cannot find the path of this program")?;
-                own.parent().context("this program has no folder")?.to_owned()
-            }
+        let folder = if let Some(folder) = &self.controllers {
+            std::path::absolute(folder).context("--controllers is no path")?
+        } else {
+            let own = std::env::current_exe().context("cannot find the path of this program")?;
+            own.parent().context("this program has no folder")?.to_owned()
         };
         let known: Vec<&str> = CONTROLLERS.iter().map(|controller| controller.name).collect();
         if let Some(unknown) = self.only.iter().find(|name| !known.contains(&name.as_str())) {
@@ -56,14 +55,14 @@ impl Programs {
         let files = files(&folder)?;
         let mut programs = vec![];
         for controller in CONTROLLERS.iter().filter(|controller| is_wanted(controller.name)) {
-            match files.iter().find(|file| is_of(controller.name, file)) {
-                Some(file) => programs.push((controller, folder.join(file))),
-                None if self.only.is_empty() && controller.name != HUB => {}
-                None => bail!(
+            if let Some(file) = files.iter().find(|file| is_of(controller.name, file)) {
+                programs.push((controller, folder.join(file)));
+            } else if !self.only.is_empty() || controller.name == HUB {
+                bail!(
                     "{} has no program kraken-{}: set --controllers to the folder with the programs of a release",
                     folder.display(),
                     controller.name
-                ),
+                );
             }
         }
         if !programs.iter().any(|(controller, _)| controller.name == HUB) {
@@ -109,8 +108,7 @@ fn is_of(controller: &str, file: &str) -> bool {
     let of_release = |rest: &str| {
         rest.contains("-linux-")
             && rest.starts_with(|first: char| first.is_ascii_digit())
-            && !rest.ends_with(".tar")
-            && !rest.ends_with(".json")
+            && Path::new(rest).extension().is_none_or(|extension| extension != "tar" && extension != "json")
     };
     rest.is_empty() || rest.strip_prefix('-').is_some_and(of_release)
 }

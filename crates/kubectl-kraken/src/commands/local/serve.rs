@@ -90,7 +90,6 @@ async fn serve(background: &Background, found: &Found) -> Result<Infallible> {
         started.push((of.controller, health, webhooks));
     }
     let webhooks: Vec<_> = started.iter().map(|(controller, _, port)| (*controller, *port)).collect();
-    install_webhooks(&client, &webhooks).await?;
     let waits = started.iter().map(|(controller, health, _)| {
         let (client, name) = (client.clone(), account(controller.name));
         async move {
@@ -106,7 +105,9 @@ async fn serve(background: &Background, found: &Found) -> Result<Infallible> {
             Some(format!("{name}: {}; its log is {}", problem?, folder.join(format!("{name}.log")).display()))
         }
     });
-    let warnings = join_all(waits).await.into_iter().flatten().collect();
+    let (installed, warnings) = tokio::join!(install_webhooks(&client, &webhooks), join_all(waits));
+    installed?;
+    let warnings = warnings.into_iter().flatten().collect();
     let rows = children.0.iter().map(|child| {
         let health =
             started.iter().find(|(of, _, _)| account(of.name) == child.name()).map(|(_, health, _)| *health);
