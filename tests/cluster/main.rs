@@ -39,6 +39,7 @@ mod network_once;
 mod once;
 mod plans;
 mod policies;
+mod queues;
 mod references;
 mod replaced;
 mod restored;

@@ -83,6 +83,8 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         "NoSuchEntity" | "DeleteConflict" => FailureClass::NotYet,
         // A bucket that was deleted, or whose creation is not visible yet.
         "NoSuchBucket" => FailureClass::NotYet,
+        // A queue; its deletion takes up to 60 seconds.
+        "QueueDoesNotExist" | "AWS.SimpleQueueService.NonExistentQueue" => FailureClass::NotYet,
         // Instances of a group are being launched or replaced.
         "ScalingActivityInProgress" | "InstanceRefreshInProgress" => FailureClass::NotYet,
         "ValidationError" if message.contains("Invalid IAM Instance Profile") => FailureClass::NotYet,
@@ -175,6 +177,7 @@ mod tests {
             ("ResourceContention", 500, Transient),
             ("OperationAborted", 409, Transient),
             ("NoSuchBucket", 404, NotYet),
+            ("AWS.SimpleQueueService.NonExistentQueue", 400, NotYet),
             ("MalformedPolicy", 400, Terminal),
             ("ValidationError", 400, Terminal),
             ("ConcurrentModification", 409, Transient),

@@ -51,3 +51,12 @@ pub use kraken_derive::{aws_group, aws_kind, aws_lookup, aws_observed};
 pub use lookup_kind::{AwsLookup, Lookups};
 pub use resource::{AwsObjects, AwsResource, AwsSpec, Managed};
 pub use tags::{TagOptions, Tags};
+
+/// The partition in the ARNs of a region, and the domain of its endpoints.
+pub fn partition(region: &str) -> (&'static str, &'static str) {
+    match region {
+        region if region.starts_with("cn-") => ("aws-cn", "amazonaws.com.cn"),
+        region if region.starts_with("us-gov-") => ("aws-us-gov", "amazonaws.com"),
+        _ => ("aws", "amazonaws.com"),
+    }
+}

@@ -20,6 +20,7 @@ const ROOTS: &[&str] = &[
     "controllers/aws-dns/src",
     "controllers/aws-iam/src",
     "controllers/aws-s3/src",
+    "controllers/aws-sqs/src",
     "controllers/aws-ec2-instance/src",
 ];
 /// The module of each.

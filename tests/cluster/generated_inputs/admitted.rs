@@ -67,6 +67,8 @@ const REASONS: &[(&str, &str, &str, Admitted)] = &[
     ("Bucket", "*.prefix.value", "*", Valid("the beginning of a name is any text")),
     ("Bucket", "*.id.value", "*", ANY_TEXT),
     ("Bucket", "*.values.value[0]", "*", ANY_TEXT),
+    ("Queue", "*.deadLetterTargetARN.value", "empty text", Valid("it removes the redrive policy")),
+    ("Queue", "*.values.value[0]", "*", ANY_TEXT),
     ("*", "*.messageBody.value", "*", ANY_TEXT),
     ("*", "*.query.value", "empty text", Valid("it removes the query")),
     ("*", "*.query.value", "blank", Later("AWS decides how it encodes a query")),

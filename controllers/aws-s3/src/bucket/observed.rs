@@ -3,6 +3,7 @@
 use kraken_aws::{
     Tags, aws_observed,
     lookup::Tagged,
+    partition,
     resource::{RemoteObject, is_generated_name},
     tags,
 };
@@ -40,11 +41,7 @@ pub(super) struct Settings {
 
 impl Bucket {
     pub(super) fn new(name: &str, region: &str, tags: Tags) -> Self {
-        let (partition, domain) = match region {
-            region if region.starts_with("cn-") => ("aws-cn", "amazonaws.com.cn"),
-            region if region.starts_with("us-gov-") => ("aws-us-gov", "amazonaws.com"),
-            _ => ("aws", "amazonaws.com"),
-        };
+        let (partition, domain) = partition(region);
         Self {
             name: name.to_owned(),
             bucket_arn: format!("arn:{partition}:s3:::{name}"),

@@ -16,7 +16,7 @@ use crate::{node, ui};
 const NAMESPACE: &str = "e2e-components";
 const HUB: &str = "hub";
 /// The order in which the README installs them: the hub, then spokes. Their Accounts come last, which they can use but do not need.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 12] = [
     HUB,
     "aws-vpc",
     "aws-ec2-instance",
@@ -26,6 +26,7 @@ const ORDER: [&str; 11] = [
     "aws-acm",
     "aws-dns",
     "aws-s3",
+    "aws-sqs",
     "aws-account",
     TOFU,
 ];
@@ -181,6 +182,11 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
             "s3b/components",
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Bucket\nmetadata: {name: components}\n\
              spec: {tags: {Name: components}}\n",
+        ),
+        "aws-sqs" => (
+            "sqs/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Queue\nmetadata: {name: components}\n\
+             spec: {delaySeconds: {value: 1}}\n",
         ),
         "aws-account" => (
             "account/components",
