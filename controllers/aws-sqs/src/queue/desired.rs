@@ -19,11 +19,15 @@ const MAX_RECEIVE_COUNT: i32 = 10;
 
 impl QueueSpec {
     pub(super) fn between_fields(&self, partial: &PartialDesired, validator: &mut SpecValidator<'_, '_>) {
-        let is_fifo = given(&partial.fifo_queue).copied().unwrap_or_default();
-        if given(&partial.name).is_some_and(|name| name.ends_with(FIFO) != is_fifo) {
+        // None while the value of a reference is unknown.
+        let is_fifo = match &self.fifo_queue {
+            Some(_) => given(&partial.fifo_queue).copied(),
+            None => Some(false),
+        };
+        if given(&partial.name).zip(is_fifo).is_some_and(|(name, is_fifo)| name.ends_with(FIFO) != is_fifo) {
             validator.problem("name", "must end with .fifo if, and only if, fifoQueue is true");
         }
-        if partial.content_based_deduplication.as_ref().is_some_and(Option::is_some) && !is_fifo {
+        if self.content_based_deduplication.is_some() && is_fifo == Some(false) {
             validator.problem("contentBasedDeduplication", "requires fifoQueue");
         }
         if self.kms_key_id.is_some() && given(&partial.sqs_managed_sse_enabled) == Some(&true) {
