@@ -1,4 +1,4 @@
-//! Handles a deletion that the provider's own deletion protection rejects: turns the protection off if the spec states
+//! Handles a deletion that the provider rejects because the object is protected, or not empty: removes the obstacle if the spec states
 //! so, and otherwise reports which field to edit. Client required.
 //!
 //! A deletion needs only the identity and may precede an edit that is not applied yet. Therefore neither observed nor
@@ -34,10 +34,7 @@ pub(crate) async fn unprotect(
     if let Err(failure) = context.external.unprotect(identity, observed).await {
         return Outcome::Failed(failure);
     }
-    let what = format!(
-        "turned off the deletion protection of {}, as spec.{field} specifies",
-        listed(&context.kind.ids(observed))
-    );
+    let what = format!("made {} deletable, as spec.{field} specifies", listed(&context.kind.ids(observed)));
     publish_event(reconcile, Reason::Updated, &what).await;
     Outcome::InProgress(reason, what)
 }

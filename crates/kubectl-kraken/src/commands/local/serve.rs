@@ -18,6 +18,7 @@ use kraken_local::{
     process::{Process, Spec},
     webhooks::trusted,
 };
+use kube::Client;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
@@ -90,24 +91,11 @@ async fn serve(background: &Background, found: &Found) -> Result<Infallible> {
         started.push((of.controller, health, webhooks));
     }
     let webhooks: Vec<_> = started.iter().map(|(controller, _, port)| (*controller, *port)).collect();
-    let waits = started.iter().map(|(controller, health, _)| {
-        let (client, name) = (client.clone(), account(controller.name));
-        async move {
-            let both = async {
-                ready(*health).await?;
-                trusted(&client, &name).await
-            };
-            let limited = tokio::time::timeout(READY_WITHIN, both).await;
-            let problem = limited.map_or_else(
-                |_| Some("it is not ready".to_owned()),
-                |done| done.err().map(|error| format!("{error:#}")),
-            );
-            Some(format!("{name}: {}; its log is {}", problem?, folder.join(format!("{name}.log")).display()))
-        }
-    });
-    let (installed, warnings) = tokio::join!(install_webhooks(&client, &webhooks), join_all(waits));
-    installed?;
-    let warnings = warnings.into_iter().flatten().collect();
+    // They get ready meanwhile.
+    install_webhooks(&client, &webhooks).await?;
+    let waits =
+        started.iter().map(|(controller, health, _)| warning(&client, folder, controller.name, *health));
+    let warnings = join_all(waits).await.into_iter().flatten().collect();
     let rows = children.0.iter().map(|child| {
         let health =
             started.iter().find(|(of, _, _)| account(of.name) == child.name()).map(|(_, health, _)| *health);
@@ -144,6 +132,21 @@ fn controller(folder: &Path, of: Of<'_>, kubeconfig: &Path, health: u16, webhook
         .envs([providers]) // unless the user has another one
         .envs(of_user)
         .envs(own.map(|(name, value)| (name.to_owned(), value)))
+}
+
+/// Waits until a controller is ready and the API server trusts its webhooks; what to say if it takes too long.
+async fn warning(client: &Client, folder: &Path, controller: &str, health: u16) -> Option<String> {
+    let name = account(controller);
+    let both = async {
+        ready(health).await?;
+        trusted(client, &name).await
+    };
+    let problem = match tokio::time::timeout(READY_WITHIN, both).await {
+        Ok(Ok(())) => return None,
+        Ok(Err(error)) => format!("{error:#}"),
+        Err(_) => "it is not ready".to_owned(),
+    };
+    Some(format!("{name}: {problem}; its log is {}", folder.join(format!("{name}.log")).display()))
 }
 
 /// Waits until a controller reports that it is ready.
