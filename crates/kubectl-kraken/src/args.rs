@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::commands::{lint, plan::Selection, transfer, ui};
+use crate::commands::{
+    lint,
+    plan::{self, Selection},
+    transfer, ui,
+};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
@@ -130,16 +134,17 @@ pub(crate) enum Command {
     /// Show the plan of a set of objects, ask, apply it, and wait until everything is ready.
     #[command(after_help = "Examples:\n  \
         kubectl kraken apply -f network.yaml\n  \
-        kubectl kraken apply -k overlays/prod --yes --timeout 900\n\n\
+        kubectl kraken apply -k overlays/prod --yes --timeout 900\n  \
+        kubectl kraken plan -f network.yaml -o json > plan.json     # reviewed by somebody, then:\n  \
+        kubectl kraken apply -f network.yaml --plan plan.json\n\n\
         Exactly what was planned is applied: an object that changed since then is refused. Only resources of Kraken and ConfigMaps are \
         applied. It ends early with the root causes if a person must act.\n\n\
         Exit code: 0 if everything is ready, 1 if not.")]
     Apply {
         #[command(flatten)]
         selection: Selection,
-        /// Apply without a question.
-        #[arg(short, long)]
-        yes: bool,
+        #[command(flatten)]
+        consent: plan::Consent,
         /// How long to wait until everything is ready, in seconds.
         #[arg(long, default_value_t = 600)]
         timeout: u64,

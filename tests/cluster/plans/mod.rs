@@ -129,3 +129,42 @@ async fn a_plan_names_what_follows_and_what_is_not_possible() -> Result<()> {
     assert_eq!(before, versions(&shell).await?);
     shell.run("kubectl delete kraken --all --timeout=120s").await.map(drop)
 }
+
+/// One person reviews a plan, and a pipeline applies it: what moved since is named, and nothing is applied then.
+#[tokio::test]
+async fn a_reviewed_plan_is_applied_only_as_long_as_it_is_the_same() -> Result<()> {
+    let test_env = with_webhooks().await?;
+    let (shell, program) = (Shell::of(&test_env)?, program()?);
+    let mut values: BTreeMap<&str, &str> = BEFORE.into();
+    shell.write("stack.yaml", &stack(&values))?;
+    let review = format!("{program} plan -f stack.yaml -o json > plan.json; echo reviewed");
+    let apply = format!("{program} apply -f stack.yaml --plan plan.json --timeout 120");
+    shell.run(&review).await?;
+    shell.run(&apply).await?;
+
+    // Another document: a value that the plan shows.
+    values.insert("CIDR", "10.62.3.0/24");
+    shell.write("stack.yaml", &stack(&values))?;
+    let (succeeded, printed) = shell.output(&apply).await?;
+    assert!(
+        !succeeded && printed.contains("Subnet/a in ") && printed.contains("was not reviewed: Replace"),
+        "{printed}"
+    );
+    // A reference: the plan of another ConfigMap's key is not what was reviewed.
+    shell.run(&review).await?;
+    values.insert("TYPE", "t3.large");
+    shell.write("stack.yaml", &stack(&values))?;
+    let before = versions(&shell).await?;
+    let (succeeded, printed) = shell.output(&apply).await?;
+    let named = ["ConfigMap/settings in ", "EC2Instance/web in ", "review it again"];
+    assert!(!succeeded && named.iter().all(|text| printed.contains(text)), "{printed}");
+    assert_eq!(before, versions(&shell).await?);
+
+    shell.run(&review).await?;
+    let printed = shell.run(&apply).await?;
+    assert!(printed.contains("Everything is ready"), "{printed}");
+    let (succeeded, printed) =
+        shell.output(&format!("{program} apply -f stack.yaml --plan stack.yaml")).await?;
+    assert!(!succeeded && printed.contains("cannot use the plan in stack.yaml"), "{printed}");
+    shell.run("kubectl delete kraken --all --timeout=120s").await.map(drop)
+}

@@ -72,8 +72,8 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
         Command::Undelete { target, consent } => transfer::undelete(&cluster, &target, consent).await,
         Command::Mv { moved, consent } => transfer::mv(&cluster, &moved, consent).await,
         Command::Plan { selection, output } => plan::run(&cluster, &selection, output).await,
-        Command::Apply { selection, yes, timeout } => {
-            plan::apply(&cluster, &selection, yes, Duration::from_secs(timeout)).await
+        Command::Apply { selection, consent, timeout } => {
+            plan::apply(&cluster, &selection, &consent, Duration::from_secs(timeout)).await
         }
         Command::Import(selection) => import::run(&cluster, &selection).await,
         Command::Ui(options) => ui::run(cluster, &options).await,

@@ -18,6 +18,11 @@ use crate::print::out;
 /// How often the logs are read while they are followed.
 const EVERY: Duration = Duration::from_millis(300);
 
+/// How much of a log is read at once, in bytes.
+const BLOCK: u64 = 64 << 10;
+/// How many of these blocks are kept in memory (16 MiB): the first of very many lines is cut.
+const MOST: usize = 256;
+
 /// Which logs.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Options {
@@ -35,11 +40,10 @@ pub(super) async fn run(background: &Background, options: &Options) -> Result<Ex
     let logs = chosen(background.folder(), options.name.as_deref())?;
     let mut positions = BTreeMap::new();
     for (name, path) in &logs {
-        let bytes = from(path, 0).with_context(|| format!("cannot read {}", path.display()))?;
-        positions.insert(name, bytes.len() as u64);
-        let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<&str> = text.lines().collect();
-        print(name, lines[lines.len().saturating_sub(options.tail)..].iter().copied(), logs.len() > 1)?;
+        let (text, end) =
+            tail(path, options.tail).with_context(|| format!("cannot read {}", path.display()))?;
+        positions.insert(name, end);
+        print(name, text.lines(), logs.len() > 1)?;
     }
     if !options.follow {
         return Ok(ExitCode::SUCCESS);
@@ -48,9 +52,11 @@ pub(super) async fn run(background: &Background, options: &Options) -> Result<Ex
         tokio::time::sleep(EVERY).await;
         for (name, path) in &logs {
             let position = positions.entry(name).or_default();
-            let mut bytes = from(path, *position).unwrap_or_default();
-            // A line that is not complete yet is printed when it is.
-            bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
+            let mut bytes = part(path, *position, BLOCK).unwrap_or_default();
+            // A line that is not complete yet is printed when it is; one that is longer than a block, in parts.
+            let is_full = bytes.len() as u64 == BLOCK;
+            let complete = bytes.iter().rposition(|byte| *byte == b'\n').map(|end| end + 1);
+            bytes.truncate(complete.unwrap_or(if is_full { bytes.len() } else { 0 }));
             *position += bytes.len() as u64;
             print(name, String::from_utf8_lossy(&bytes).lines(), logs.len() > 1)?;
         }
@@ -83,11 +89,32 @@ fn chosen(folder: &Path, name: Option<&str>) -> Result<BTreeMap<String, PathBuf>
     Ok(logs)
 }
 
-fn from(path: &Path, position: u64) -> std::io::Result<Vec<u8>> {
+/// The last lines of a log, and its length. It is read backwards: a log can be larger than the memory.
+fn tail(path: &Path, lines: usize) -> std::io::Result<(String, u64)> {
+    let end = fs::metadata(path)?.len();
+    let mut start = end;
+    let (mut blocks, mut breaks) = (vec![], 0);
+    // One more line break than lines: the first line must be complete.
+    while start > 0 && blocks.len() < MOST && breaks <= lines {
+        let before = start.saturating_sub(BLOCK);
+        let block = part(path, before, start - before)?;
+        breaks += block.iter().filter(|byte| **byte == b'\n').count();
+        blocks.push(block);
+        start = before;
+    }
+    blocks.reverse();
+    let bytes = blocks.concat();
+    let text = String::from_utf8_lossy(&bytes);
+    let all: Vec<&str> = text.lines().collect();
+    Ok((all[all.len().saturating_sub(lines)..].join("\n"), end))
+}
+
+/// At most so many bytes from a position on.
+fn part(path: &Path, position: u64, length: u64) -> std::io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(position))?;
     let mut bytes = vec![];
-    file.read_to_end(&mut bytes)?;
+    file.take(length).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -99,6 +126,28 @@ fn print<'a>(name: &str, lines: impl Iterator<Item = &'a str>, several: bool) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_log_of_any_length_is_read_without_the_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kraken-hub.log");
+        let read = |lines| tail(&path, lines).unwrap();
+        fs::write(&path, "").unwrap();
+        assert_eq!(read(3), (String::new(), 0));
+        fs::write(&path, "a\nb\nc\n").unwrap();
+        assert_eq!(
+            (read(2).0, read(9).0, read(0).0),
+            ("b\nc".to_owned(), "a\nb\nc".to_owned(), String::new())
+        );
+        let long: String = (0..50_000).map(|number| format!("line {number}\n")).collect();
+        fs::write(&path, &long).unwrap();
+        let text = read(20_000).0;
+        assert!(text.starts_with("line 30000\n") && text.ends_with("line 49999"));
+        // Much longer than the memory, and without a line break.
+        File::options().append(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+        let (text, end) = read(10);
+        assert!(text.len() <= 17 << 20 && end == 1 << 40);
+    }
 
     #[test]
     fn logs_are_chosen_by_the_name_of_a_controller() {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
     process::ExitCode,
     time::Duration,
 };
@@ -12,13 +13,14 @@ use tokio::time::{Instant, sleep};
 use super::{
     print,
     request::Sent,
+    reviewed,
     run::{Plan, Selection, plan},
 };
 use crate::{
     cluster::Cluster,
     commands::{answer, graph_in_place},
     graph::{Graph, Node},
-    print::{Lines, Style, out},
+    print::{Lines, Style, clean, out},
     resource::{Next, Ready, Resource},
 };
 
@@ -30,11 +32,22 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a resource may take to notice that a value which it refers to changed: its hub and its controller usually need a second.
 const NOTICED: Duration = Duration::from_secs(20);
 
-/// Applies the selected objects after a question; `is_confirmed` answers it.
+/// Who agrees to the plan.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct Consent {
+    /// Apply without a question.
+    #[arg(short, long)]
+    yes: bool,
+    /// Apply without a question if the plan is still the one in this file, which was made by `plan -o json` and reviewed.
+    #[arg(long, value_name = "FILE", conflicts_with = "yes")]
+    plan: Option<PathBuf>,
+}
+
+/// Applies the selected objects after a question, unless it is answered already.
 pub(in crate::commands) async fn run(
     cluster: &Cluster,
     selection: &Selection,
-    is_confirmed: bool,
+    consent: &Consent,
     limit: Duration,
 ) -> Result<ExitCode> {
     if selection.destroy || selection.prune.is_some() {
@@ -47,10 +60,13 @@ pub(in crate::commands) async fn run(
     if plan.is_rejected() {
         bail!("nothing was applied: correct what is rejected first");
     }
+    if let Some(file) = &consent.plan {
+        as_reviewed(file, &plan)?;
+    }
     if plan.applies.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    if !is_confirmed && !ask_person()? {
+    if !consent.yes && consent.plan.is_none() && !ask_person()? {
         out("Nothing was applied.\n")?;
         return Ok(ExitCode::FAILURE);
     }
@@ -66,6 +82,21 @@ pub(in crate::commands) async fn run(
         }
     }
     progress(cluster, &plan, limit).await
+}
+
+/// Whether the plan in a file says the same as this one.
+fn as_reviewed(file: &Path, plan: &Plan) -> Result<()> {
+    let in_file = || format!("cannot use the plan in {}", file.display());
+    let text = std::fs::read_to_string(file).with_context(in_file)?;
+    let differences =
+        reviewed::differences(&text, &print::json(&plan.entries, &plan.notes)).with_context(in_file)?;
+    for difference in &differences {
+        eprintln!("{}", clean(difference));
+    }
+    if !differences.is_empty() {
+        bail!("nothing was applied, because the plan is not the one in {}: review it again", file.display());
+    }
+    Ok(())
 }
 
 fn ask_person() -> Result<bool> {

@@ -85,18 +85,20 @@ pub(crate) struct Entry {
     pub(crate) lines: Vec<String>,
     /// The changes elsewhere that are the cause, if the object itself is not edited.
     pub(crate) because: Vec<String>,
+    /// A digest of the document and of what it edits; `None` if the object is not edited itself.
+    pub(crate) edit: Option<String>,
 }
 
 impl Entry {
     pub(crate) fn new(node: Node, action: Action, lines: Vec<String>) -> Self {
-        Self { node, action, lines, because: vec![] }
+        Self { node, action, lines, because: vec![], edit: None }
     }
 
     /// For programs.
     pub(crate) fn json(&self) -> Value {
         json!({
             "namespace": self.node.namespace, "group": self.node.group, "kind": self.node.kind, "name": self.node.name,
-            "action": format!("{:?}", self.action), "effects": self.lines, "because": self.because,
+            "action": format!("{:?}", self.action), "effects": self.lines, "because": self.because, "edit": self.edit,
         })
     }
 }

@@ -91,7 +91,7 @@ impl Followed<'_> {
         let unknown = self.unknown(user, spec);
         let entry = |action: Action, lines: Vec<String>| {
             let lines = lines.into_iter().map(|line| self.without_placeholders(line)).chain(unknown.clone());
-            Some(Entry { node: user.clone(), action, lines: lines.collect(), because: because.clone() })
+            Some(Entry { because: because.clone(), ..Entry::new(user.clone(), action, lines.collect()) })
         };
         let kind = self.cluster.kind(&format!("{}.{}", user.kind, user.group))?;
         let path = DynamicObject::url_path(&kind.resource, Some(&user.namespace));

@@ -10,9 +10,11 @@ mod judge;
 mod patch;
 mod print;
 mod request;
+mod reviewed;
 mod run;
 mod values;
 
+pub(crate) use apply::Consent;
 pub(super) use apply::run as apply;
 pub(super) use patch::LAST_APPLIED;
 pub(crate) use run::Selection;

@@ -9,7 +9,8 @@ use kube::{
     api::{DynamicObject, PatchParams},
     core::ApiResource,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::{ask, patch};
 use crate::{cluster::Cluster, failure::explain, graph::Node};
@@ -36,6 +37,12 @@ pub(super) enum Sent {
 impl Request {
     pub(super) fn new(node: Node, resource: ApiResource, document: Value) -> Self {
         Self { node, resource, document, planned: None }
+    }
+
+    /// Differs for each other document, and for each other object that it edits.
+    pub(super) fn digest(&self) -> String {
+        let all = json!([self.document, edited_part(self.planned.as_ref())]).to_string();
+        hex::encode(&Sha256::digest(all)[..16])
     }
 
     /// The answer to a dry run. Remembers the object that it was about.

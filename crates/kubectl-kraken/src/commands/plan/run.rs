@@ -171,8 +171,9 @@ impl Planner<'_> {
             let after = answer.object.unwrap_or_else(|| DynamicObject::new(&node.name, &request.resource));
             if node.kind == "ConfigMap" {
                 let keys = keys(live.as_ref(), &after);
-                let entry = edited_map(node.clone(), live.as_ref(), &after, &keys);
+                let mut entry = edited_map(node.clone(), live.as_ref(), &after, &keys);
                 if entry.action.is_some() {
+                    entry.edit = Some(request.digest());
                     self.applies.push(request);
                 }
                 self.entries.push(entry);
@@ -181,12 +182,13 @@ impl Planner<'_> {
                 }
                 continue;
             }
-            let entry = edited(node.clone(), live.as_ref(), &after, effects(&node, answer.warnings));
+            let mut entry = edited(node.clone(), live.as_ref(), &after, effects(&node, answer.warnings));
             let id = self.graph.get(&node).and_then(|resource| resource.status.external_ids.first().cloned());
             if let (Action::Replace, Some(id)) = (entry.action, id) {
                 changed.insert(node.clone(), Source::Replaced { id });
             }
             if entry.action.is_some() {
+                entry.edit = Some(request.digest());
                 self.applies.push(request);
             }
             specs.insert(node, after.data["spec"].clone());
