@@ -37,12 +37,17 @@ impl Local {
         Ok(Self { folder: tempfile::tempdir()?, environment: moto::environment(moto.endpoint()) })
     }
 
+    /// A folder that does not exist before.
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
     fn command(&self, line: &str) -> Result<Command> {
         let mut command = Command::new(paths::bin_dir()?.join("kubectl-kraken"));
         command
             .arg("local")
             .args(line.split_whitespace())
-            .env("KRAKEN_LOCAL_FOLDER", self.folder.path())
+            .env("KRAKEN_LOCAL_FOLDER", self.data())
             .env_remove("KUBECONFIG")
             .envs(self.environment.iter().cloned())
             .stdin(Stdio::null())
@@ -70,7 +75,7 @@ impl Local {
     }
 
     fn pid_file(&self, process: &str) -> PathBuf {
-        self.folder.path().join(format!("{process}.pid"))
+        self.data().join(format!("{process}.pid"))
     }
 
     fn pid(&self, process: &str) -> Result<i32> {
@@ -78,8 +83,29 @@ impl Local {
         text.trim().parse().context("a pid file without a number")
     }
 
+    /// The port of etcd's clients, from its command line.
+    fn etcd_port(&self) -> Result<u16> {
+        let line = fs::read_to_string(format!("/proc/{}/cmdline", self.pid("etcd")?))?;
+        let url = line.split('\0').find_map(|arg| arg.strip_prefix("--listen-client-urls="));
+        url.and_then(|url| url.rsplit(':').next()?.parse().ok()).context("etcd without a URL")
+    }
+
+    /// Whether no process of it runs.
+    fn is_down(&self) -> bool {
+        let pids = fs::read_dir(self.data()).into_iter().flatten().flatten().filter_map(|entry| {
+            let is_pid = entry.path().extension().is_some_and(|extension| extension == "pid");
+            is_pid.then(|| fs::read_to_string(entry.path()).ok())?
+        });
+        let folder = self.data().display().to_string();
+        let runs = |pid: String| {
+            let line = fs::read_to_string(format!("/proc/{}/cmdline", pid.trim())).unwrap_or_default();
+            line.contains(&folder) || line.contains("kraken-")
+        };
+        !pids.into_iter().any(runs)
+    }
+
     fn supervisor(&self) -> Result<i32> {
-        let state: Value = serde_json::from_str(&fs::read_to_string(self.folder.path().join("state.json"))?)?;
+        let state: Value = serde_json::from_str(&fs::read_to_string(self.data().join("state.json"))?)?;
         state["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok()).context("a state without a pid")
     }
 
@@ -163,8 +189,15 @@ async fn kraken_runs_without_a_cluster_and_its_data_outlives_it() -> Result<()> 
     let refused = apply(&client, &vpc("odd", "").replace("10.0.0.0/16", "10.0.0.1/16")).await;
     ensure!(format!("{:#}", refused.unwrap_err()).contains("10.0.0.0/16"), "a webhook says what to write");
     // One writer.
-    ensure!(local.run("up").await?.errors.contains("running already"), "a second start");
+    local.exits("up --only kraken-hub,aws-vpc", 0, &["to change them, down and up"]).await?;
+    local.exits("up", 1, &["it runs with kraken-aws-vpc, kraken-hub already"]).await?;
     local.exits("serve --only hub", 1, &["already running"]).await?;
+    // Nobody reads the database without the certificate, which only the owner of the folder can read.
+    let answer = kraken_local::http::status(local.etcd_port()?, "/health").await;
+    ensure!(!answer.is_ok_and(|(status, _)| status == 200), "etcd answers without a certificate");
+    // A state that was damaged is written again.
+    fs::write(local.data().join("state.json"), "{garbage")?;
+    sleep(Duration::from_secs(2)).await;
     // A process that ends is started again.
     let status = local.exits("status", 0, &["kraken-aws-vpc", "etcd", "ready"]).await?;
     ensure!(!status.contains('\u{1b}'), "no colors in a pipe");
@@ -185,6 +218,41 @@ async fn kraken_runs_without_a_cluster_and_its_data_outlives_it() -> Result<()> 
     let client = local.up().await?;
     ensure!(ready(&client, "main").await? == id && in_cloud(&moto).await? == [id], "the same VPC");
     local.exits("down", 0, &[]).await.map(drop)
+}
+
+/// What a person does in the first minute: Ctrl-C, two terminals, and the folder deleted while it runs.
+#[tokio::test]
+async fn an_interrupted_start_leaves_nothing_and_two_starts_are_one() -> Result<()> {
+    let moto = Moto::start().await?;
+    let local = Local::new(&moto)?;
+    for pause in [50, 700, 2_500] {
+        let child =
+            local.command("up --only hub,aws-vpc")?.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        sleep(Duration::from_millis(pause)).await;
+        let pid = child.id().context("it has ended already")?;
+        let status = Command::new("kill").args(["-INT", &pid.to_string()]).status().await?;
+        ensure!(status.success(), "kill failed");
+        let started = Instant::now();
+        let ended = timeout(WITHIN, child.wait_with_output()).await??;
+        ensure!(!ended.status.success(), "an interrupted command succeeded");
+        while !local.is_down() || local.run("down").await?.errors.contains("down after") {
+            ensure!(started.elapsed() < WITHIN, "processes are left {pause} ms after the start");
+            sleep(Duration::from_millis(200)).await;
+        }
+    }
+    let (one, two) = tokio::join!(local.run("up --only hub,aws-vpc"), local.run("up --only hub,aws-vpc"));
+    for printed in [one?, two?] {
+        ensure!(printed.code == Some(0) && printed.out.contains("export KUBECONFIG"), "{}", printed.errors);
+    }
+    let supervisor = local.supervisor()?;
+    fs::remove_file(local.data().join("lock"))?;
+    let started = Instant::now();
+    while fs::exists(format!("/proc/{supervisor}"))? || !local.is_down() {
+        ensure!(started.elapsed() < WITHIN, "it outlives its lock");
+        sleep(Duration::from_millis(200)).await;
+    }
+    local.up().await?;
+    local.exits("down", 0, &["down after"]).await.map(drop)
 }
 
 #[tokio::test]

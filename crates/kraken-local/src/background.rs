@@ -4,8 +4,8 @@
 //! outdated state file is never trusted.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
-use std::io::{Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::pki::write_private;
 
 const POLL: Duration = Duration::from_millis(100);
-/// How long a process that was started may take to write its state.
+/// How long a process that was started may take to write its process id.
 const STATE_WITHIN: Duration = Duration::from_secs(5);
 
 /// The folder of a process in the background: its lock, its state and its log.
@@ -38,7 +38,20 @@ pub struct State<R> {
 
 /// Held by the process while it runs.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "the lock is released when the file is closed")] File);
+pub struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Whether the file is still the one that others look at. If it was deleted, with its folder or alone, another process can start beside
+    /// this one, which must end.
+    pub fn is_in_place(&self) -> bool {
+        let own = self.file.metadata().map(|file| (file.dev(), file.ino()));
+        let seen = fs::metadata(&self.path).map(|file| (file.dev(), file.ino()));
+        matches!((own, seen), (Ok(own), Ok(seen)) if own == seen)
+    }
+}
 
 impl Background {
     /// In this folder, which is created for its owner only.
@@ -66,10 +79,16 @@ impl Background {
         self.0.join("state.json")
     }
 
-    /// The lock, if it is free.
+    fn lock_file(&self) -> PathBuf {
+        self.0.join("lock")
+    }
+
+    /// The lock, if it is free. The file has the process id of its last holder.
     fn lock(&self) -> Result<Option<File>> {
-        let path = self.0.join("lock");
-        let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        let path = self.lock_file();
+        let mut options = File::options();
+        let file = options.create(true).write(true).truncate(false).open(&path);
+        let file = file.with_context(|| format!("cannot create {}", path.display()))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -98,9 +117,13 @@ impl Background {
     /// When another process holds the lock.
     pub async fn begin(&self) -> Result<Lock> {
         for _ in 0..20 {
-            if let Some(lock) = self.lock()? {
+            if let Some(mut file) = self.lock()? {
+                let path = self.lock_file();
+                file.set_len(0)
+                    .and_then(|()| write!(file, "{}", std::process::id()))
+                    .with_context(|| format!("cannot write {}", path.display()))?;
                 self.say::<()>(None)?;
-                return Ok(Lock(lock));
+                return Ok(Lock { file, path });
             }
             tokio::time::sleep(POLL).await;
         }
@@ -132,16 +155,23 @@ impl Background {
         mut command: Command,
         show: impl FnMut(&str),
     ) -> Result<R> {
-        self.forget(); // of a process that was killed
-        let log =
-            File::create(self.log()).with_context(|| format!("cannot write {}", self.log().display()))?;
+        if let Some(_free) = self.lock()? {
+            self.forget(); // of a process that was killed
+            let _ = fs::remove_file(self.log());
+        }
+        let log = File::options().create(true).append(true).open(self.log());
+        let log = log.with_context(|| format!("cannot write {}", self.log().display()))?;
         let errors = log.try_clone().context("cannot share the log")?;
         command.process_group(0); // Ctrl-C in this terminal is not meant for it
         command.stdin(Stdio::null()).stdout(log).stderr(errors);
         let mut child = command.spawn().context("cannot start the background process")?;
         let pid = Pid::from_raw(child.id().try_into().context("an invalid process id")?);
         let mut guard = Unless(Some(pid));
-        let runs = move || Ok(child.try_wait().context("failed to check the background process")?.is_none());
+        // Of two that are started at once, one ends, and the other gets ready.
+        let runs = move || {
+            let has_ended = child.try_wait().context("failed to check the background process")?.is_some();
+            Ok(!has_ended || self.is_up()?)
+        };
         let ready = self.wait(runs, show).await?;
         guard.0 = None;
         Ok(ready)
@@ -201,12 +231,13 @@ impl Background {
         }
         let started = Instant::now();
         let pid = loop {
-            // It writes its state immediately after it acquires the lock.
-            if let Some(state) = self.state::<serde_json::Value>() {
-                break Pid::from_raw(state.pid);
+            // It writes its process id immediately after it acquires the lock.
+            let text = fs::read_to_string(self.lock_file()).unwrap_or_default();
+            if let Ok(pid) = text.trim().parse() {
+                break Pid::from_raw(pid);
             }
             if started.elapsed() > STATE_WITHIN {
-                bail!("a process holds {} but has written no state", self.0.join("lock").display());
+                bail!("a process holds {}, which does not say which one", self.lock_file().display());
             }
             tokio::time::sleep(POLL).await;
         };
@@ -262,6 +293,13 @@ mod tests {
         assert!(background.is_up().unwrap());
         assert!(background.begin().await.unwrap_err().to_string().contains("already running"));
         assert_eq!(background.join::<String>(|_| {}).await.unwrap(), "ready");
+        assert!(lock.is_in_place());
+        fs::write(background.state_file(), "{garbage").unwrap();
+        let own = std::process::id().to_string();
+        assert_eq!(fs::read_to_string(background.lock_file()).unwrap(), own, "what `stop` reads");
+        background.say(Some("ready")).unwrap();
+        fs::remove_file(background.lock_file()).unwrap();
+        assert!(!lock.is_in_place());
         drop(lock);
         assert!(background.state::<String>().is_some() && !background.is_up().unwrap());
         assert_eq!(background.stop(Duration::from_secs(1)).await.unwrap(), None);

@@ -45,19 +45,27 @@ pub struct EtcdPorts {
     pub clients: u16,
     /// For other members, of which there are none.
     pub peers: u16,
+    /// For `/health` alone. If it is set, clients need a certificate ([`crate::pki::Authority::write_etcd`]); without it, every user of the
+    /// machine can read and write the database, which is for tests.
+    pub health: Option<u16>,
 }
 
 impl EtcdPorts {
     /// The URL for clients.
     pub fn url(self) -> String {
-        format!("http://127.0.0.1:{}", self.clients)
+        self.at(self.clients)
+    }
+
+    fn at(self, port: u16) -> String {
+        let scheme = if self.health.is_some() { "https" } else { "http" };
+        format!("{scheme}://127.0.0.1:{port}")
     }
 }
 
 /// etcd, with its data in `folder`.
 pub fn etcd(assets: &Assets, folder: &Path, ports: EtcdPorts) -> Spec {
-    let (url, peers) = (ports.url(), format!("http://127.0.0.1:{}", ports.peers));
-    Spec::new("etcd", &assets.etcd, folder)
+    let (url, peers) = (ports.url(), ports.at(ports.peers));
+    let spec = Spec::new("etcd", &assets.etcd, folder)
         .envs(FEW_COLLECTIONS)
         .args(["--name=kraken", "--log-level=warn"])
         .arg(format!("--data-dir={}", folder.join(DATA).display()))
@@ -65,8 +73,28 @@ pub fn etcd(assets: &Assets, folder: &Path, ports: EtcdPorts) -> Spec {
         .arg(format!("--advertise-client-urls={url}"))
         .arg(format!("--listen-peer-urls={peers}"))
         .arg(format!("--initial-advertise-peer-urls={peers}"))
-        .arg(format!("--initial-cluster=kraken={peers}"))
+        .arg(format!("--initial-cluster=kraken={peers}"));
+    let Some(health) = ports.health else { return spec };
+    spec.arg(format!("--listen-metrics-urls=http://127.0.0.1:{health}"))
+        .args(["--client-cert-auth", "--peer-client-cert-auth", "--enable-grpc-gateway=false"])
+        .args(ETCD_FILES.map(|(flag, name)| file(folder, flag, name)))
 }
+
+/// etcd's flags for certificates, and the files.
+const ETCD_FILES: [(&str, &str); 6] = [
+    ("cert-file", "etcd.crt"),
+    ("key-file", "etcd.key"),
+    ("trusted-ca-file", "etcd-ca.crt"),
+    ("peer-cert-file", "etcd.crt"),
+    ("peer-key-file", "etcd.key"),
+    ("peer-trusted-ca-file", "etcd-ca.crt"),
+];
+/// kube-apiserver's flags for the same.
+const ETCD_CLIENT_FILES: [(&str, &str); 3] = [
+    ("etcd-cafile", "etcd-ca.crt"),
+    ("etcd-certfile", "etcd-client.crt"),
+    ("etcd-keyfile", "etcd-client.key"),
+];
 
 /// Waits until etcd responds.
 ///
@@ -75,7 +103,10 @@ pub fn etcd(assets: &Assets, folder: &Path, ports: EtcdPorts) -> Spec {
 pub async fn etcd_ready(etcd: &mut Process, ports: EtcdPorts) -> Result<Start> {
     let deadline = Instant::now() + ETCD_READY_WITHIN;
     loop {
-        if http::status(ports.clients, "/health").await.is_ok_and(|(status, _)| status == 200) {
+        if http::status(ports.health.unwrap_or(ports.clients), "/health")
+            .await
+            .is_ok_and(|(status, _)| status == 200)
+        {
             return Ok(Start::Ready);
         }
         if !etcd.is_running() {
@@ -106,6 +137,7 @@ pub fn file(folder: &Path, flag: &str, name: &str) -> OsString {
 /// kube-apiserver, with the files that [`crate::pki`] describes in `folder`. It lacks `--authorization-mode` and the Services' range, which
 /// depend on whether there are nodes.
 pub fn apiserver(assets: &Assets, folder: &Path, address: Ipv4Addr, port: u16, etcd_url: &str) -> Spec {
+    let with_certificate = etcd_url.starts_with("https").then_some(ETCD_CLIENT_FILES).into_iter().flatten();
     Spec::new("kube-apiserver", &assets.kube_apiserver, folder)
         .envs(FEW_COLLECTIONS)
         .grace(Duration::from_secs(3)) // it would wait long for an etcd that ended with this process
@@ -121,6 +153,7 @@ pub fn apiserver(assets: &Assets, folder: &Path, address: Ipv4Addr, port: u16, e
         .arg(file(folder, "service-account-signing-key-file", "service-account.key"))
         .arg(file(folder, "token-auth-file", "tokens.csv"))
         .arg("--profiling=false")
+        .args(with_certificate.map(|(flag, name)| file(folder, flag, name)))
 }
 
 /// The arguments of kube-apiserver if there is no node.

@@ -104,6 +104,25 @@ impl Authority {
     }
 }
 
+impl Authority {
+    /// Writes the certificates of etcd and of its only client, which are of an authority of their own.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write_etcd(folder: &Path) -> Result<()> {
+        let authority = Self::new("etcd")?;
+        // As a peer, etcd is a client of itself.
+        let names = ["127.0.0.1", "localhost"].map(str::to_owned).to_vec();
+        let server = authority.server(names, "etcd")?;
+        let client = authority.client("kube-apiserver", "kraken")?;
+        write_private(&folder.join("etcd-ca.crt"), authority.pem())?;
+        write_private(&folder.join("etcd.crt"), &server.certificate)?;
+        write_private(&folder.join("etcd.key"), &server.key)?;
+        write_private(&folder.join("etcd-client.crt"), &client.certificate)?;
+        write_private(&folder.join("etcd-client.key"), &client.key)
+    }
+}
+
 /// Replaces a file by one that only its owner can read.
 ///
 /// # Errors

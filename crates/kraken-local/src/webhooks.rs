@@ -37,8 +37,9 @@ pub async fn trusted(client: &Client, name: &str) -> Result<()> {
     let api: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
     let started = Instant::now();
     loop {
-        let found = api.get(name).await.with_context(|| format!("cannot read the webhooks of {name}"))?;
-        if found.webhooks.iter().flatten().all(|webhook| webhook.client_config.ca_bundle.is_some()) {
+        let found = api.get_opt(name).await.with_context(|| format!("cannot read the webhooks of {name}"))?;
+        let webhooks = found.and_then(|found| found.webhooks);
+        if webhooks.is_some_and(|all| all.iter().all(|webhook| webhook.client_config.ca_bundle.is_some())) {
             return Ok(());
         }
         if started.elapsed() > TRUSTED_WITHIN {

@@ -16,7 +16,7 @@ use crate::process::{Process, Spec};
 /// Starts etcd and waits until it responds; returns its client URL.
 pub(super) async fn start_etcd(assets: &Assets, folder: &Path) -> Result<(Process, String)> {
     for _ in 0..PORT_ATTEMPTS {
-        let ports = EtcdPorts { clients: free_port()?, peers: free_port()? };
+        let ports = EtcdPorts { clients: free_port()?, peers: free_port()?, health: None };
         // The data does not outlive the process anyway.
         let spec = control_plane::etcd(assets, folder, ports).arg("--unsafe-no-fsync");
         let mut etcd = Process::spawn(&spec)?;

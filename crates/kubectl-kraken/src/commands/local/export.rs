@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, process::ExitCode};
 
 use anyhow::{Context as _, Result};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kraken_api::DOMAIN;
 use kube::{
     Api, ResourceExt,
@@ -32,34 +32,33 @@ pub(super) async fn run(cluster: &Cluster) -> Result<ExitCode> {
     // Only their names are read.
     let secrets = secrets.list_metadata(&params).await.map_err(failed("list Secrets"))?.items;
 
-    let mut documents = vec![];
-    let mut notes = vec![];
+    let (mut documents, mut notes) = (vec![], vec![]);
     let mut objects = listed.objects;
-    objects.retain(|object| is_of_user(object.namespace(), object.owner_references().is_empty()));
+    objects.retain(|object| is_of_user(object));
     objects.sort_by_key(|object| {
         (object.namespace(), object.types.as_ref().map(|types| types.kind.clone()), object.name_any())
     });
-    let namespaces: BTreeSet<String> = objects
+    let mut maps = maps;
+    maps.retain(|map| is_of_user(map) && map.name_any() != "kube-root-ca.crt");
+    let used = objects
         .iter()
         .filter_map(ResourceExt::namespace)
-        .filter(|namespace| namespace != "default")
-        .collect();
-    for namespace in namespaces {
-        documents.push(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
-    }
-    for map in maps.iter().filter(|map| is_of_user(map.namespace(), map.owner_references().is_empty())) {
-        if map.name_any() != "kube-root-ca.crt" {
-            documents.push(config_map(map));
+        .chain(maps.iter().filter_map(ResourceExt::namespace));
+    let used: BTreeSet<String> = used.filter(|namespace| namespace != "default").collect();
+    let namespaces: Api<Namespace> = Api::all(cluster.client.clone());
+    for namespace in namespaces.list(&params).await.map_err(failed("list namespaces"))?.items {
+        if used.contains(&namespace.name_any()) {
+            documents
+                .push(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata(&namespace)}));
         }
     }
+    documents.extend(maps.iter().map(config_map));
     for object in objects {
         let (document, note) = resource(&object);
         documents.push(document);
         notes.extend(note);
     }
-    for secret in
-        secrets.iter().filter(|secret| is_of_user(secret.namespace(), secret.owner_references().is_empty()))
-    {
+    for secret in secrets.iter().filter(|secret| is_of_user(*secret)) {
         notes.push(format!(
             "Secret {}/{} is not written, because its values would be in clear: create it in the cluster first",
             secret.namespace().unwrap_or_default(),
@@ -71,16 +70,19 @@ pub(super) async fn run(cluster: &Cluster) -> Result<ExitCode> {
         eprintln!("{}", clean(note));
     }
     eprintln!(
-        "To move: 1. let go of what exists, which stays in the cloud: set lifecycle.deletion of each resource to Retain, and delete it here.\n\
+        "To move, while nothing changes: 1. let go of what exists, which stays in the cloud: set lifecycle.deletion of each resource to Retain (and \
+         lifecycle.protect to false), and delete it here.\n\
          2. kubectl apply the file in the cluster. Each resource takes over its object, and deletes it with itself as before.\n\
          3. kubectl kraken local down"
     );
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a controller owns, or Kubernetes and the controllers need for themselves, is made again.
-fn is_of_user(namespace: Option<String>, has_no_owner: bool) -> bool {
-    has_no_owner && namespace.is_none_or(|namespace| !NOT_OF_USERS.contains(&namespace.as_str()))
+/// What a controller owns, or Kubernetes and the controllers need for themselves, is made again. What is being deleted is not revived.
+fn is_of_user<O: ResourceExt>(object: &O) -> bool {
+    object.owner_references().is_empty()
+        && object.meta().deletion_timestamp.is_none()
+        && object.namespace().is_none_or(|namespace| !NOT_OF_USERS.contains(&namespace.as_str()))
 }
 
 /// A resource as it would be written in the other cluster, and what is lost on the way. Pure.
@@ -94,7 +96,15 @@ fn resource(object: &DynamicObject) -> (Value, Option<String>) {
         .filter_map(Value::as_str)
         .collect();
     let note = match ids[..] {
-        [] => None,
+        [] if types.kind == "Account" || types.kind == "ConfigExport" || types.kind.ends_with("Lookup") => {
+            None
+        }
+        [] => Some(format!(
+            "{}/{} in {} has no remote object yet: wait until it is ready and export again, or the cluster may find one that it does not take over",
+            types.kind,
+            object.name_any(),
+            object.namespace().unwrap_or_default()
+        )),
         [id] => {
             if !spec["lifecycle"].is_object() {
                 spec["lifecycle"] = json!({});
@@ -125,6 +135,9 @@ fn resource(object: &DynamicObject) -> (Value, Option<String>) {
 fn config_map(map: &ConfigMap) -> Value {
     let mut document = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(map)});
     document["data"] = json!(map.data.clone().unwrap_or_default());
+    if map.immutable == Some(true) {
+        document["immutable"] = true.into();
+    }
     if let Some(binary) = &map.binary_data {
         document["binaryData"] = json!(binary);
     }
@@ -138,7 +151,10 @@ fn metadata<O: ResourceExt>(object: &O) -> Value {
         let kept = all.iter().filter(|(key, _)| !is_own(key) && *key != LAST_APPLIED);
         kept.map(|(key, value)| (key.clone(), value.as_str().into())).collect()
     };
-    let mut metadata = json!({"name": object.name_any(), "namespace": object.namespace()});
+    let mut metadata = json!({"name": object.name_any()});
+    if let Some(namespace) = object.namespace() {
+        metadata["namespace"] = namespace.into();
+    }
     for (name, kept) in [("labels", kept(object.labels())), ("annotations", kept(object.annotations()))] {
         if !kept.is_empty() {
             metadata[name] = kept.into();
@@ -192,7 +208,12 @@ mod tests {
         let (document, note) = resource(&vpc(json!(null), json!({"externalIds": ["i-1", "i-2"]})));
         assert!(document["spec"]["lifecycle"].is_null());
         assert!(note.unwrap().contains("VPC/main in shop has 2 remote objects (i-1, i-2)"));
-        assert!(resource(&vpc(json!(null), json!({}))).1.is_none());
+        assert!(resource(&vpc(json!(null), json!({}))).1.unwrap().contains("no remote object yet"));
+        let mut deleted = vpc(json!(null), json!({"externalIds": ["vpc-1"]}));
+        assert!(is_of_user(&deleted));
+        deleted.metadata.deletion_timestamp =
+            Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(jiff::Timestamp::UNIX_EPOCH));
+        assert!(!is_of_user(&deleted));
     }
 
     #[test]

@@ -52,6 +52,9 @@ pub(super) async fn run(background: &Background, options: &Options) -> Result<Ex
         tokio::time::sleep(EVERY).await;
         for (name, path) in &logs {
             let position = positions.entry(name).or_default();
+            if fs::metadata(path).is_ok_and(|file| file.len() < *position) {
+                *position = 0; // a new log under the same name
+            }
             let mut bytes = part(path, *position, BLOCK).unwrap_or_default();
             // A line that is not complete yet is printed when it is; one that is longer than a block, in parts.
             let is_full = bytes.len() as u64 == BLOCK;

@@ -11,12 +11,18 @@ mod programs;
 mod serve;
 mod status;
 
-use std::{path::PathBuf, process::ExitCode, time::Duration, time::Instant};
+use std::{
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
 use kraken_local::background::Background;
 use serde::{Deserialize, Serialize};
+use tokio::signal::unix::{SignalKind, signal};
 
 use self::programs::Programs;
 use crate::{
@@ -71,7 +77,7 @@ enum Command {
 }
 
 /// How a running one is used, as the process in the background writes it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Ready {
     kubeconfig: PathBuf,
     server: String,
@@ -81,11 +87,12 @@ struct Ready {
 }
 
 /// One process.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Row {
     name: String,
-    /// The port of `/readyz` on loopback; `None` if it has none.
-    health: Option<u16>,
+    pid: i32,
+    /// Where it says whether it is ready, on loopback: port and path. `None` if it does not.
+    health: Option<(u16, String)>,
 }
 
 /// Runs the command.
@@ -104,42 +111,77 @@ pub(super) async fn run(options: Options) -> Result<ExitCode> {
 fn folder(given: Option<PathBuf>) -> Result<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let of_data = || absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")));
-    match given {
-        Some(folder) => std::path::absolute(folder).context("--folder is no path"),
-        None => {
-            Ok(of_data().context("no folder for data: set --folder, HOME or XDG_DATA_HOME")?.join("kraken"))
-        }
+    let folder = match given {
+        Some(folder) => std::path::absolute(folder).context("--folder is no path")?,
+        None => of_data().context("no folder for data: set --folder, HOME or XDG_DATA_HOME")?.join("kraken"),
+    };
+    // KUBECONFIG is a list of paths that are separated by colons.
+    if folder.to_str().is_none_or(|text| text.contains(':')) {
+        bail!("{} cannot be a path in KUBECONFIG: choose one without a colon, in UTF-8", folder.display());
     }
+    Ok(folder)
+}
+
+/// The word of a shell that is this text.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 async fn up(background: &Background, programs: &Programs) -> Result<ExitCode> {
     let started = Instant::now();
+    is_private(background.folder())?;
+    let found = programs.found()?; // a mistake is said here and not in a log
     let show = |text: &str| eprint!("{text}");
-    let ready: Ready = if background.is_up()? {
-        eprintln!("it is running already");
+    let is_up = background.is_up()?;
+    let ready: Ready = if is_up {
         background.join(show).await?
     } else {
-        let found = programs.found()?; // a mistake is said here and not in a log
         let program = std::env::current_exe().context("cannot find the path of this program")?;
         let mut command = std::process::Command::new(program);
         command
             .args(["local", "serve", "--folder"])
             .arg(background.folder())
             .args(programs.arguments(&found));
-        background.start(command, show).await?
+        let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
+        tokio::select! {
+            ready = background.start(command, show) => ready?,
+            // What was started ends with the dropped future.
+            _ = tokio::signal::ctrl_c() => bail!("interrupted: nothing runs"),
+            _ = terminate.recv() => bail!("stopped: nothing runs"),
+        }
     };
     for warning in &ready.warnings {
         eprintln!("{warning}");
     }
+    let is_controller = |row: &&Row| row.name.starts_with("kraken-");
+    let running: Vec<&str> =
+        ready.processes.iter().filter(is_controller).map(|row| row.name.as_str()).collect();
+    let wanted: Vec<String> = found.all().map(|of| serve::account(of.controller.name)).collect();
+    if running != wanted {
+        bail!("it runs with {} already: kubectl kraken local down, then up", running.join(", "));
+    }
+    let state = if is_up {
+        "has its options and credentials of its start: to change them, down and up".to_owned()
+    } else {
+        format!("started after {:.1} s", started.elapsed().as_secs_f64())
+    };
     eprintln!(
-        "Kraken runs on this machine at {}, with {}, after {:.1} s. What it stores is in {}.",
+        "Kraken runs on this machine at {}, with {}; it {state}. What it stores is in {}.",
         ready.server,
-        count(ready.processes.iter().filter(|row| row.name.starts_with("kraken-")).count(), "controller"),
-        started.elapsed().as_secs_f64(),
+        count(running.len(), "controller"),
         background.folder().display()
     );
-    out(&format!("export KUBECONFIG='{}'\n", ready.kubeconfig.display()))?;
-    Ok(ExitCode::SUCCESS)
+    out(&format!("export KUBECONFIG={}\n", quoted(&ready.kubeconfig.display().to_string())))?;
+    Ok(if ready.warnings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The folder holds Secrets and keys. One that existed before keeps its mode, which is a matter of its owner.
+fn is_private(folder: &Path) -> Result<()> {
+    let mode = std::fs::metadata(folder).with_context(|| format!("cannot read {}", folder.display()))?.mode();
+    if mode & 0o077 != 0 {
+        bail!("others can read {}: chmod 700, or choose another --folder", folder.display());
+    }
+    Ok(())
 }
 
 async fn down(background: &Background) -> Result<ExitCode> {
@@ -173,5 +215,24 @@ mod tests {
     fn a_given_folder_becomes_absolute() {
         assert!(folder(Some("data".into())).unwrap().is_absolute());
         assert_eq!(folder(Some("/srv/kraken".into())).unwrap(), PathBuf::from("/srv/kraken"));
+        assert!(folder(Some("/srv/a:b".into())).unwrap_err().to_string().contains("without a colon"));
+    }
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell() {
+        assert_eq!(quoted("/home/o'neil; x"), r"'/home/o'\''neil; x'");
+    }
+
+    #[test]
+    fn a_folder_that_others_can_read_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let with = |mode: u32| {
+            std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+            is_private(folder.path())
+        };
+        assert!(with(0o755).unwrap_err().to_string().contains("chmod 700"));
+        with(0o700).unwrap();
     }
 }

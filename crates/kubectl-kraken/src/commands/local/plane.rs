@@ -37,6 +37,7 @@ impl Access {
     pub(super) fn new(folder: &Path, accounts: impl Iterator<Item = String>) -> Result<Self> {
         let authority = Authority::new("kraken-local")?;
         authority.write(folder, [])?;
+        Authority::write_etcd(folder)?;
         let admin = token()?;
         let controllers =
             accounts.map(|account| Ok((account, token()?))).collect::<Result<BTreeMap<_, _>>>()?;
@@ -74,6 +75,8 @@ fn token() -> Result<String> {
 pub(super) struct Plane {
     pub(super) apiserver: (Process, Spec),
     pub(super) etcd: (Process, Spec),
+    /// The port of etcd's `/health`.
+    pub(super) health: Option<u16>,
     pub(super) server: String,
     pub(super) client: Client,
 }
@@ -92,7 +95,15 @@ impl Plane {
             let server = format!("https://127.0.0.1:{port}");
             let client = control_plane::admin(folder, &server, access.authority.pem(), &access.admin).await?;
             match control_plane::apiserver_ready(&mut apiserver, &client, deadline).await? {
-                Start::Ready => return Ok(Self { apiserver: (apiserver, spec), etcd, server, client }),
+                Start::Ready => {
+                    return Ok(Self {
+                        apiserver: (apiserver, spec),
+                        etcd,
+                        health: ports.health,
+                        server,
+                        client,
+                    });
+                }
                 Start::LostItsPort => {}
             }
         }
@@ -103,7 +114,7 @@ impl Plane {
 /// One that runs already, after a supervisor that was killed, holds the lock of the data until it has ended; the new one waits for it.
 async fn etcd(assets: &Assets, folder: &Path) -> Result<((Process, Spec), EtcdPorts)> {
     for _ in 0..PORT_ATTEMPTS {
-        let ports = EtcdPorts { clients: free_port()?, peers: free_port()? };
+        let ports = EtcdPorts { clients: free_port()?, peers: free_port()?, health: Some(free_port()?) };
         let spec = control_plane::etcd(assets, folder, ports);
         let mut process = Process::spawn(&spec)?;
         match control_plane::etcd_ready(&mut process, ports).await? {

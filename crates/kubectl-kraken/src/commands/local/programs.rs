@@ -1,6 +1,7 @@
 //! The programs of the controllers: those of a build, or of a release.
 
 use std::{
+    convert::Infallible,
     ffi::OsString,
     path::{Path, PathBuf},
 };
@@ -20,8 +21,14 @@ pub(super) struct Programs {
     #[arg(long, env = "KRAKEN_CONTROLLERS", value_name = "FOLDER")]
     controllers: Option<PathBuf>,
     /// Only these controllers, such as hub,aws-vpc [default: all that are in the folder].
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = name)]
     only: Vec<String>,
+}
+
+/// `kraken-hub` and ` hub` are `hub`.
+#[expect(clippy::unnecessary_wraps, reason = "the form of a parser of clap")]
+fn name(text: &str) -> Result<String, Infallible> {
+    Ok(text.trim().trim_start_matches("kraken-").to_owned())
 }
 
 /// A controller and its program.

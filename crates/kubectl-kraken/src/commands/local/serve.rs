@@ -7,11 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use futures::future::join_all;
 use kraken_local::{
     assets::Assets,
-    background::Background,
+    background::{Background, Lock},
     control_plane::{self, CONTROLLERS as CONTROLLERS_OF_KUBERNETES},
     http,
     ports::free_port,
@@ -56,9 +56,9 @@ const INHERITED: [&str; 10] = [
 pub(super) async fn run(background: &Background, found: &Found) -> Result<ExitCode> {
     let listen = |kind| signal(kind).context("cannot listen for signals");
     let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
-    let _lock = background.begin().await?;
+    let lock = background.begin().await?;
     let served = tokio::select! {
-        served = Box::pin(serve(background, found)) => served.map(|never| match never {}),
+        served = Box::pin(serve(background, &lock, found)) => served.map(|never| match never {}),
         _ = terminate.recv() => Ok(ExitCode::SUCCESS),
         _ = interrupt.recv() => Ok(ExitCode::SUCCESS),
     };
@@ -66,14 +66,14 @@ pub(super) async fn run(background: &Background, found: &Found) -> Result<ExitCo
     served
 }
 
-async fn serve(background: &Background, found: &Found) -> Result<Infallible> {
+async fn serve(background: &Background, lock: &Lock, found: &Found) -> Result<Infallible> {
     let folder = background.folder();
     rotate(folder);
     let assets = Assets::ensure().await?;
     let access = Access::new(folder, found.all().map(|of| account(of.controller.name)))?;
     eprintln!("starting etcd and kube-apiserver ...");
     let plane = Plane::start(&assets, folder, &access).await?;
-    let (client, server) = (plane.client.clone(), plane.server.clone());
+    let (client, server, etcd_health) = (plane.client.clone(), plane.server.clone(), plane.health);
     let mut children = Children(vec![Child::of(plane.etcd), Child::of(plane.apiserver)]);
 
     let controllers: Vec<_> = found.all().map(|of| of.controller).collect();
@@ -96,21 +96,34 @@ async fn serve(background: &Background, found: &Found) -> Result<Infallible> {
     let waits =
         started.iter().map(|(controller, health, _)| warning(&client, folder, controller.name, *health));
     let warnings = join_all(waits).await.into_iter().flatten().collect();
-    let rows = children.0.iter().map(|child| {
-        let health =
-            started.iter().find(|(of, _, _)| account(of.name) == child.name()).map(|(_, health, _)| *health);
-        Row { name: child.name().to_owned(), health }
-    });
-    let kubeconfig = control_plane::admin_kubeconfig(folder);
-    background.say(Some(Ready { kubeconfig, server, processes: rows.collect(), warnings }))?;
+    let health = |name: &str| {
+        let of_controller = started.iter().find(|(of, _, _)| account(of.name) == name);
+        let of_controller = of_controller.map(|(_, port, _)| (*port, "/readyz".to_owned()));
+        of_controller.or_else(|| Some((etcd_health.filter(|_| name == "etcd")?, "/health".to_owned())))
+    };
+    let mut ready =
+        Ready { kubeconfig: control_plane::admin_kubeconfig(folder), server, processes: vec![], warnings };
     loop {
+        let row = |child: &Child| Row {
+            name: child.name().to_owned(),
+            pid: child.process.pid(),
+            health: health(child.name()),
+        };
+        ready.processes = children.0.iter().map(row).collect();
+        // Also if the file was edited.
+        if background.state().and_then(|state| state.ready).as_ref() != Some(&ready) {
+            background.say(Some(&ready))?;
+        }
         tokio::time::sleep(EVERY).await;
+        if !lock.is_in_place() {
+            bail!("{} was deleted, so that this process ends: another one can be started", folder.display());
+        }
         children.0.iter_mut().for_each(Child::keep);
     }
 }
 
 /// The service account, program and lease of a controller.
-fn account(controller: &str) -> String {
+pub(super) fn account(controller: &str) -> String {
     format!("kraken-{controller}")
 }
 

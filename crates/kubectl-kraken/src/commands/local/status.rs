@@ -1,13 +1,20 @@
 //! `kubectl kraken local status`.
 
-use std::{fs, path::Path, process::ExitCode};
+use std::{fs, path::Path, process::ExitCode, time::Duration};
 
 use anyhow::Result;
 use futures::future::join_all;
 use kraken_local::{background::Background, http, process::rss_bytes};
 
+use kube::Client;
+
 use super::{Ready, Row};
 use crate::print::{Color, Style, Table, out};
+
+/// The process that is asked by its own protocol.
+const APISERVER: &str = "kube-apiserver";
+/// A server that does not answer for this long is not ready.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(background: &Background) -> Result<ExitCode> {
     let folder = background.folder();
@@ -23,7 +30,8 @@ pub(super) async fn run(background: &Background) -> Result<ExitCode> {
         eprintln!("it is starting; its output is in {}", background.log().display());
         return Ok(ExitCode::FAILURE);
     };
-    let processes = join_all(ready.processes.iter().map(|row| look(folder, row))).await;
+    let client = kraken_local::kubeconfig::client(&ready.kubeconfig).await?;
+    let processes = join_all(ready.processes.iter().map(|row| look(&client, row))).await;
     let mut table = Table::new(&["PROCESS", "PID", "MEMORY", "STATUS"]);
     for process in &processes {
         let color = if process.problem.is_none() { Color::Green } else { Color::Red };
@@ -47,22 +55,35 @@ struct Process {
     problem: Option<String>,
 }
 
-async fn look(folder: &Path, row: &Row) -> Process {
-    let pid = fs::read_to_string(folder.join(format!("{}.pid", row.name)))
-        .ok()
-        .and_then(|text| text.trim().parse().ok());
-    let memory = pid.and_then(|pid| rss_bytes(pid).ok());
-    let log = || format!("kubectl kraken local logs {}", row.name);
-    let problem = match row.health {
-        _ if memory.is_none() => Some(format!("not running: {}", log())),
-        None => None,
-        Some(port) => match http::status(port, "/readyz").await {
-            Ok((200, _)) => None,
-            Ok((_, text)) => Some(text.trim().to_owned()),
-            Err(_) => Some(format!("no answer: {}", log())),
-        },
+async fn look(client: &Client, row: &Row) -> Process {
+    let memory = rss_bytes(row.pid).ok();
+    let log = || format!("kubectl kraken local logs {}", row.name.trim_start_matches("kraken-"));
+    let answer = match &row.health {
+        Some((port, path)) => http::status(*port, path).await.ok(),
+        None if row.name == APISERVER => apiserver(client).await,
+        None => Some((200, String::new())),
     };
-    Process { name: row.name.clone(), pid: pid.filter(|_| memory.is_some()), memory, problem }
+    let problem = match answer {
+        _ if memory.is_none() => Some(format!("not running: {}", log())),
+        Some((200, _)) => None,
+        Some((_, text)) => Some(text.trim().to_owned()),
+        None => Some(format!("no answer: {}", log())),
+    };
+    Process { name: row.name.clone(), pid: Some(row.pid).filter(|_| memory.is_some()), memory, problem }
+}
+
+/// The answer of kube-apiserver, whose port requires TLS.
+async fn apiserver(client: &Client) -> Option<(u16, String)> {
+    let request = http_request("/readyz")?;
+    match tokio::time::timeout(ANSWERED_WITHIN, client.request_text(request)).await.ok()? {
+        Ok(_) => Some((200, String::new())),
+        Err(kube::Error::Api(status)) => Some((status.code, status.message)),
+        Err(_) => None,
+    }
+}
+
+fn http_request(path: &str) -> Option<::http::Request<Vec<u8>>> {
+    ::http::Request::get(path).body(vec![]).ok()
 }
 
 /// What the files of a folder take.
@@ -86,17 +107,24 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_process_that_ended_is_not_running_and_its_log_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("kraken-hub.pid"), "999999999\n").unwrap();
-        let row = Row { name: "kraken-hub".to_owned(), health: Some(1) };
-        let process = look(folder.path(), &row).await;
-        assert_eq!(process.pid, None);
-        assert_eq!(process.problem.unwrap(), "not running: kubectl kraken local logs kraken-hub");
-        let own = std::process::id().to_string();
-        fs::write(folder.path().join("kraken-hub.pid"), own).unwrap();
-        assert!(look(folder.path(), &row).await.problem.unwrap().starts_with("no answer"));
-        assert!(look(folder.path(), &Row { health: None, ..row }).await.problem.is_none());
+    async fn a_process_that_ended_or_does_not_answer_is_not_ready_and_its_log_is_named() {
+        let uri: ::http::Uri = "https://127.0.0.1:1".parse().unwrap();
+        let client = Client::try_from(kube::Config::new(uri)).unwrap();
+        let row = |name: &str, pid: i32, health: Option<u16>| Row {
+            name: name.to_owned(),
+            pid,
+            health: health.map(|port| (port, "/readyz".to_owned())),
+        };
+        let own = i32::try_from(std::process::id()).unwrap();
+        let ended = look(&client, &row("kraken-hub", 999_999_999, Some(1))).await;
+        assert_eq!(
+            (ended.pid, ended.problem.unwrap().as_str()),
+            (None, "not running: kubectl kraken local logs hub")
+        );
+        for silent in [row("etcd", own, Some(1)), row(APISERVER, own, None)] {
+            assert!(look(&client, &silent).await.problem.unwrap().starts_with("no answer"), "{silent:?}");
+        }
+        assert!(look(&client, &row("kube-controller-manager", own, None)).await.problem.is_none());
     }
 
     #[test]
