@@ -56,6 +56,7 @@ const INHERITED: [&str; 10] = [
 pub(super) async fn run(background: &Background, found: &Found) -> Result<ExitCode> {
     let listen = |kind| signal(kind).context("cannot listen for signals");
     let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+    let _ignored = listen(SignalKind::hangup())?; // a closed terminal is not a reason to stop
     let lock = background.begin().await?;
     let served = tokio::select! {
         served = Box::pin(serve(background, &lock, found)) => served.map(|never| match never {}),
@@ -72,51 +73,50 @@ async fn serve(background: &Background, lock: &Lock, found: &Found) -> Result<In
     let assets = Assets::ensure().await?;
     let access = Access::new(folder, found.all().map(|of| account(of.controller.name)))?;
     eprintln!("starting etcd and kube-apiserver ...");
-    let plane = Plane::start(&assets, folder, &access).await?;
-    let (client, server, etcd_health) = (plane.client.clone(), plane.server.clone(), plane.health);
-    let mut children = Children(vec![Child::of(plane.etcd), Child::of(plane.apiserver)]);
+    let Plane { etcd, apiserver, health, server, client } = Plane::start(&assets, folder, &access).await?;
+    let health = health.map(|port| (port, "/health".to_owned()));
+    let mut children = Children(vec![Child::of(etcd, health), Child::of(apiserver, None)]);
 
     let controllers: Vec<_> = found.all().map(|of| of.controller).collect();
     install(&client, &controllers).await?;
     // After the CRDs: its garbage collector looks for new kinds only every 30 seconds.
     let spec = control_plane::controller_manager(&assets, folder, CONTROLLERS_OF_KUBERNETES);
-    children.0.push(Child::spawn(spec)?);
+    children.0.push(Child::spawn(spec, None)?);
 
     eprintln!("starting the controllers ...");
-    let mut started = vec![];
+    let (mut webhooks, mut waits) = (vec![], vec![]);
     for of in found.all() {
-        let (health, webhooks) = (free_port()?, free_port()?);
-        let kubeconfig = access.kubeconfig(&server, &account(of.controller.name))?;
-        children.0.push(Child::spawn(controller(folder, of, &kubeconfig, health, webhooks))?);
-        started.push((of.controller, health, webhooks));
+        let (health, port) = (free_port()?, free_port()?);
+        let name = account(of.controller.name);
+        let spec = controller(folder, of, &access.kubeconfig(&server, &name)?, health, port);
+        children.0.push(Child::spawn(spec, Some((health, "/readyz".to_owned())))?);
+        webhooks.push((of.controller, port));
+        waits.push(warning(&client, folder, name, health));
     }
-    let webhooks: Vec<_> = started.iter().map(|(controller, _, port)| (*controller, *port)).collect();
     // They get ready meanwhile.
     install_webhooks(&client, &webhooks).await?;
-    let waits =
-        started.iter().map(|(controller, health, _)| warning(&client, folder, controller.name, *health));
     let warnings = join_all(waits).await.into_iter().flatten().collect();
-    let health = |name: &str| {
-        let of_controller = started.iter().find(|(of, _, _)| account(of.name) == name);
-        let of_controller = of_controller.map(|(_, port, _)| (*port, "/readyz".to_owned()));
-        of_controller.or_else(|| Some((etcd_health.filter(|_| name == "etcd")?, "/health".to_owned())))
-    };
-    let mut ready =
-        Ready { kubeconfig: control_plane::admin_kubeconfig(folder), server, processes: vec![], warnings };
+    let kubeconfig = control_plane::admin_kubeconfig(folder);
+    supervise(background, lock, children, Ready { kubeconfig, server, processes: vec![], warnings }).await
+}
+
+/// Starts again what ends, and says what runs.
+async fn supervise(
+    background: &Background,
+    lock: &Lock,
+    mut children: Children,
+    mut ready: Ready,
+) -> Result<Infallible> {
     loop {
-        let row = |child: &Child| Row {
-            name: child.name().to_owned(),
-            pid: child.process.pid(),
-            health: health(child.name()),
-        };
-        ready.processes = children.0.iter().map(row).collect();
+        ready.processes = children.0.iter().map(Child::row).collect();
         // Also if the file was edited.
         if background.state().and_then(|state| state.ready).as_ref() != Some(&ready) {
             background.say(Some(&ready))?;
         }
         tokio::time::sleep(EVERY).await;
         if !lock.is_in_place() {
-            bail!("{} was deleted, so that this process ends: another one can be started", folder.display());
+            let folder = background.folder().display();
+            bail!("{folder} was deleted, so that this process ends: another one can be started");
         }
         children.0.iter_mut().for_each(Child::keep);
     }
@@ -148,8 +148,7 @@ fn controller(folder: &Path, of: Of<'_>, kubeconfig: &Path, health: u16, webhook
 }
 
 /// Waits until a controller is ready and the API server trusts its webhooks; what to say if it takes too long.
-async fn warning(client: &Client, folder: &Path, controller: &str, health: u16) -> Option<String> {
-    let name = account(controller);
+async fn warning(client: &Client, folder: &Path, name: String, health: u16) -> Option<String> {
     let both = async {
         ready(health).await?;
         trusted(client, &name).await
@@ -199,6 +198,8 @@ impl Drop for Children {
 struct Child {
     process: Process,
     spec: Spec,
+    /// Where it says whether it is ready: port and path.
+    health: Option<(u16, String)>,
     since: Instant,
     /// How often it ended soon after its start.
     failures: u32,
@@ -207,12 +208,16 @@ struct Child {
 }
 
 impl Child {
-    fn of((process, spec): (Process, Spec)) -> Self {
-        Self { process, spec, since: Instant::now(), failures: 0, next: None }
+    fn of((process, spec): (Process, Spec), health: Option<(u16, String)>) -> Self {
+        Self { process, spec, health, since: Instant::now(), failures: 0, next: None }
     }
 
-    fn spawn(spec: Spec) -> Result<Self> {
-        Ok(Self::of((Process::spawn(&spec)?, spec)))
+    fn spawn(spec: Spec, health: Option<(u16, String)>) -> Result<Self> {
+        Ok(Self::of((Process::spawn(&spec)?, spec), health))
+    }
+
+    fn row(&self) -> Row {
+        Row { name: self.name().to_owned(), pid: self.process.pid(), health: self.health.clone() }
     }
 
     fn name(&self) -> &str {
@@ -265,7 +270,7 @@ mod tests {
         let count =
             || std::fs::read_to_string(folder.path().join("starts")).unwrap_or_default().lines().count();
         let spec = Spec::new("short", "/bin/sh", folder.path()).args(["-c", "echo x >> starts"]);
-        let mut child = Child::spawn(spec).unwrap();
+        let mut child = Child::spawn(spec, None).unwrap();
         let deadline = Instant::now() + Duration::from_mins(1);
         while count() < 3 && Instant::now() < deadline {
             tokio::time::sleep(Duration::from_millis(20)).await;
