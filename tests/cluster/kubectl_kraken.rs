@@ -20,7 +20,7 @@ use tokio::{
 use crate::kubectl::Shell;
 
 /// Generous: another test has 700 resources in the same environment, which the controller reports one after the other.
-const TIMEOUT: Duration = Duration::from_mins(5);
+const TIMEOUT: Duration = Duration::from_mins(10);
 
 /// The instance lacks a key of a ConfigMap that exists and a Secret; three resources wait for it.
 const STACK: &str = r"

@@ -32,15 +32,14 @@ impl AwsResource for Queues {
     const IN_VPC: &'static str = "";
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Queue>, Failure> {
-        let addresses: Vec<Address> = match query.ids {
+        let addresses: Vec<Address> = if let Some(arns) = query.ids {
             // What is no ARN of a queue names no queue.
-            Some(arns) => arns.iter().filter_map(|arn| Address::of_arn(arn)).collect(),
-            None => {
-                let pages = aws.sqs().list_queues().max_results(PAGE).into_paginator().send();
-                let pages = aws.pages("ListQueues", "failed to list queues", pages).await?;
-                let urls = pages.into_iter().flat_map(|page| page.queue_urls.unwrap_or_default());
-                urls.map(|url| Address::of_url(&url, region(aws))).collect()
-            }
+            arns.iter().filter_map(|arn| Address::of_arn(arn)).collect()
+        } else {
+            let pages = aws.sqs().list_queues().max_results(PAGE).into_paginator().send();
+            let pages = aws.pages("ListQueues", "failed to list queues", pages).await?;
+            let urls = pages.into_iter().flat_map(|page| page.queue_urls.unwrap_or_default());
+            urls.map(|url| Address::of_url(&url, region(aws))).collect()
         };
         let each = addresses.into_iter().map(|address| read(aws, address));
         let found: Vec<Option<Queue>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;

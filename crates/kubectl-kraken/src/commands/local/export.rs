@@ -34,7 +34,7 @@ pub(super) async fn run(cluster: &Cluster) -> Result<ExitCode> {
 
     let (mut documents, mut notes) = (vec![], vec![]);
     let mut objects = listed.objects;
-    objects.retain(|object| is_of_user(object));
+    objects.retain(is_of_user);
     objects.sort_by_key(|object| {
         (object.namespace(), object.types.as_ref().map(|types| types.kind.clone()), object.name_any())
     });
