@@ -105,8 +105,7 @@ impl Local {
     }
 
     fn supervisor(&self) -> Result<i32> {
-        let state: Value = serde_json::from_str(&fs::read_to_string(self.data().join("state.json"))?)?;
-        state["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok()).context("a state without a pid")
+        fs::read_to_string(self.data().join("lock"))?.trim().parse().context("a lock without a process id")
     }
 
     async fn exits(&self, line: &str, code: i32, texts: &[&str]) -> Result<String> {

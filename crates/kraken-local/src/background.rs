@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use crate::pki::write_private;
 
@@ -26,15 +26,6 @@ const STATE_WITHIN: Duration = Duration::from_secs(5);
 /// The folder of a process in the background: its lock, its state and its log.
 #[derive(Debug, Clone)]
 pub struct Background(PathBuf);
-
-/// What the process says about itself.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct State<R> {
-    /// Its process id.
-    pub pid: i32,
-    /// `None` while it is still starting.
-    pub ready: Option<R>,
-}
 
 /// Held by the process while it runs.
 #[derive(Debug)]
@@ -50,6 +41,12 @@ impl Lock {
         let own = self.file.metadata().map(|file| (file.dev(), file.ino()));
         let seen = fs::metadata(&self.path).map(|file| (file.dev(), file.ino()));
         matches!((own, seen), (Ok(own), Ok(seen)) if own == seen)
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = self.file.set_len(0); // the process id may be another process's soon
     }
 }
 
@@ -106,12 +103,12 @@ impl Background {
         Ok(self.lock()?.is_none())
     }
 
-    /// What the process last wrote; outdated unless [`Background::is_up`].
-    pub fn state<R: DeserializeOwned>(&self) -> Option<State<R>> {
+    /// How the process is used; `None` while it is starting, and outdated unless [`Background::is_up`].
+    pub fn state<R: DeserializeOwned>(&self) -> Option<R> {
         serde_json::from_str(&fs::read_to_string(self.state_file()).ok()?).ok()
     }
 
-    /// In the process itself: takes the lock and says that it is starting. Another process may be checking the lock at this moment.
+    /// In the process itself: takes the lock. Another process may be checking it at this moment.
     ///
     /// # Errors
     /// When another process holds the lock.
@@ -122,7 +119,7 @@ impl Background {
                 file.set_len(0)
                     .and_then(|()| write!(file, "{}", std::process::id()))
                     .with_context(|| format!("cannot write {}", path.display()))?;
-                self.say::<()>(None)?;
+                self.forget(); // of a process that was killed
                 return Ok(Lock { file, path });
             }
             tokio::time::sleep(POLL).await;
@@ -130,13 +127,12 @@ impl Background {
         bail!("it is already running")
     }
 
-    /// In the process itself: says how it is used, or that it is not ready yet.
+    /// In the process itself: says that it is ready, and how it is used.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn say<R: Serialize>(&self, ready: Option<R>) -> Result<()> {
-        let pid = i32::try_from(std::process::id()).context("an invalid process id")?;
-        let text = serde_json::to_string_pretty(&State { pid, ready }).context("cannot encode the state")?;
+    pub fn say<R: Serialize>(&self, ready: &R) -> Result<()> {
+        let text = serde_json::to_string_pretty(ready).context("cannot encode the state")?;
         write_private(&self.state_file(), &text)
     }
 
@@ -182,7 +178,7 @@ impl Background {
     /// # Errors
     /// When it ends instead.
     pub async fn join<R: DeserializeOwned>(&self, show: impl FnMut(&str)) -> Result<R> {
-        match self.state().and_then(|state| state.ready) {
+        match self.state() {
             Some(ready) => Ok(ready),
             None => self.wait(|| self.is_up(), show).await,
         }
@@ -196,7 +192,7 @@ impl Background {
         let mut shown = 0;
         loop {
             let alive = runs()?;
-            let ready = self.state().and_then(|state| state.ready);
+            let ready = self.state();
             let text = self.log_from(shown);
             shown += text.len() as u64;
             show(&text);
@@ -289,7 +285,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let background = Background::in_folder(folder.path()).unwrap();
         let lock = background.begin().await.unwrap();
-        background.say(Some("ready")).unwrap();
+        background.say(&"ready").unwrap();
         assert!(background.is_up().unwrap());
         assert!(background.begin().await.unwrap_err().to_string().contains("already running"));
         assert_eq!(background.join::<String>(|_| {}).await.unwrap(), "ready");
@@ -297,7 +293,7 @@ mod tests {
         fs::write(background.state_file(), "{garbage").unwrap();
         let own = std::process::id().to_string();
         assert_eq!(fs::read_to_string(background.lock_file()).unwrap(), own, "what `stop` reads");
-        background.say(Some("ready")).unwrap();
+        background.say(&"ready").unwrap();
         fs::remove_file(background.lock_file()).unwrap();
         assert!(!lock.is_in_place());
         drop(lock);

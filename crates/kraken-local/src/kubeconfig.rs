@@ -1,4 +1,4 @@
-//! Kubeconfig files: written for `kubectl` and the controllers, read for the clients of tests.
+//! Kubeconfig files: written for `kubectl` and the controllers, read for clients that start and test them.
 
 use std::path::Path;
 use std::time::Duration;
@@ -53,6 +53,6 @@ pub async fn client(path: &Path) -> Result<Client> {
     config.connect_timeout = Some(Duration::from_secs(10));
     config.read_timeout = Some(READ_TIMEOUT);
     config.reset_reader_on_write = true;
-    config.default_retry = false; // tests must get the original response at once
+    config.default_retry = false; // who waits for a start, or tests, must get the original response at once
     Client::try_from(config).with_context(problem)
 }

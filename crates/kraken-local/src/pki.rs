@@ -123,6 +123,16 @@ impl Authority {
     }
 }
 
+/// A token of 128 random bits of the system, as hexadecimal digits.
+///
+/// # Errors
+/// When the system has no random numbers.
+pub fn token() -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).ok().context("the system has no random numbers")?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// Replaces a file by one that only its owner can read.
 ///
 /// # Errors

@@ -86,7 +86,7 @@ async fn serve_processes(stop: &mut Stop, background: &Background) -> Result<()>
         aws_endpoint: environment.moto.endpoint().to_owned(),
         logs: environment.suite.controllers().map(kraken_testing::suite::Controller::log).collect(),
     };
-    background.say(Some(ready))?;
+    background.say(&ready)?;
     stop.requested().await;
     Ok(())
 }
@@ -98,7 +98,7 @@ async fn serve_node(stop: &mut Stop, background: &Background) -> Result<()> {
     stop.race(node::install(&kubeconfig, &aws_endpoint)).await?;
     let logs = ["kubelet.log", "containerd.log"].map(|log| cluster.node.folder().join(log)).to_vec();
     let server = cluster.control_plane.server().to_owned();
-    background.say(Some(Ready { kubeconfig, server, aws_endpoint, logs }))?;
+    background.say(&Ready { kubeconfig, server, aws_endpoint, logs })?;
     stop.requested().await;
     Ok(())
 }

@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kraken_local::control_plane::{self, Start, admin_kubeconfig};
-use kraken_local::pki::{Authority, write_private};
+use kraken_local::pki::{self, Authority, write_private};
 use kube::api::PostParams;
 use kube::{Api, Client};
 use tokio::sync::OnceCell;
@@ -20,7 +20,6 @@ use tokio::sync::OnceCell;
 use crate::assets::Assets;
 use crate::node::{self, API_SERVICE, Network};
 use crate::process::Process;
-use crate::random::random_bytes;
 use crate::scratch::Scratch;
 use crate::{audit, kubeconfig};
 
@@ -240,7 +239,7 @@ struct Parts {
 
 async fn launch(assets: &Assets, options: ControlPlaneOptions, folder: &Path) -> Result<Parts> {
     let authority = Authority::new("kraken-testing")?;
-    let token = random_token()?;
+    let token = pki::token()?;
     let addresses = options.network.into_iter().flat_map(|network| [network.host(), API_SERVICE]);
     authority.write(folder, addresses.map(|address| address.to_string()))?;
     let mut tokens = format!("{token},admin,admin,system:masters\n");
@@ -248,7 +247,7 @@ async fn launch(assets: &Assets, options: ControlPlaneOptions, folder: &Path) ->
     if let Some(network) = options.network {
         node_files(&authority, network, folder)?;
         for (file, user, group) in NODE_USERS {
-            let token = random_token()?;
+            let token = pki::token()?;
             tokens = format!("{tokens}{token},{user},{file},{group}\n");
             users.push((file, token));
         }
@@ -288,8 +287,4 @@ fn node_files(authority: &Authority, network: Network, folder: &Path) -> Result<
     write_private(&folder.join("kubelet.key"), &kubelet.key)?;
     write_private(&folder.join("kubelet-client.crt"), &client.certificate)?;
     write_private(&folder.join("kubelet-client.key"), &client.key)
-}
-
-fn random_token() -> Result<String> {
-    Ok(hex::encode(random_bytes::<16>()?))
 }

@@ -28,7 +28,7 @@ pub(super) async fn run(cluster: &Cluster) -> Result<ExitCode> {
     let failed = |what: &'static str| move |error| explain(error, what, &cluster.server);
     let maps: Api<ConfigMap> = Api::all(cluster.client.clone());
     let secrets: Api<Secret> = Api::all(cluster.client.clone());
-    let maps = maps.list(&params).await.map_err(failed("list ConfigMaps"))?.items;
+    let mut maps = maps.list(&params).await.map_err(failed("list ConfigMaps"))?.items;
     // Only their names are read.
     let secrets = secrets.list_metadata(&params).await.map_err(failed("list Secrets"))?.items;
 
@@ -38,7 +38,6 @@ pub(super) async fn run(cluster: &Cluster) -> Result<ExitCode> {
     objects.sort_by_key(|object| {
         (object.namespace(), object.types.as_ref().map(|types| types.kind.clone()), object.name_any())
     });
-    let mut maps = maps;
     maps.retain(|map| is_of_user(map) && map.name_any() != "kube-root-ca.crt");
     let used = objects
         .iter()

@@ -198,8 +198,7 @@ async fn down(background: &Background) -> Result<ExitCode> {
 
 /// A connection to the one that is running, in all namespaces.
 async fn running(background: &Background) -> Result<Cluster> {
-    let state = background.state::<Ready>().filter(|_| background.is_up().unwrap_or(false));
-    let Some(ready) = state.and_then(|state| state.ready) else {
+    let Some(ready) = background.state::<Ready>().filter(|_| background.is_up().unwrap_or(false)) else {
         bail!("nothing is running in {}: kubectl kraken local up", background.folder().display())
     };
     let connection =

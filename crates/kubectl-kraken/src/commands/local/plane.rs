@@ -12,7 +12,7 @@ use kraken_local::{
     assets::Assets,
     control_plane::{self, EtcdPorts, Start, WITHOUT_NODES},
     kubeconfig,
-    pki::{Authority, write_private},
+    pki::{Authority, token, write_private},
     ports::{PORT_ATTEMPTS, free_port},
     process::{Process, Spec},
 };
@@ -62,13 +62,6 @@ impl Access {
         kubeconfig::write(&path, server, self.authority.pem(), account, token)?;
         Ok(path)
     }
-}
-
-/// 128 random bits of the system.
-fn token() -> Result<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).ok().context("the system has no random numbers")?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// A running database and API server, each with what it is started by again.

@@ -32,17 +32,17 @@ fn name(text: &str) -> Result<String, Infallible> {
 }
 
 /// A controller and its program.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Of<'a> {
+#[derive(Clone, Debug)]
+pub(super) struct Of {
     pub(super) controller: &'static Controller,
-    pub(super) program: &'a Path,
+    pub(super) program: PathBuf,
 }
 
 /// The controllers to run.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     folder: PathBuf,
-    programs: Vec<(&'static Controller, PathBuf)>,
+    programs: Vec<Of>,
 }
 
 impl Programs {
@@ -63,7 +63,7 @@ impl Programs {
         let mut programs = vec![];
         for controller in CONTROLLERS.iter().filter(|controller| is_wanted(controller.name)) {
             if let Some(file) = files.iter().find(|file| is_of(controller.name, file)) {
-                programs.push((controller, folder.join(file)));
+                programs.push(Of { controller, program: folder.join(file) });
             } else if !self.only.is_empty() || controller.name == HUB {
                 bail!(
                     "{} has no program kraken-{}: set --controllers to the folder with the programs of a release",
@@ -72,7 +72,7 @@ impl Programs {
                 );
             }
         }
-        if !programs.iter().any(|(controller, _)| controller.name == HUB) {
+        if !programs.iter().any(|of| of.controller.name == HUB) {
             bail!("without the hub no reference is resolved: add hub to --only");
         }
         Ok(Found { folder, programs })
@@ -89,8 +89,8 @@ impl Programs {
 }
 
 impl Found {
-    pub(super) fn all(&self) -> impl Iterator<Item = Of<'_>> {
-        self.programs.iter().map(|(controller, program)| Of { controller, program })
+    pub(super) fn all(&self) -> impl Iterator<Item = &Of> {
+        self.programs.iter()
     }
 }
 

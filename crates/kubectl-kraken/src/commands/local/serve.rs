@@ -110,8 +110,8 @@ async fn supervise(
     loop {
         ready.processes = children.0.iter().map(Child::row).collect();
         // Also if the file was edited.
-        if background.state().and_then(|state| state.ready).as_ref() != Some(&ready) {
-            background.say(Some(&ready))?;
+        if background.state().as_ref() != Some(&ready) {
+            background.say(&ready)?;
         }
         tokio::time::sleep(EVERY).await;
         if !lock.is_in_place() {
@@ -127,7 +127,7 @@ pub(super) fn account(controller: &str) -> String {
     format!("kraken-{controller}")
 }
 
-fn controller(folder: &Path, of: Of<'_>, kubeconfig: &Path, health: u16, webhooks: u16) -> Spec {
+fn controller(folder: &Path, of: &Of, kubeconfig: &Path, health: u16, webhooks: u16) -> Spec {
     let of_user = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let of_user = of_user.filter(|(name, _)| INHERITED.iter().any(|start| name.starts_with(start)));
@@ -140,7 +140,7 @@ fn controller(folder: &Path, of: Of<'_>, kubeconfig: &Path, health: u16, webhook
         ("KRAKEN_MANIFEST_VERSION", env!("CARGO_PKG_VERSION").to_owned()),
     ];
     let providers = ("KRAKEN_PROVIDERS_FOLDER".to_owned(), folder.join("providers").display().to_string());
-    Spec::new(account(of.controller.name), of.program, folder)
+    Spec::new(account(of.controller.name), &of.program, folder)
         .arg("run")
         .envs([providers]) // unless the user has another one
         .envs(of_user)

@@ -5,7 +5,6 @@ use std::{fs, path::Path, process::ExitCode, time::Duration};
 use anyhow::Result;
 use futures::future::join_all;
 use kraken_local::{background::Background, http, process::rss_bytes};
-
 use kube::Client;
 
 use super::{Ready, Row};
@@ -26,7 +25,7 @@ pub(super) async fn run(background: &Background) -> Result<ExitCode> {
         );
         return Ok(ExitCode::FAILURE);
     }
-    let Some(ready) = background.state::<Ready>().and_then(|state| state.ready) else {
+    let Some(ready) = background.state::<Ready>() else {
         eprintln!("it is starting; its output is in {}", background.log().display());
         return Ok(ExitCode::FAILURE);
     };
@@ -74,16 +73,12 @@ async fn look(client: &Client, row: &Row) -> Process {
 
 /// The answer of kube-apiserver, whose port requires TLS.
 async fn apiserver(client: &Client) -> Option<(u16, String)> {
-    let request = http_request("/readyz")?;
+    let request = ::http::Request::get("/readyz").body(vec![]).ok()?;
     match tokio::time::timeout(ANSWERED_WITHIN, client.request_text(request)).await.ok()? {
         Ok(_) => Some((200, String::new())),
         Err(kube::Error::Api(status)) => Some((status.code, status.message)),
         Err(_) => None,
     }
-}
-
-fn http_request(path: &str) -> Option<::http::Request<Vec<u8>>> {
-    ::http::Request::get(path).body(vec![]).ok()
 }
 
 /// What the files of a folder take.

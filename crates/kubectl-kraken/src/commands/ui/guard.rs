@@ -4,7 +4,7 @@
 //! loopback address, a foreign `Origin` is rejected, and every answer with data requires the token in a header, which no other page knows and
 //! which a form cannot set. A cookie would not do: it is sent to every port of a host.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
     header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS},
@@ -48,9 +48,7 @@ pub(super) enum Refused {
 impl Token {
     /// 128 random bits of the system.
     pub(super) fn random() -> Result<Self> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).ok().context("the system has no random numbers")?;
-        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        kraken_local::pki::token().map(Self)
     }
 
     pub(super) fn text(&self) -> &str {
