@@ -14,7 +14,7 @@ use k8s_openapi::{
     },
     apimachinery::pkg::{apis::meta::v1::ObjectMeta, util::intstr::IntOrString},
 };
-use kraken_api::SYSTEM_NAMESPACE;
+use kraken_api::{PREVIEW_ANNOTATION, SYSTEM_NAMESPACE};
 
 use crate::{Hook, Operation};
 
@@ -106,7 +106,7 @@ fn webhook(component: &str, hook: &Hook) -> ValidatingWebhook {
     }
 }
 
-/// Changes of finalizers, labels and annotations are not reviewed, nor are changes of an object that is being deleted. A
+/// Changes of finalizers, labels and annotations are not reviewed, except a dry run that asks what exists in the cloud, nor are changes of an object that is being deleted. A
 /// deletion is reviewed if the object is protected, or has remote objects, whose end its author is told: not a
 /// controller of Kubernetes, which deletes all resources of a namespace.
 fn conditions(operations: &[Operation]) -> Vec<MatchCondition> {
@@ -114,8 +114,12 @@ fn conditions(operations: &[Operation]) -> Vec<MatchCondition> {
         name: name.to_owned(),
         expression: expression.to_owned(),
     };
+    let spec_changes = format!(
+        "request.operation != 'UPDATE' || object.spec != oldObject.spec || (has(request.dryRun) && request.dryRun && \
+         has(object.metadata.annotations) && '{PREVIEW_ANNOTATION}' in object.metadata.annotations)"
+    );
     let mut conditions = vec![
-        condition("spec-changes", "request.operation != 'UPDATE' || object.spec != oldObject.spec"),
+        condition("spec-changes", &spec_changes),
         condition(
             "not-being-deleted",
             "request.operation == 'DELETE' || !has(object.metadata.deletionTimestamp)",

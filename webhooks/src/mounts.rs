@@ -28,6 +28,8 @@ pub struct Subject {
     pub object: Arc<Value>,
     /// The current object, if it is an update: only for what the author is told of the edit. A problem is one of the new object.
     pub before: Option<Arc<Value>>,
+    /// Whether it is a dry run: nothing is stored.
+    pub dry_run: bool,
 }
 
 /// The result of a review.

@@ -10,14 +10,22 @@ pub enum Effect {
     Deletes,
     /// Remote objects are stopped and started again.
     Stops,
+    /// Nothing can be adopted as the spec says.
+    CannotAdopt,
     /// The field cannot be changed, and `lifecycle.replace` forbids a replacement: the resource will not be ready.
     CannotChange,
     /// Something else is required first, such as `lifecycle.disruption: Allow`.
     Waits,
+    /// Remote objects that are missing in the cloud are created again, so that the id is another one.
+    Recreates,
     /// Remote objects are created in addition.
     Creates,
+    /// A remote object is adopted.
+    Adopts,
     /// Fields are changed in place.
     Changes,
+    /// Fields that differ in the cloud, and that the request does not edit, are changed in place.
+    Corrects,
     /// The change is made when an object is stopped for another reason.
     IsApplied,
     /// Nothing is changed, because the resource is paused.
@@ -28,14 +36,18 @@ pub enum Effect {
 
 impl Effect {
     /// Every effect.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::Replaces,
         Self::Deletes,
         Self::Stops,
+        Self::CannotAdopt,
         Self::CannotChange,
         Self::Waits,
+        Self::Recreates,
         Self::Creates,
+        Self::Adopts,
         Self::Changes,
+        Self::Corrects,
         Self::IsApplied,
         Self::ChangesNothing,
         Self::Keeps,
@@ -47,14 +59,23 @@ impl Effect {
             Self::Replaces => "replaces",
             Self::Deletes => "deletes",
             Self::Stops => "stops and starts",
+            Self::CannotAdopt => "cannot adopt",
             Self::CannotChange => "cannot change",
             Self::Waits => "waits for",
+            Self::Recreates => "recreates",
             Self::Creates => "creates",
+            Self::Adopts => "adopts",
             Self::Changes => "changes",
+            Self::Corrects => "corrects",
             Self::IsApplied => "is applied when",
             Self::ChangesNothing => "changes nothing",
             Self::Keeps => "keeps",
         }
+    }
+
+    /// Whether it follows from what exists in the cloud, and not from an edit.
+    pub fn is_observed(self) -> bool {
+        matches!(self, Self::Recreates | Self::Corrects | Self::Adopts | Self::CannotAdopt)
     }
 
     /// The effect that a warning announces, without its object; `None` for another warning.
@@ -67,6 +88,9 @@ impl Effect {
         Self::ALL.into_iter().filter(begins).max_by_key(|effect| effect.words().len())
     }
 }
+
+/// What the warning of a dry run says, followed by the reason, if nothing is known of what exists in the cloud.
+pub const NOT_COMPARED: &str = "is not compared with the cloud";
 
 /// The characters of a value that a warning shows.
 const MAX_SHOWN: usize = 48;

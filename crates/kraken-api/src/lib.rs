@@ -87,6 +87,10 @@ pub const FOLLOWS_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/follows";
 /// Annotation by which a user requests a reconcile; any new value triggers it.
 pub const RECONCILE_REQUESTED_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/reconcile-requested-at";
 
+/// Annotation of a dry run by which a user asks what the remote objects say about the spec: admission compares them, and warns of what it
+/// finds. It has no effect on a stored object. Its value is `cloud`.
+pub const PREVIEW_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/preview";
+
 /// Annotation by which a user approves a plan: its value is the plan's hash.
 pub const APPROVED_PLAN_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/approved-plan";
 

@@ -168,6 +168,18 @@ pub struct Plan {
     pub target: String,
 }
 
+impl Plan {
+    /// What the summary of an adoption says after the id if the object stays as it is.
+    pub const WITHOUT_CHANGES: &str = " without changes";
+
+    /// Whether it adopts an object that stays as it is. What cannot change in place is only in the summary, and not among the fields.
+    pub fn is_adoption_without_changes(&self) -> bool {
+        self.action == PlanAction::Adopt
+            && self.changes.is_empty()
+            && self.what.ends_with(Self::WITHOUT_CHANGES)
+    }
+}
+
 /// The action of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PlanAction {

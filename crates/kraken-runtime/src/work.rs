@@ -81,6 +81,11 @@ impl Slot {
         Self { lane, slots, held, operations }
     }
 
+    /// The slot of a look that no queue started: nothing else waits for it.
+    pub fn of_its_own(lane: Lane) -> Self {
+        Self { lane, slots: Arc::new(Semaphore::new(1)), held: None, operations: Operations::default() }
+    }
+
     /// The priority of this reconcile.
     pub fn lane(&self) -> Lane {
         self.lane

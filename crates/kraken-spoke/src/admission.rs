@@ -5,6 +5,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
+use kraken_api::PREVIEW_ANNOTATION;
 use kraken_options::Problem;
 use kraken_runtime::{
     watch::RawObject,
@@ -12,15 +13,17 @@ use kraken_runtime::{
 };
 
 use kraken_runtime::Manager;
+use kube::ResourceExt as _;
 
 use crate::{
     account::KnownAccounts,
     dynamic::{DynExternal, Object, SharedKind},
     model::{
-        effects::{OfDeletion, OfEdit, OfLookup},
+        effects::{OfDeletion, OfEdit, OfLookup, edited_fields},
         fields::Fields,
         outcome::Outcome,
     },
+    preview::{Previews, not_compared, preview},
     shared::blockers::References,
     steps::resolve,
 };
@@ -33,6 +36,9 @@ const FOR_DEPENDENTS: Duration = Duration::from_millis(500);
 /// How long a review waits for the provider, whose process may have to be started.
 const FOR_PROVIDER: Duration = Duration::from_secs(3);
 
+/// How long a review waits for what exists in the cloud.
+const FOR_PREVIEW: Duration = Duration::from_secs(3);
+
 /// Reviews the resources of one kind.
 pub struct Admission {
     fields: Fields,
@@ -40,6 +46,7 @@ pub struct Admission {
     accounts: Option<Arc<dyn KnownAccounts>>,
     references: Option<(Manager, References)>,
     external: Option<Arc<dyn DynExternal>>,
+    previews: Previews,
 }
 
 impl fmt::Debug for Admission {
@@ -51,7 +58,14 @@ impl fmt::Debug for Admission {
 impl Admission {
     /// The webhook of this kind.
     pub fn new(kind: SharedKind) -> Self {
-        Self { fields: Fields::of(kind.info()), kind, accounts: None, references: None, external: None }
+        Self {
+            fields: Fields::of(kind.info()),
+            kind,
+            accounts: None,
+            references: None,
+            external: None,
+            previews: Previews::default(),
+        }
     }
 
     /// The same with the rules of these accounts, which apply to the kind if it has accounts.
@@ -68,6 +82,12 @@ impl Admission {
     /// The same with what the provider says of a spec.
     pub(crate) fn with_external(self, external: Arc<dyn DynExternal>) -> Self {
         Self { external: Some(external), ..self }
+    }
+
+    /// The same with a look at the remote objects, if a dry run asks for it.
+    #[must_use]
+    pub(crate) fn with_previews(self, previews: Previews) -> Self {
+        Self { previews, ..self }
     }
 
     async fn reviewed(&self, subject: &Subject) -> ReviewResult {
@@ -100,9 +120,14 @@ impl Admission {
         if !problems.is_empty() {
             return ReviewResult { problems, warnings: vec![] };
         }
-        let (said, effects) = tokio::join!(self.said(subject, &object), self.effects(subject, &object));
+        let (said, effects, previewed) = tokio::join!(
+            self.said(subject, &object),
+            self.effects(subject, &object),
+            self.previewed(subject, &object)
+        );
         let ReviewResult { problems, mut warnings } = said;
         warnings.extend(effects);
+        warnings.extend(previewed);
         ReviewResult { problems, warnings }
     }
 
@@ -131,6 +156,19 @@ impl Admission {
         let effects = OfEdit::new(&*self.kind, &before, after);
         let dependents = if effects.replaces() { self.dependents(subject).await } else { vec![] };
         effects.said(&dependents)
+    }
+
+    /// What the remote objects say about the spec, beyond what the request edits, if a dry run asks for it.
+    async fn previewed(&self, subject: &Subject, after: &Object) -> Vec<String> {
+        let is_asked = subject.dry_run && after.annotations().contains_key(PREVIEW_ANNOTATION);
+        let context = self.previews.of(&self.kind.info().key).filter(|_| is_asked);
+        let Some(context) = context else { return vec![] };
+        let before = subject.before.as_ref().and_then(|before| self.decode(before).ok());
+        let edited = before.map(|before| edited_fields(&*self.kind, &before, after)).unwrap_or_default();
+        let preview = preview(context, after.clone(), &edited);
+        tokio::time::timeout(FOR_PREVIEW, preview).await.unwrap_or_else(|_| {
+            vec![not_compared(&format!("it did not answer in {} s", FOR_PREVIEW.as_secs()))]
+        })
     }
 
     /// The resources that refer to this one, as `kind name`; none if they cannot be read in time.

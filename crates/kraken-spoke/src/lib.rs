@@ -20,6 +20,7 @@ pub mod import;
 mod model;
 mod orphans;
 mod policy;
+mod preview;
 pub mod program;
 mod reconcile;
 mod shared;

@@ -18,6 +18,7 @@ use crate::{
     args::LoopArgs,
     controller::{self, Common},
     dynamic::{DynExternal, DynKind, calls_of, kind_of},
+    preview::Previews,
     shared::blockers::References,
 };
 
@@ -152,16 +153,18 @@ impl<S: Spoke> Program for SpokeProgram<S> {
     async fn run(manager: Manager, args: Self::Args) -> anyhow::Result<()> {
         let context = S::connect(args.own, &manager).await?;
         let accounts = context.provider_accounts();
+        let common = Common::with_accounts(accounts.clone());
         let mut runner = Runner {
             manager: &manager,
-            accounts: accounts.clone(),
+            accounts,
             context,
             references: References::default(),
+            previews: common.previews.clone(),
             kinds: vec![],
         };
         S::kinds(&mut runner);
         let kinds = std::mem::take(&mut runner.kinds);
-        controller::run_all(manager.clone(), kinds, args.common, Common::with_accounts(accounts)).await
+        controller::run_all(manager.clone(), kinds, args.common, common).await
     }
 }
 
@@ -227,6 +230,7 @@ struct Runner<'a, C> {
     accounts: Option<Arc<dyn KnownAccounts>>,
     context: C,
     references: References,
+    previews: Previews,
     kinds: Vec<(Arc<dyn DynKind>, Arc<dyn DynExternal>)>,
 }
 
@@ -235,7 +239,8 @@ impl<C> Registry<C> for Runner<'_, C> {
         let (kind, external) = (kind_of::<E>(), calls_of(E::from_context(&self.context)));
         let admission = Admission::new(kind.clone())
             .with_accounts(self.accounts.clone())
-            .with_references(self.manager.clone(), self.references.clone());
+            .with_references(self.manager.clone(), self.references.clone())
+            .with_previews(self.previews.clone());
         self.manager.webhooks.mount(&Hook::of_kind::<E::Kind>(), admission);
         tracing::info!(kind = kind.info().name, "starting the controller");
         self.kinds.push((kind, external));

@@ -121,10 +121,11 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  \
         kubectl kraken plan -f network.yaml\n  \
         kubectl kraken plan -k overlays/prod --prune app=shop -o markdown\n  \
+        kubectl kraken plan -n shop                # what differs in the cloud\n  \
         kubectl kraken plan --destroy -n shop\n\n\
         Exit code: 0 if nothing changes, 2 if something does, 1 for errors and rejections.\n\
-        Every answer is one of admission to a dry run, so that it requires the rights of the apply. \
-        What an edited ConfigMap or a replaced object changes in resources that refer to it is part of the plan.")]
+        Every answer is one of admission to a dry run, so that it requires the rights of the apply. Controllers compare with what exists in \
+        the cloud, unless --no-refresh. What an edited ConfigMap or a replaced object changes in resources that refer to it is part of the plan.")]
     Plan {
         #[command(flatten)]
         selection: Selection,
@@ -136,7 +137,7 @@ pub(crate) enum Command {
         kubectl kraken apply -f network.yaml\n  \
         kubectl kraken apply -k overlays/prod --yes --timeout 900\n  \
         kubectl kraken plan -f network.yaml -o json > plan.json     # reviewed by somebody, then:\n  \
-        kubectl kraken apply -f network.yaml --plan plan.json\n\n\
+        kubectl kraken apply -f network.yaml --plan plan.json --approve\n\n\
         Exactly what was planned is applied: an object that changed since then is refused. Only resources of Kraken and ConfigMaps are \
         applied. It ends early with the root causes if a person must act.\n\n\
         Exit code: 0 if everything is ready, 1 if not.")]
@@ -298,6 +299,7 @@ pub(crate) enum PlanOutput {
     Text,
     Markdown,
     Json,
+    Yaml,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

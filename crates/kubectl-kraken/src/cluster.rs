@@ -34,6 +34,8 @@ pub(crate) struct Cluster {
     pub(crate) namespace: String,
     /// The namespace of lists; `None` for all.
     pub(crate) scope: Option<String>,
+    /// Whether the namespace is one of the flags.
+    pub(crate) is_chosen: bool,
 }
 
 /// Objects of several kinds, and the kinds that may not be listed.
@@ -75,7 +77,13 @@ impl Cluster {
         let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
         let client =
             Client::try_from(config).with_context(|| format!("cannot use the configuration of {server}"))?;
-        Ok(Self { client, server, kinds: Kinds::default(), namespace, scope })
+        let is_chosen = connection.namespace.is_some();
+        Ok(Self { client, server, kinds: Kinds::default(), namespace, scope, is_chosen })
+    }
+
+    /// The same cluster with another namespace.
+    pub(crate) fn of_namespace(&self, namespace: &str) -> Self {
+        Self { namespace: namespace.to_owned(), scope: Some(namespace.to_owned()), ..self.clone() }
     }
 
     /// The kind of this name, or an error that says what to write.

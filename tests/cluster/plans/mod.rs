@@ -1,11 +1,12 @@
 //! `kubectl kraken plan` and `apply`: the real binary, the webhooks of all controllers, and the calls that the cloud receives.
 
 mod calls;
+mod drift;
 mod generated;
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use kraken_testing::paths;
 
 use crate::kubectl::{Shell, with_webhooks};
@@ -167,5 +168,58 @@ async fn a_reviewed_plan_is_applied_only_as_long_as_it_is_the_same() -> Result<(
     let (succeeded, printed) =
         shell.output(&format!("{program} apply -f stack.yaml --plan stack.yaml")).await?;
     assert!(!succeeded && printed.contains("cannot use the plan in stack.yaml"), "{printed}");
+    shell.run("kubectl delete kraken --all --timeout=120s").await.map(drop)
+}
+
+/// One review and one approval for a set with `approval: Manual`; what nobody reviewed is left to a person.
+#[tokio::test]
+async fn a_reviewed_plan_is_approved_only_for_what_it_says() -> Result<()> {
+    let test_env = with_webhooks().await?;
+    let (shell, program) = (Shell::of(&test_env)?, program()?);
+    let mut values: BTreeMap<&str, &str> = BEFORE.into();
+    let manual = |values: &BTreeMap<&str, &str>| {
+        let text = stack(values).replace("lifecycle: {", "lifecycle: {approval: Manual, ");
+        text.replace("tags: {Team:", "lifecycle: {approval: Manual}, tags: {Team:")
+    };
+    shell.write("stack.yaml", &manual(&values))?;
+    let review = format!("{program} plan -f stack.yaml -o json > plan.json || true");
+    let apply = format!("{program} apply -f stack.yaml --plan plan.json --approve --timeout 120");
+    shell.run(&review).await?;
+    let printed = shell.run(&apply).await?;
+    let approved = printed.matches(" approved: plan ").count();
+    assert_eq!(approved, 4, "{printed}");
+
+    // The edit of a tag, and a replacement that another one causes.
+    values.extend([("TEAM", "other"), ("CIDR", "10.62.3.0/24")]);
+    shell.write("stack.yaml", &manual(&values))?;
+    shell.run(&review).await?;
+    let printed = shell.run(&apply).await?;
+    let named = ["VPC/main approved", "Subnet/a approved", "EC2Instance/web approved", "Everything is ready"];
+    assert!(named.iter().all(|text| printed.contains(text)), "{printed}");
+
+    // Somebody edits the object in the cloud after the review.
+    let vpc = test_env.ready("VPC", "main").await?;
+    let id = vpc["status"]["externalIds"][0].as_str().context("no id")?;
+    values.insert("DNS", "true");
+    shell.write("stack.yaml", &manual(&values))?;
+    shell.run(&review).await?;
+    let tag = [("ResourceId.1", id), ("Tag.1.Key", "Team"), ("Tag.1.Value", "eve")];
+    test_env.env.moto.ec2("CreateTags", &tag).await?;
+    let (succeeded, printed) = shell.output(&apply).await?;
+    assert!(
+        !succeeded && printed.contains("tags.Team eve -> other") && printed.contains("review it again"),
+        "{printed}"
+    );
+    // Without a look at the cloud, what the resource's own plan reverts in addition is not approved with the set.
+    shell.run(&review.replace(" plan ", " plan --no-refresh ")).await?;
+    let (succeeded, printed) = shell.output(&apply.replace(" apply ", " apply --no-refresh ")).await?;
+    let named =
+        ["VPC/main was not approved", "also changes what was not reviewed: spec.tags.Team eve -> other"];
+    assert!(!succeeded && named.iter().all(|text| printed.contains(text)), "{printed}");
+    shell.run(&format!("{program} approve --yes vpc/main")).await?;
+    test_env.ready("VPC", "main").await?;
+    let automatic = manual(&values).replace("approval: Manual", "approval: Automatic");
+    shell.write("stack.yaml", &automatic)?;
+    shell.run(&format!("{program} apply -f stack.yaml --yes")).await?;
     shell.run("kubectl delete kraken --all --timeout=120s").await.map(drop)
 }

@@ -118,8 +118,9 @@ fn json(review: &AdmissionReview) -> Response {
 }
 
 async fn review_request(validator: Arc<dyn Validator>, request: AdmissionRequest) -> AdmissionResponse {
-    let AdmissionRequest { uid, kind, resource, namespace, name, operation, object, old_object, .. } =
-        request;
+    let AdmissionRequest {
+        uid, kind, resource, namespace, name, operation, object, old_object, dry_run, ..
+    } = request;
     let allowed = AdmissionResponse { uid: uid.clone(), allowed: true, ..AdmissionResponse::default() };
     let (reviewed, before) = match operation {
         Operation::Create => (object, None),
@@ -138,6 +139,7 @@ async fn review_request(validator: Arc<dyn Validator>, request: AdmissionRequest
         name: name.clone(),
         object,
         before,
+        dry_run: dry_run.unwrap_or_default(),
     };
     // kubectl prints neither the file nor the object of a warning, and only the file of a rejection.
     let named = if name.is_empty() { kind.kind.clone() } else { format!("{}/{name}", kind.kind) };

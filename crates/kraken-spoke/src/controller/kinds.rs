@@ -111,7 +111,8 @@ impl Kinds {
             let admission = Admission::new(served.0.clone())
                 .with_accounts(self.common.accounts.clone())
                 .with_references(self.manager.clone(), self.references.clone())
-                .with_external(served.1.clone());
+                .with_external(served.1.clone())
+                .with_previews(self.common.previews.clone());
             self.reviewers.add(key, served.0.info().name, admission);
             info!(kind = served.0.info().name, "starting the controller");
             members.push(Member { manager: part, served, ended: ended.drop_guard() });

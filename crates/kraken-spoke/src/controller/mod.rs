@@ -26,6 +26,7 @@ use crate::{
     dynamic::{DynExternal, DynKind, calls_of, kind_of},
     import::Imports,
     orphans::Sweeper,
+    preview::Previews,
     shared::{batch::Batchers, connections::Link, uses::Uses, vanished::Vanished},
 };
 use isolate::guarded;
@@ -98,7 +99,8 @@ async fn run_set(manager: Manager, kinds: Vec<Member>, args: LoopArgs, common: C
     of_all.spawn(task::inherit(unlabelled.run(manager.clone())));
     of_all.spawn(task::inherit(imports.run()));
     for (shared, external, ended) in watched {
-        let controller = run_watched(shared, external, args.clone(), common.accounts.clone());
+        let controller =
+            run_watched(shared, external, args.clone(), common.accounts.clone(), common.previews.clone());
         controllers.spawn(task::inherit(async move {
             let _ended = ended;
             controller.await;
@@ -135,6 +137,7 @@ async fn run_watched(
     external: Arc<dyn DynExternal>,
     args: LoopArgs,
     accounts: Option<Arc<dyn KnownAccounts>>,
+    previews: Previews,
 ) {
     let (manager, kind) = (shared.manager.clone(), shared.kind.info().name);
     let accounts = accounts.filter(|_| shared.kind.info().accounts.is_some());
@@ -142,6 +145,8 @@ async fn run_watched(
     let link = Link { batchers: Batchers::start(&external), external, vanished };
     let context = Arc::new(Context::of(shared, link));
     context.external.on_account_change(enqueue_users(&context));
+    // A replica that waits for the lease answers reviews, too.
+    let _previewed = previews.add(context.clone());
     // With an incomplete store, a decision would treat objects that are not listed yet as missing.
     let synced = manager.shutdown.run_until_cancelled(manager.health.ready()).await.is_some();
     if !synced || !manager.leading().await {

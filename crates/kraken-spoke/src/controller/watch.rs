@@ -21,6 +21,7 @@ use crate::{
     dynamic::{DynKind, Object},
     model::fields::Fields,
     policy::launch_limit::Breaker,
+    preview::Previews,
     shared::{
         batch::MAX_OBSERVE_REQUESTS, blockers::References, claims::Claims, connections::Connections,
         disruptions::Disruptions, hub::Hub, hub_lease::HubLease, memories::Memories, published::Published,
@@ -43,6 +44,8 @@ pub struct Common {
     pub(crate) accounts: Option<Arc<dyn KnownAccounts>>,
     /// The accounts in use.
     pub(crate) uses: Option<Uses>,
+    /// The kinds that can be compared with the cloud for a dry run.
+    pub(crate) previews: Previews,
 }
 
 impl Common {

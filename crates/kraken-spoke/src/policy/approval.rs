@@ -134,7 +134,7 @@ impl Proposal {
     }
 
     /// All fields that would change, and those that cannot, so that the plan shows every consequence of the adoption.
-    fn of_adoption<C>(
+    pub(crate) fn of_adoption<C>(
         id: &str,
         comparison: Comparison<C>,
         lifecycle: &Lifecycle,
@@ -146,7 +146,7 @@ impl Proposal {
         let changes: Vec<FieldDiff> = changes.into_iter().map(|planned| planned.field).collect();
         let what = match replacement::permits(lifecycle, true) {
             _ if immutable.is_empty() && changes.is_empty() && missing.is_none() => {
-                format!("{id} without changes")
+                format!("{id}{}", Plan::WITHOUT_CHANGES)
             }
             _ if immutable.is_empty() => id.to_owned(),
             Ok(()) => {

@@ -223,7 +223,7 @@ async fn restore_tags(
 }
 
 /// The differences that are not ignored, without secret values.
-fn compare(
+pub(crate) fn compare(
     reconcile: &Reconcile<'_>,
     target: &Target,
     kept: Option<&Desired>,

@@ -131,6 +131,7 @@ async fn rejected(account: &str, has_accounts: bool) -> Vec<String> {
         name: "a".to_owned(),
         object: Arc::new(disk().spec("account", json!({"name": account})).json()),
         before: None,
+        dry_run: false,
     };
     admission.review(subject).await.problems.iter().map(ToString::to_string).collect()
 }

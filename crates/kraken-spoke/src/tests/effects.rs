@@ -52,6 +52,7 @@ async fn warnings(operation: Operation, object: Disk, before: Option<Disk>) -> V
         name: "a".to_owned(),
         object: Arc::new(object.json()),
         before: before.map(|before| Arc::new(before.json())),
+        dry_run: false,
     };
     let result = admission.review(subject).await;
     assert!(result.problems.is_empty(), "{:?}", result.problems);

@@ -18,6 +18,7 @@ mod observe;
 mod orphans;
 mod outcomes;
 mod prepare;
+mod preview;
 mod release;
 mod replace;
 mod scene;

@@ -174,6 +174,17 @@ impl Scene {
         Report { requeue, metric, events, disk: self.stored.disk(), calls }
     }
 
+    /// The result of something else than a reconcile, in which exactly these calls are made.
+    pub(super) async fn during<T>(
+        &self,
+        expected: impl IntoIterator<Item = Call>,
+        doing: impl Future<Output = T>,
+    ) -> (T, Vec<(String, Value)>) {
+        self.script.begin(expected);
+        let done = doing.await;
+        (done, self.script.end())
+    }
+
     /// Restores a backup of the API server with this Disk, whose watch then returns an older version.
     pub(super) fn restore(&self, disk: Disk) {
         self.stored.replace(disk.json());

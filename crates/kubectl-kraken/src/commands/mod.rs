@@ -113,22 +113,39 @@ async fn selected(cluster: &Cluster, words: &[String]) -> Result<Graph> {
 
 /// All resources of the scope, with what is still in use in the cloud.
 async fn graph_in_place(cluster: &Cluster) -> Result<Graph> {
-    let requests = async {
-        match cluster.kinds.named("DependencyRequest") {
-            // Without the right to list them the answer lacks only what an edit removed.
-            Some(kind) => cluster.list(&[kind]).await.map(|listed| listed.objects),
-            None => Ok(Vec::<DynamicObject>::new()),
+    graph_of(std::slice::from_ref(cluster)).await
+}
+
+/// The same of several scopes of one cluster.
+async fn graph_of(scopes: &[Cluster]) -> Result<Graph> {
+    let (mut objects, mut requests, mut from_others) = (vec![], vec![], vec![]);
+    for cluster in scopes {
+        let kind = cluster.kinds.named("DependencyRequest");
+        let found = async {
+            match kind {
+                // Without the right to list them the answer lacks only what an edit removed.
+                Some(kind) => cluster.list(&[kind]).await.map(|listed| listed.objects),
+                None => Ok(Vec::<DynamicObject>::new()),
+            }
+        };
+        let (listed, found) = futures::try_join!(cluster.resources(), found)?;
+        listed.warn();
+        objects.extend(listed.objects);
+        requests.extend(found);
+        if let (Some(namespace), Some(kind)) = (&cluster.scope, kind) {
+            let label = format!("{REFERENCES_PREFIX}{namespace}");
+            // Without the right to list those of all namespaces, the answer lacks users in others.
+            let params = ListParams::default().labels(&label);
+            if let Ok(list) = cluster.api(kind, None).list(&params).await {
+                from_others.push((namespace, list.items));
+            }
         }
-    };
-    let (mut graph, requests) = futures::try_join!(graph(cluster), requests)?;
-    graph.add_in_place(&cluster.kinds, &requests);
-    if let (Some(namespace), Some(kind)) = (&cluster.scope, cluster.kinds.named("DependencyRequest")) {
-        let label = format!("{REFERENCES_PREFIX}{namespace}");
-        // Without the right to list those of all namespaces, the answer lacks users in others.
-        let params = ListParams::default().labels(&label);
-        if let Ok(list) = cluster.api(kind, None).list(&params).await {
-            graph.add_from_others(&cluster.kinds, namespace, &list.items);
-        }
+    }
+    let kinds = scopes.first().map(|cluster| cluster.kinds.clone()).unwrap_or_default();
+    let mut graph = Graph::of(&kinds, objects);
+    graph.add_in_place(&kinds, &requests);
+    for (namespace, requests) in from_others {
+        graph.add_from_others(&kinds, namespace, &requests);
     }
     Ok(graph)
 }

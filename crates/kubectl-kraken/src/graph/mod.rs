@@ -166,6 +166,10 @@ impl Graph {
             let Some(owner) = owners.find(|owner| owner.controller == Some(true)) else { continue };
             let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
             let user = Node::new(&there, group, &owner.kind, &owner.name);
+            // Of a resource in the graph, its spec and its request were read.
+            if self.resources.contains_key(&user) {
+                continue;
+            }
             let wanted = request.spec.kraken_resource_dependencies.iter().map(ResourceDependency::reference);
             let wanted = wanted.filter(|wanted| request.may_use(wanted));
             let wanted = wanted.map(|wanted| (wanted.kind, wanted.name, wanted.namespace));

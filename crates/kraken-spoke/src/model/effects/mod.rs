@@ -7,7 +7,12 @@ mod fields;
 mod held_back;
 mod lookup;
 
-use kraken_api::{Approval, Disruption, Lifecycle, Replace, effect::Effect};
+use std::collections::BTreeSet;
+
+use kraken_api::{
+    Approval, Disruption, FieldDiff, Lifecycle, Replace,
+    effect::{Effect, shortened},
+};
 use kube::core::object::HasStatus;
 
 use crate::{
@@ -145,6 +150,19 @@ fn edits(kind: &dyn DynKind, before: &Object, after: &Object) -> Vec<Edited> {
     fields
 }
 
+/// The fields that differ between two specs, as paths below `spec`.
+pub(crate) fn edited_fields(kind: &dyn DynKind, before: &Object, after: &Object) -> BTreeSet<String> {
+    edits(kind, before, after).into_iter().map(|field| field.path).collect()
+}
+
+/// Observed differences as the edits of a spec are shown.
+pub(crate) fn differing(fields: &[FieldDiff]) -> String {
+    let each = fields.iter().map(|FieldDiff { path, have, want, .. }| {
+        format!("{path} {} -> {}", shortened(have), shortened(want))
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
 fn effect(
     edit: Edit,
     fields: &[&Edited],
@@ -188,12 +206,12 @@ fn effect(
     }
 }
 
-fn approval(lifecycle: &Lifecycle) -> &'static str {
+pub(crate) fn approval(lifecycle: &Lifecycle) -> &'static str {
     if lifecycle.approval == Approval::Manual { " after its plan is approved" } else { "" }
 }
 
 /// What a deletion takes with it.
-fn with(contains: &str) -> String {
+pub(crate) fn with(contains: &str) -> String {
     if contains.is_empty() { String::new() } else { format!(" with {contains}") }
 }
 

@@ -11,7 +11,8 @@ use kraken_runtime::watch::ObjectKey;
 
 use crate::{
     account::{AccountKind, Connection},
-    context::{Reconcile, place},
+    context::{Context, Reconcile, place},
+    dynamic::DynExternal,
     model::{outcome::Outcome, recorded::has_finalizer},
     policy::{self, paused},
     shared::uses::{NotKept, Uses},
@@ -59,13 +60,31 @@ pub(crate) async fn open(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
         let is_launched = has_finalizer(&**object);
         keep(&uses, &kind, &ObjectKey::new(&namespace, rules.name()), is_launched).await?;
     }
-    if let Some(Connection { connected, rules }) = connection {
-        let own = context.link();
-        let link = match connected {
-            Some(connected) => context.connections.link(connected, || own.vanished.with_same_limits()),
-            None => own,
-        };
-        *context = Arc::new(context.with(link, rules));
+    if let Some(connection) = connection {
+        *context = of_account(context, connection);
     }
     Ok(())
+}
+
+/// The context of the resource's account, for a look that neither creates nor keeps anything.
+pub(crate) async fn look(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
+    let Reconcile { context, object, .. } = reconcile;
+    if context.info().accounts.is_some()
+        && let Some(connection) = context.external.connect(&place(&**object).0, object.account()).await?
+    {
+        *context = of_account(context, connection);
+    }
+    Ok(())
+}
+
+fn of_account(
+    context: &Arc<Context>,
+    Connection { connected, rules }: Connection<Arc<dyn DynExternal>>,
+) -> Arc<Context> {
+    let own = context.link();
+    let link = match connected {
+        Some(connected) => context.connections.link(connected, || own.vanished.with_same_limits()),
+        None => own,
+    };
+    Arc::new(context.with(link, rules))
 }

@@ -7,10 +7,14 @@ use kraken_api::Adopt;
 use kraken_runtime::patch::within;
 
 use crate::{
-    Candidate, Fate, Identity,
+    Candidate, Comparison, Fate, Identity,
     context::{Reconcile, place},
-    dynamic::{DynKind, Observed},
-    model::{decide::remove_ignored, observation::Observation, outcome::Outcome},
+    dynamic::{Change, DynKind, Observed},
+    model::{
+        decide::remove_ignored,
+        observation::{Observation, Target},
+        outcome::Outcome,
+    },
     policy::{adoption, approval},
 };
 
@@ -47,8 +51,20 @@ async fn approved(
     observation: &Observation<'_>,
     wanted: &Adopt,
 ) -> Result<Candidate<Observed>, Outcome> {
-    let Reconcile { context, object, identity, .. } = reconcile;
-    let (target, missing_path) = (observation.target, context.info().missing_path);
+    let target = observation.target;
+    let (candidate, comparison) = found(reconcile, target, wanted).await?;
+    let missing_path = reconcile.context.info().missing_path;
+    approval::permits_adoption(&reconcile.object, &candidate.id, comparison, &target.desired, missing_path)?;
+    Ok(candidate)
+}
+
+/// The only object that matches, and how it differs from the target.
+pub(crate) async fn found(
+    reconcile: &Reconcile<'_>,
+    target: &Target,
+    wanted: &Adopt,
+) -> Result<(Candidate<Observed>, Comparison<Change>), Outcome> {
+    let Reconcile { context, identity, .. } = reconcile;
     let found = context.external.find(wanted).await.map_err(Outcome::Failed)?;
     let mut candidate = adoption::only(&*context.kind, found, wanted)?;
     if let Some(owner) = candidate.owner.as_ref().filter(|owner| owner.uid != identity.uid)
@@ -59,9 +75,8 @@ async fn approved(
     let examined = context.external.examine(identity, &target.desired, &candidate.observed).await;
     candidate.observed = examined.map_err(Outcome::Failed)?;
     let comparison = context.kind.compare(&target.desired, &candidate.observed);
-    let comparison = remove_ignored(target.secrecy.mask(comparison), &target.ignored, Some(missing_path));
-    approval::permits_adoption(object, &candidate.id, comparison, &target.desired, missing_path)?;
-    Ok(candidate)
+    let missing_path = Some(context.info().missing_path);
+    Ok((candidate, remove_ignored(target.secrecy.mask(comparison), &target.ignored, missing_path)))
 }
 
 /// Whether the owner in the tags is a resource of this cluster, namespace and kind that does not exist any more. What another

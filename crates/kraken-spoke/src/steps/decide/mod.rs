@@ -1,7 +1,7 @@
 //! Step 7: decides on the next action, and withholds the recreation of objects that vanished. Client required only to find the object
 //! to adopt.
 
-mod adopt;
+pub(crate) mod adopt;
 mod follow;
 
 use kraken_api::{conditions, reasons::Reason};

@@ -12,7 +12,8 @@ use std::{
 };
 
 use kraken_api::{
-    DependencyRequest, DependencyRequestSpec, OWNER_KIND_LABEL, REFERENCES_FINALIZER, REFERENCES_PREFIX,
+    DependencyRequest, DependencyRequestSpec, DependencyRequestStatus, OWNER_KIND_LABEL,
+    REFERENCES_FINALIZER, REFERENCES_PREFIX,
     dependency_request::{DependentValues, InPlaceDependency, ResourceDependency},
     names::referenced_kind,
 };
@@ -68,6 +69,25 @@ pub(crate) async fn gather(reconcile: &mut Reconcile<'_>) -> Result<Gathered, Ou
     reconcile.is_ahead_of_hub = is_ahead_of_hub;
     recall::recall(reconcile).await?;
     Ok(Gathered::Values(dependencies, values))
+}
+
+/// The values that are known without a request: those of the references of `dependencies` that the stored DependencyRequest has, too.
+/// Nothing is written.
+pub(crate) async fn known(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Result<Values, Outcome> {
+    let key = reconcile.context.owned_key(&reconcile.key());
+    let request = reconcile.context.requests.get(&key);
+    let request = request.filter(|request| is_owned_by(&**request, &*reconcile.object));
+    let Some((request, status)) = request.as_ref().and_then(|found| Some((found, found.status.as_ref()?)))
+    else {
+        return Ok(Values::default());
+    };
+    let mut wanted = dependencies.clone();
+    // The right to a Secret that is named anew was not checked yet.
+    let answered = &request.spec.secret_dependencies;
+    wanted
+        .secrets
+        .retain(|wanted| answered.iter().any(|key| key.name == wanted.name && key.key == wanted.key));
+    read(reconcile, &wanted, status).await.map(|answered| answered.values)
 }
 
 /// The values of the references. A problem that no response of the hub can solve is reported without waiting for it.
@@ -244,11 +264,20 @@ async fn response(
     dependencies: &Dependencies,
     request: &DependencyRequest,
 ) -> Result<Answered, Outcome> {
-    let context = &reconcile.context;
     let Some(status) = &request.status else { return Err(Outcome::WaitingForHub) };
     if status.observed_generation != request.metadata.generation && !mutants::active(Mutant::StaleAnswer) {
         return Err(Outcome::WaitingForHub);
     }
+    read(reconcile, dependencies, status).await
+}
+
+/// The values in a response, and those of the Secrets that it names.
+async fn read(
+    reconcile: &Reconcile<'_>,
+    dependencies: &Dependencies,
+    status: &DependencyRequestStatus,
+) -> Result<Answered, Outcome> {
+    let context = &reconcile.context;
     let mut values = values_of(&status.dependent_values);
     values.causes = status.unmet.iter().map(|unmet| (unmet.dependency(), unmet.message.clone())).collect();
     let answered = &status.dependent_values.from_secrets;

@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use tokio::time::{Instant, sleep};
 
 use super::{
+    approval::Approvals,
     print,
     request::Sent,
     reviewed,
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     cluster::Cluster,
-    commands::{answer, graph_in_place},
+    commands::{answer, graph_of},
     graph::{Graph, Node},
     print::{Lines, Style, clean, out},
     resource::{Next, Ready, Resource},
@@ -41,6 +42,10 @@ pub(crate) struct Consent {
     /// Apply without a question if the plan is still the one in this file, which was made by `plan -o json` and reviewed.
     #[arg(long, value_name = "FILE", conflicts_with = "yes")]
     plan: Option<PathBuf>,
+    /// Also approve the plans of resources with `approval: Manual` that say nothing else than the plan of the set: the same action, and
+    /// no other fields. Requires the verb `approve`.
+    #[arg(long)]
+    approve: bool,
 }
 
 /// Applies the selected objects after a question, unless it is answered already.
@@ -55,6 +60,9 @@ pub(in crate::commands) async fn run(
             "apply deletes nothing: use kubectl delete, or kubectl apply --prune, after a look at `kubectl kraken plan`"
         );
     }
+    if !selection.has_files() {
+        bail!("which objects? Name files with -f, or a kustomization with -k");
+    }
     let plan = plan(cluster, selection).await?;
     out(&print::text(&plan.entries, &plan.notes, Style::of_stdout()))?;
     if plan.is_rejected() {
@@ -66,7 +74,7 @@ pub(in crate::commands) async fn run(
     if plan.applies.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    if !consent.yes && consent.plan.is_none() && !ask_person()? {
+    if !consent.yes && consent.plan.is_none() && !ask_person(consent.approve)? {
         out("Nothing was applied.\n")?;
         return Ok(ExitCode::FAILURE);
     }
@@ -81,7 +89,8 @@ pub(in crate::commands) async fn run(
             }
         }
     }
-    progress(cluster, &plan, limit).await
+    let approvals = consent.approve.then(Approvals::default);
+    progress(cluster, &plan, approvals, limit).await
 }
 
 /// Whether the plan in a file says the same as this one.
@@ -99,19 +108,29 @@ fn as_reviewed(file: &Path, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-fn ask_person() -> Result<bool> {
+fn ask_person(approves: bool) -> Result<bool> {
     let nobody = "nobody answered, nothing was applied: use --yes to apply without a question";
-    let line = answer("Apply? [y/N] ", nobody)?;
+    let question = if approves { "Apply and approve? [y/N] " } else { "Apply? [y/N] " };
+    let line = answer(question, nobody)?;
     Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// Prints each change of a resource of the plan, until all are ready, or one needs a person.
-async fn progress(cluster: &Cluster, plan: &Plan, limit: Duration) -> Result<ExitCode> {
+async fn progress(
+    cluster: &Cluster,
+    plan: &Plan,
+    mut approvals: Option<Approvals>,
+    limit: Duration,
+) -> Result<ExitCode> {
     let started = Instant::now();
     let mut printed: BTreeMap<Node, String> = BTreeMap::new();
     let mut stuck_since: Option<Instant> = None;
     loop {
-        let graph = Graph::of(&cluster.kinds, cluster.resources().await?.objects);
+        let mut objects = vec![];
+        for scope in &plan.scopes {
+            objects.extend(scope.resources().await?.objects);
+        }
+        let graph = Graph::of(&cluster.kinds, objects);
         // What follows from the plan, too.
         let nodes: BTreeSet<&Node> =
             plan.entries.iter().filter(|entry| entry.action.is_some()).map(|entry| &entry.node).collect();
@@ -135,6 +154,9 @@ async fn progress(cluster: &Cluster, plan: &Plan, limit: Duration) -> Result<Exi
                 resource.ready == Ready::No && graph.roots(node).iter().any(|root| root.next == Next::Person);
         }
         out(&text.finish())?;
+        if let Some(approvals) = &mut approvals {
+            approvals.give(cluster, plan, &graph).await?;
+        }
         if is_ready {
             out(&format!("Everything is ready after {} s.\n", started.elapsed().as_secs()))?;
             return Ok(ExitCode::SUCCESS);
@@ -142,7 +164,9 @@ async fn progress(cluster: &Cluster, plan: &Plan, limit: Duration) -> Result<Exi
         stuck_since = if needs_person { stuck_since.or(Some(Instant::now())) } else { None };
         let is_stuck = stuck_since.is_some_and(|since| since.elapsed() >= PATIENCE);
         if is_stuck || started.elapsed() >= limit {
-            return causes(&graph_in_place(cluster).await?, &nodes);
+            let code = causes(&graph_of(&plan.scopes).await?, &nodes)?;
+            approvals.iter().try_for_each(Approvals::explain)?;
+            return Ok(code);
         }
         sleep(EVERY).await;
     }

@@ -49,12 +49,20 @@ impl Action {
         let one = |effect: Effect| match effect {
             Effect::Replaces => Self::Replace,
             // The number of objects: the resource stays.
-            Effect::Deletes | Effect::Changes | Effect::Creates => Self::Change,
+            Effect::Deletes | Effect::Changes | Effect::Corrects | Effect::Creates => Self::Change,
+            Effect::Recreates => Self::Create,
+            Effect::Adopts => Self::Adopt,
             Effect::Stops => Self::Stop,
-            Effect::CannotChange | Effect::Waits => Self::Blocked,
+            Effect::CannotChange | Effect::CannotAdopt | Effect::Waits => Self::Blocked,
             Effect::IsApplied | Effect::ChangesNothing | Effect::Keeps => Self::Edit,
         };
         effects.iter().filter_map(|effect| Effect::of(effect)).map(one).min()
+    }
+
+    /// The action of what admission announces about what exists in the cloud.
+    pub(crate) fn of_observed(effects: &[String]) -> Option<Self> {
+        let observed = effects.iter().filter(|line| Effect::of(line).is_some_and(Effect::is_observed));
+        Self::of(&observed.cloned().collect::<Vec<_>>())
     }
 
     pub(crate) fn sign(self) -> &'static str {
@@ -92,6 +100,16 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn new(node: Node, action: Action, lines: Vec<String>) -> Self {
         Self { node, action, lines, because: vec![], edit: None }
+    }
+
+    /// What follows takes the place of what was announced from the specs alone, and not of what exists in the cloud.
+    pub(crate) fn follow(&mut self, following: Self) {
+        let is_observed = |line: &String| Effect::of(line).is_some_and(Effect::is_observed);
+        let observed = std::mem::take(&mut self.lines).into_iter().filter(is_observed);
+        let Self { action, lines, because, .. } = following;
+        self.lines = lines.into_iter().chain(observed).collect();
+        self.action = Action::of_observed(&self.lines).map_or(action, |observed| observed.min(action));
+        self.because = because;
     }
 
     /// For programs.

@@ -73,7 +73,8 @@ impl Followed<'_> {
                             known.action,
                             Action::Rejected | Action::Create | Action::Adopt | Action::Delete
                         ) => {}
-                    Some(known) => *known = entry,
+                    // What exists in the cloud was asked only about the spec.
+                    Some(known) => known.follow(entry),
                     None => entries.push(entry),
                 }
             }

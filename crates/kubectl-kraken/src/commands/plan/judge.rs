@@ -38,12 +38,19 @@ pub(super) fn edited(
 ) -> Entry {
     let spec = &after.data["spec"];
     let Some(live) = live else {
+        if let Some(action) = Action::of(&effects) {
+            return Entry::new(node, action, effects);
+        }
         let adopts = &spec["lifecycle"]["adopt"];
         let action = if adopts.is_object() { Action::Adopt } else { Action::Create };
         let lines = if adopts.is_object() { vec![format!("takes over {adopts}")] } else { uses(spec) };
         return Entry::new(node, action, lines);
     };
     if live.data["spec"] == *spec {
+        // What is only reported stays as it is.
+        if let Some(action) = Action::of(&effects).filter(|action| *action != Action::Edit) {
+            return Entry::new(node, action, effects);
+        }
         let is_same = edited_part(Some(live)) == edited_part(Some(after));
         let edit =
             || Entry::new(node.clone(), Action::Edit, vec!["changes only labels or annotations".to_owned()]);

@@ -2,12 +2,14 @@
 //! nothing is written, neither in the cluster nor in the cloud.
 
 mod apply;
+mod approval;
 mod ask;
 pub(in crate::commands) mod documents;
 mod entry;
 mod follow;
 mod judge;
 mod patch;
+mod planner;
 mod print;
 mod request;
 mod reviewed;

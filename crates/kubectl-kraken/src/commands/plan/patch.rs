@@ -103,7 +103,7 @@ pub(super) fn three_way(last: &Value, document: &Value, live: &Value) -> Value {
     Value::Object(patch)
 }
 
-fn merge_at(value: &mut Value, path: &[&str], leaf: Value) {
+pub(crate) fn merge_at(value: &mut Value, path: &[&str], leaf: Value) {
     let [first, rest @ ..] = path else {
         *value = leaf;
         return;

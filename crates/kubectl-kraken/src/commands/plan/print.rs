@@ -10,7 +10,7 @@ pub(super) fn text(entries: &[Entry], notes: &[String], style: Style) -> String 
     let mut text = Lines::default();
     let listed: Vec<_> = entries.iter().filter(|entry| entry.action.is_some()).collect();
     for entry in &listed {
-        let head = clean(&format!("{} {}", entry.action.sign(), entry.node));
+        let head = clean(&format!("{} {}", entry.action.sign(), named(entry, entries)));
         text.rendered(&format!("{}\n", style.paint(&head, entry.action.color())));
         for line in entry.lines.iter().chain(&entry.because) {
             text.line(format!("    {line}"));
@@ -42,7 +42,7 @@ pub(super) fn markdown(entries: &[Entry], notes: &[String]) -> String {
         // As code, so that a link or a mention in a value is none.
         let lines: Vec<_> =
             entry.lines.iter().chain(&entry.because).map(|line| format!("`{}`", plain(line))).collect();
-        let object = plain(&entry.node.to_string());
+        let object = plain(&named(entry, entries));
         text.line(format!("| `{}` | `{object}` | {} |", entry.action.sign(), lines.join("<br>")));
     }
     for note in notes {
@@ -50,6 +50,13 @@ pub(super) fn markdown(entries: &[Entry], notes: &[String]) -> String {
         text.line(plain(note));
     }
     text.finish()
+}
+
+/// The object of an entry, with its namespace if the plan has several.
+fn named(entry: &Entry, all: &[Entry]) -> String {
+    let Entry { node, .. } = entry;
+    let is_same = all.iter().all(|other| other.node.namespace == node.namespace);
+    if is_same { node.to_string() } else { format!("{node} in namespace {}", node.namespace) }
 }
 
 /// For programs.
@@ -82,6 +89,20 @@ fn summary(entries: &[Entry]) -> String {
 mod tests {
     use super::*;
     use crate::graph::fixtures::node;
+
+    #[test]
+    fn objects_of_several_namespaces_are_named_with_them() {
+        let mut other = node("VPC", "main");
+        other.namespace = "other".to_owned();
+        let create = |node| Entry::new(node, Action::Create, vec![]);
+        let both = [create(node("VPC", "main")), create(other)];
+        let printed = text(&both, &[], PLAIN);
+        assert!(
+            printed.starts_with("+ VPC/main in namespace shop\n+ VPC/main in namespace other\n"),
+            "{printed}"
+        );
+        assert!(text(&both[..1], &[], PLAIN).starts_with("+ VPC/main\n"));
+    }
 
     fn entries() -> Vec<Entry> {
         let vpc = Entry::new(

@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use kraken_api::DOMAIN;
+use kraken_api::{DOMAIN, PREVIEW_ANNOTATION};
 use kube::{
     Api, Resource as _,
-    api::{DynamicObject, PatchParams},
+    api::{DynamicObject, Patch, PatchParams},
     core::ApiResource,
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{ask, patch};
+use super::{
+    ask,
+    patch::{self, Apply},
+};
 use crate::{cluster::Cluster, failure::explain, graph::Node};
 
 /// How often a request that conflicts with another one is repeated: controllers write at any time.
@@ -22,9 +25,12 @@ const ATTEMPTS: usize = 5;
 pub(super) struct Request {
     pub(super) node: Node,
     pub(super) resource: ApiResource,
-    pub(super) document: Value,
+    /// `None` for the object as it is stored.
+    pub(super) document: Option<Value>,
     /// `None` if it did not exist.
     pub(super) planned: Option<DynamicObject>,
+    /// Whether its dry run is compared with what exists in the cloud.
+    pub(super) previews: bool,
 }
 
 /// What became of a request.
@@ -35,8 +41,8 @@ pub(super) enum Sent {
 }
 
 impl Request {
-    pub(super) fn new(node: Node, resource: ApiResource, document: Value) -> Self {
-        Self { node, resource, document, planned: None }
+    pub(super) fn new(node: Node, resource: ApiResource, document: Option<Value>) -> Self {
+        Self { node, resource, document, planned: None, previews: false }
     }
 
     /// Differs for each other document, and for each other object that it edits.
@@ -93,10 +99,22 @@ impl Request {
         dry_run: bool,
     ) -> Result<ask::Answer, kube::Error> {
         let path = DynamicObject::url_path(&self.resource, Some(&self.node.namespace));
-        let apply = patch::apply(&self.document, live);
+        let previews = dry_run && self.previews;
+        let apply = match &self.document {
+            Some(document) if previews => patch::apply(&previewed(document), live),
+            Some(document) => patch::apply(document, live),
+            None => Apply { params: PatchParams::default(), patch: Patch::Merge(previewed(&json!({}))) },
+        };
         let params = PatchParams { dry_run, ..apply.params };
         ask::patch(&cluster.client, &path, &self.node.name, &params, &apply.patch).await
     }
+}
+
+/// The document with the question what exists in the cloud.
+fn previewed(document: &Value) -> Value {
+    let mut document = document.clone();
+    patch::merge_at(&mut document, &["metadata", "annotations", PREVIEW_ANNOTATION], json!("cloud"));
+    document
 }
 
 fn is_conflict(answer: &Result<ask::Answer, kube::Error>) -> bool {

@@ -49,6 +49,7 @@ fn page(can_write: bool, answer: Value) -> Page {
         kinds: crate::discovery::tests::kinds(),
         namespace: "shop".to_owned(),
         scope: Some("shop".to_owned()),
+        is_chosen: true,
     };
     let mut objects = stack();
     let mut waiting = not_ready("AwaitingApproval", "would create");

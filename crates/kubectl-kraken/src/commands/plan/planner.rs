@@ -1,0 +1,227 @@
+//! The dry runs of a plan: about each object, and about what follows. Client required.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context as _, Result, bail};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use kraken_api::{
+    DOMAIN,
+    effect::{Effect, NOT_COMPARED},
+};
+use kube::{
+    Resource as _, ResourceExt as _,
+    api::DynamicObject,
+    core::{ApiResource, GroupVersionKind},
+};
+use serde_json::Value;
+
+use super::{
+    ask,
+    documents::Document,
+    entry::{Action, Entry},
+    follow::{Followed, Source, effects},
+    judge::{edited, edited_map, in_order, keys},
+    request::Request,
+};
+use crate::{
+    cluster::Cluster,
+    discovery::Kind,
+    failure::explain,
+    graph::{Graph, Node},
+    target::Target,
+};
+
+/// How many dry runs are made at once.
+const AT_ONCE: usize = 16;
+
+/// The questions about a plan, and their answers.
+pub(super) struct Planner<'a> {
+    cluster: &'a Cluster,
+    graph: &'a Graph,
+    pub(super) entries: Vec<Entry>,
+    pub(super) applies: Vec<Request>,
+    /// The number of objects that a plan says nothing about.
+    pub(super) others: usize,
+    /// Whether the controllers compare with what exists in the cloud.
+    pub(super) previews: bool,
+    /// The resources that they did not compare, by what they said.
+    pub(super) not_compared: BTreeMap<String, Vec<Node>>,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(cluster: &'a Cluster, graph: &'a Graph) -> Self {
+        let (entries, applies, not_compared) = (vec![], vec![], BTreeMap::new());
+        Self { cluster, graph, entries, applies, others: 0, previews: false, not_compared }
+    }
+
+    /// What an apply of the documents does, and what follows from it.
+    pub(super) async fn apply(&mut self, documents: &[Document]) -> Result<()> {
+        let mut requests = vec![];
+        for document in documents {
+            let Some((node, resource)) = self.object(document)? else {
+                self.others += 1;
+                continue;
+            };
+            let mut request = Request::new(node, resource, Some(document.object.clone()));
+            request.previews = self.previews && request.node.kind != "ConfigMap";
+            requests.push((document.place.clone(), request));
+        }
+        self.ask(requests).await
+    }
+
+    /// What the controllers will do with resources as they are stored, and what follows from it.
+    pub(super) async fn stay(&mut self, nodes: &[Node]) -> Result<()> {
+        let mut requests = vec![];
+        for node in nodes {
+            let resource = self.kind(node)?.resource.clone();
+            let mut request = Request::new(node.clone(), resource, None);
+            request.previews = true;
+            requests.push((node.to_string(), request));
+        }
+        self.ask(requests).await
+    }
+
+    /// Asks about requests, each with its place for a person.
+    async fn ask(&mut self, requests: Vec<(String, Request)>) -> Result<()> {
+        let (mut specs, mut changed) = (BTreeMap::new(), BTreeMap::new());
+        let cluster = self.cluster;
+        let tried = stream::iter(requests).map(|(place, mut request)| async move {
+            let answer = request.try_out(cluster).await?;
+            anyhow::Ok((place, request, answer))
+        });
+        // The controllers answer those that come at once with one look at the cloud.
+        let tried: Vec<_> = tried.buffered(AT_ONCE).try_collect().await?;
+        for (place, request, answer) in tried {
+            let node = request.node.clone();
+            let mut answer = match answer {
+                Ok(answer) => answer,
+                Err(kube::Error::Api(status)) => {
+                    let why = format!("{place}: {}", status.message);
+                    self.entries.push(Entry::new(node, Action::Rejected, vec![why]));
+                    continue;
+                }
+                Err(error) => return Err(explain(error, &format!("plan {node}"), &self.cluster.server)),
+            };
+            let live = request.planned.clone();
+            let after = answer.object.unwrap_or_else(|| DynamicObject::new(&node.name, &request.resource));
+            if node.kind == "ConfigMap" {
+                let keys = keys(live.as_ref(), &after);
+                let mut entry = edited_map(node.clone(), live.as_ref(), &after, &keys);
+                if entry.action.is_some() {
+                    entry.edit = Some(request.digest());
+                    self.applies.push(request);
+                }
+                self.entries.push(entry);
+                if !keys.is_empty() {
+                    changed.insert(node, Source::Keys(keys));
+                }
+                continue;
+            }
+            let (failed, said): (Vec<_>, Vec<_>) = effects(&node, std::mem::take(&mut answer.warnings))
+                .into_iter()
+                .partition(|line| line.starts_with(NOT_COMPARED));
+            for line in failed {
+                self.not_compared.entry(line).or_default().push(node.clone());
+            }
+            let mut entry = edited(node.clone(), live.as_ref(), &after, said);
+            let id = self.graph.get(&node).and_then(|resource| resource.status.external_ids.first().cloned());
+            let is_recreated = entry.lines.iter().any(|line| Effect::of(line) == Some(Effect::Recreates));
+            if let Some(id) = id.filter(|_| entry.action == Action::Replace || is_recreated) {
+                changed.insert(node.clone(), Source::Replaced { id });
+            }
+            if entry.action.is_some() {
+                entry.edit = Some(request.digest());
+                self.applies.push(request);
+            }
+            specs.insert(node, after.data["spec"].clone());
+            self.entries.push(entry);
+        }
+        let followed = Followed { cluster: self.cluster, graph: self.graph, specs, changed };
+        followed.follow(&mut self.entries).await
+    }
+
+    /// What the deletion of these resources does, and whether it ends.
+    pub(super) async fn delete(&mut self, nodes: &[Node]) -> Result<()> {
+        let all: BTreeSet<&Node> = nodes.iter().collect();
+        for node in in_order(self.graph, &all) {
+            let kind = self.kind(node)?;
+            let Some(resource) = self.graph.get(node) else {
+                // It does not exist; or it may not be listed, and that is said.
+                let (kind, name) = (format!("{}.{}", node.kind, node.group), node.name.clone());
+                if let Ok((_, object)) = self.cluster.get(&Target { kind, name }).await {
+                    bail!("{node} exists and is not listed: {}", object.name_any());
+                }
+                self.entries.push(Entry::new(node.clone(), Action::None, vec![]));
+                continue;
+            };
+            let path = DynamicObject::url_path(&kind.resource, Some(&node.namespace));
+            let (mut action, mut lines) = match ask::deletion(&self.cluster.client, &path, &node.name).await {
+                Ok(answer) => (Action::Delete, effects(node, answer.warnings)),
+                Err(kube::Error::Api(status)) => (Action::Rejected, vec![status.message.clone()]),
+                Err(error) => {
+                    return Err(explain(
+                        error,
+                        &format!("plan the deletion of {node}"),
+                        &self.cluster.server,
+                    ));
+                }
+            };
+            if lines.is_empty() && resource.status.external_ids.is_empty() {
+                lines.push("has no object in the cloud".to_owned());
+            }
+            let others: Vec<_> =
+                self.graph.delays_deletion(node).into_iter().filter(|user| !all.contains(*user)).collect();
+            if !others.is_empty() && action == Action::Delete {
+                action = Action::Blocked;
+                let names: Vec<_> = others.iter().map(ToString::to_string).collect();
+                lines.push(format!(
+                    "would wait: {} uses it, and is not deleted by this plan",
+                    names.join(", ")
+                ));
+            }
+            self.entries.push(Entry::new(node.clone(), action, lines));
+        }
+        Ok(())
+    }
+
+    /// The resources of Kraken among the documents.
+    pub(super) fn named(&self, documents: &[Document]) -> Result<Vec<Node>> {
+        let mut nodes = vec![];
+        for document in documents {
+            let found = self.object(document)?;
+            nodes.extend(found.map(|(node, _)| node).filter(|node| node.kind != "ConfigMap"));
+        }
+        Ok(nodes)
+    }
+
+    /// The object of a document, if it is a resource of Kraken or a ConfigMap.
+    fn object(&self, document: &Document) -> Result<Option<(Node, ApiResource)>> {
+        let text = |path: &str| document.object.pointer(path).and_then(Value::as_str);
+        let (Some(api_version), Some(kind), Some(name)) =
+            (text("/apiVersion"), text("/kind"), text("/metadata/name"))
+        else {
+            return Ok(None);
+        };
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let namespace = text("/metadata/namespace").unwrap_or(&self.cluster.namespace);
+        let node = Node::new(namespace, group, kind, name);
+        let resource = if (group, kind) == ("", "ConfigMap") {
+            ApiResource::erase::<k8s_openapi::api::core::v1::ConfigMap>(&())
+        } else if group.ends_with(DOMAIN) {
+            // With an error that says what is similar.
+            let known = self.cluster.kind(&format!("{kind}.{group}"));
+            let known = known.with_context(|| document.place.clone())?;
+            ApiResource::from_gvk_with_plural(
+                &GroupVersionKind::gvk(group, version, kind),
+                &known.resource.plural,
+            )
+        } else {
+            return Ok(None);
+        };
+        Ok(Some((node, resource)))
+    }
+
+    fn kind(&self, node: &Node) -> Result<&Kind> {
+        self.cluster.kind(&format!("{}.{}", node.kind, node.group))
+    }
+}
