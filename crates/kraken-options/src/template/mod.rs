@@ -104,6 +104,35 @@ impl Template {
         Ok(Self { parts })
     }
 
+    /// A template with texts in the place of the references for which `text_of` returns one; `None` if there is none of them.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn filled(
+        text: &str,
+        text_of: impl Fn(&Dependency) -> Option<String>,
+    ) -> Result<Option<String>, TemplateError> {
+        let (mut scanner, mut filled, mut is_any) = (Scanner::new(text), String::new(), false);
+        while !scanner.is_at_end() {
+            filled.push_str(scanner.take_until("{{"));
+            let start = scanner.at();
+            if !scanner.consume("{{") {
+                continue;
+            }
+            let new = match action(&mut scanner)? {
+                Part::Reference(reference) => text_of(&reference),
+                Part::Text(_) => None,
+            };
+            is_any |= new.is_some();
+            match new {
+                // What looks like a reference in a value is none.
+                Some(new) => filled.push_str(&new.replace("{{", "{{ \"{{\" }}")),
+                None => filled.push_str(scanner.since(start)),
+            }
+        }
+        Ok(is_any.then_some(filled))
+    }
+
     /// All references of the template, in order and with duplicates. The kind of a resource is normalized by
     /// [`kind_key`]; its path is unchanged, and empty for the main id.
     pub fn references(&self) -> impl Iterator<Item = &Dependency> {

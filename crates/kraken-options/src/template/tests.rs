@@ -156,3 +156,20 @@ fn a_reference_without_a_value_is_missing() {
     let rendered = Template::parse("{{ .A.b.c }}").unwrap().render(|_| None);
     assert_eq!(rendered, Err(RenderError::Missing(resource("a", "b", "c"))));
 }
+
+#[test]
+fn known_values_take_the_place_of_their_references_and_the_rest_stays() {
+    let text = r#"a {{ .VPC.main }} { {{.ConfigMap.app.port}} {{ "{{" }} {{ .VPC.main.vpc.CidrBlock }}"#;
+    let of = |reference: &Dependency| match reference {
+        Dependency::Resource(of) if of.is_id() => Some("vpc-1".to_owned()),
+        Dependency::ConfigMap(_) => Some("{{ x }}".to_owned()),
+        _ => None,
+    };
+    let filled = Template::filled(text, of).unwrap().unwrap();
+    assert_eq!(filled, r#"a vpc-1 { {{ "{{" }} x }} {{ "{{" }} {{ .VPC.main.vpc.CidrBlock }}"#);
+    // What was filled is text of the template.
+    let left: Vec<_> = Template::parse(&filled).unwrap().references().cloned().collect();
+    assert_eq!(left.len(), 1);
+    assert_eq!(Template::filled(text, |_| None), Ok(None));
+    assert!(Template::filled("{{ x", |_| None).is_err());
+}

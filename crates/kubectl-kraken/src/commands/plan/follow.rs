@@ -129,7 +129,7 @@ impl Followed<'_> {
         Ok(None)
     }
 
-    /// What is said about references whose new value no literal can stand for: templates, paths, and keys that are removed.
+    /// What is said about references whose new value no literal can stand for: paths, and keys that are removed.
     fn unknown(&self, user: &Node, spec: &Value) -> Vec<String> {
         let mut lines = vec![];
         for reference in walk::references(spec) {
@@ -155,9 +155,7 @@ impl Followed<'_> {
                 }
                 Dependency::Secret(_) => continue,
             };
-            // A literal stands for an option or an item that is this reference.
-            let is_alone = self.literal(user, &from, false).is_some() && !is_in_template(spec, field);
-            if !is_alone {
+            if self.literal(user, &from, false).is_none() {
                 lines.push(format!("{field}: {shown} changes; what that does is not known before"));
             }
         }
@@ -235,12 +233,6 @@ impl Followed<'_> {
         };
         self.changed.iter().filter(is_used).map(words).collect()
     }
-}
-
-/// Whether the field of a reference is a template, which may have several.
-fn is_in_template(spec: &Value, field: &str) -> bool {
-    let pointer = format!("/{}", field.replace('[', "/").replace(']', "").replace('.', "/"));
-    spec.pointer(&pointer).is_some_and(|value| value["valueFrom"]["templateString"].is_string())
 }
 
 /// What admission announces for this object, without its name.

@@ -1,8 +1,8 @@
 //! What a spec becomes when values that it refers to change: the references are replaced by literals, so that admission says what
 //! the new values will do. Pure.
 
-use kraken_options::{ResourceRef, ValueFrom};
-use serde_json::{Map, Value};
+use kraken_options::{Dependency, ResourceRef, Template, ValueFrom};
+use serde_json::{Map, Value, json};
 
 /// A map whose values are literals or references.
 const TAGS: &str = "tags";
@@ -27,6 +27,16 @@ fn replaced(
         Value::Object(fields) => {
             let from = fields.get("valueFrom").filter(|_| fields.len() == 1);
             let from = from.and_then(|from| serde_json::from_value::<ValueFrom>(from.clone()).ok());
+            if let Some(ValueFrom::TemplateString(template)) = &from {
+                // The other references of the template stay.
+                return match Template::filled(template, |reference| text_of(reference, literal)) {
+                    Ok(Some(filled)) => {
+                        *is_any = true;
+                        json!({"valueFrom": {"templateString": filled}})
+                    }
+                    _ => value.clone(),
+                };
+            }
             if let Some(new) = from.as_ref().and_then(literal) {
                 *is_any = true;
                 // The item of a list and a tag are literals themselves.
@@ -53,6 +63,16 @@ fn replaced(
     }
 }
 
+/// The new value of a reference in a template, as text.
+fn text_of(reference: &Dependency, literal: &dyn Fn(&ValueFrom) -> Option<Value>) -> Option<String> {
+    let from = match reference {
+        Dependency::ConfigMap(key) => ValueFrom::ConfigMap(key.clone()),
+        Dependency::Resource(of) => ValueFrom::KrakenResource(of.clone()),
+        Dependency::Secret(_) => return None,
+    };
+    literal(&from).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
 /// The resource that a source refers to.
 pub(crate) fn resource_of(from: &ValueFrom) -> Option<ResourceRef> {
     match from {
@@ -73,8 +93,6 @@ pub(crate) fn unknown_like(id: &str, number: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -84,6 +102,8 @@ mod tests {
             "ids": {"value": ["a", {"valueFrom": {"krakenResource": {"kind": "vpc", "name": "main"}}}]},
             "other": {"valueFrom": {"configMap": {"name": "m", "key": "k"}}},
             "tags": {"Vpc": {"valueFrom": {"ref": "VPC/main"}}, "Team": "shop"},
+            "userData": {"valueFrom": {"templateString": "{{ .VPC.main }} {{ .VPC.other }}"}},
+            "note": {"valueFrom": {"templateString": "{{ .VPC.other }}"}},
         });
         let literal = |from: &ValueFrom| {
             resource_of(from).filter(|of| of.name == "main" && of.is_id()).map(|_| json!("vpc-0"))
@@ -93,6 +113,8 @@ mod tests {
             "ids": {"value": ["a", "vpc-0"]},
             "other": {"valueFrom": {"configMap": {"name": "m", "key": "k"}}},
             "tags": {"Vpc": "vpc-0", "Team": "shop"},
+            "userData": {"valueFrom": {"templateString": "vpc-0 {{ .VPC.other }}"}},
+            "note": {"valueFrom": {"templateString": "{{ .VPC.other }}"}},
         });
         assert_eq!(with_literals(&spec, &literal), Some(expected));
         assert_eq!(with_literals(&spec, &|_| None), None);
