@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kraken_spoke::{
-    Comparison, Difference, Fate, FieldDiff, Remedy, Resolver,
+    Comparison, Difference, Fate, Features, FieldDiff, Remedy, Resolver,
     account::with_account,
     api::crd::at_run_time,
     dynamic::{self, Change, Desired, DynKind, KindInfo, Observed, Spec, interned, interned_fields},
@@ -33,10 +33,13 @@ impl TofuKind {
         let of_options = schema.clone();
         let of_spec = dynamic::Schema::new(move || crd::options(&of_options.block));
         let info = KindInfo {
-            journaled: true,
-            slow: true,
-            // The state has the names of the spec.
-            secret_field_paths: interned_fields(crd::fields(&schema.block)),
+            features: Features {
+                journaled: true,
+                slow: true,
+                // The state has the names of the spec.
+                secret_field_paths: interned_fields(crd::fields(&schema.block)),
+                ..Features::NONE
+            },
             ..KindInfo::new(interned(&names.kind), names::resource(&names), of_spec)
         };
         Self { info, names, type_name: type_name.to_owned(), schema }
@@ -66,7 +69,7 @@ impl TofuKind {
     /// The same of a provider that needs a ProviderConfig. `default_name` is the one of resources that name none.
     #[must_use]
     pub fn configured(mut self, default_name: &str) -> Self {
-        self.info.accounts = Some(config::kind(default_name));
+        self.info.features.accounts = Some(config::kind(default_name));
         self
     }
 }

@@ -1,6 +1,6 @@
 //! The names that the calls, rules and comparisons of most kinds use: `use kraken_aws::prelude::*;`.
 
-pub use kraken_spoke::{Difference, Failure, Remedy, Resolved};
+pub use kraken_spoke::{Difference, Failure, Features, Remedy, Resolved};
 
 pub use crate::{
     Aws, AwsResource,

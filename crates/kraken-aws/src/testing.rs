@@ -186,7 +186,7 @@ pub fn descriptions<P: Spoke>() -> Vec<(String, String)> {
     all
 }
 
-/// The fields of every kind that can come from a Secret and are missing in [`kraken_spoke::External::SECRET_FIELD_PATHS`]: a
+/// The fields of every kind that can come from a Secret and are missing in [`kraken_spoke::Features::secret_field_paths`]: a
 /// value of a Secret in such a field causes the whole state to be withheld. Also the entries that match no such field.
 pub fn unlisted_secrets<P: Spoke>() -> Vec<String> {
     let mut found = Unlisted(vec![]);
@@ -209,7 +209,7 @@ impl<C> Registry<C> for Unlisted {
             .filter(|(_, schema)| schema.to_string().contains(r#""secret":{"#))
             .map(|(name, _)| name)
             .collect();
-        let listed: Vec<&str> = E::SECRET_FIELD_PATHS.iter().map(|(field, _)| *field).collect();
+        let listed: Vec<&str> = E::FEATURES.secret_field_paths.iter().map(|(field, _)| *field).collect();
         let unlisted = of_secrets.iter().filter(|field| !listed.contains(&field.as_str()));
         self.0.extend(unlisted.map(|field| format!("{kind}.{field} is not listed")));
         let stray = listed.iter().filter(|field| !of_secrets.iter().any(|of| of == *field));

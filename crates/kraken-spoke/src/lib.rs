@@ -30,8 +30,8 @@ mod tests;
 
 pub use args::{LoopArgs, OrphanArgs};
 pub use external::{
-    Candidate, Comparison, Difference, Edit, External, Fate, Finding, Identity, Launch, ObserveRequest,
-    OwnSecret, Remedy, SpokeKind, Unanswered,
+    Candidate, Comparison, Difference, Edit, External, Fate, Features, Finding, Identity, Launch,
+    ObserveRequest, OwnSecret, Remedy, SpokeKind, Unanswered,
 };
 pub use failure::{Failure, FailureClass};
 pub use ignored::Ignored;

@@ -200,27 +200,27 @@ struct Kinds {
 
 impl<C> Registry<C> for Kinds {
     fn kind<E: FromContext<C>>(&mut self) {
-        let columns: Vec<&str> = E::SUMMARY.iter().map(|(column, _)| *column).collect();
-        let mut crd = if E::LOOKS_UP {
+        let columns: Vec<&str> = E::FEATURES.summary.iter().map(|(column, _)| *column).collect();
+        let mut crd = if E::FEATURES.looks_up {
             kraken_api::crd::lookup_kind::<E::Kind>(&columns)
         } else {
             kraken_api::crd::summarised_kind::<E::Kind>(&columns)
         };
-        if E::IMPORTS {
+        if E::FEATURES.imports {
             // By the categories, kubectl kraken knows what to ask for.
             crd.spec.names.categories.get_or_insert_default().push(IMPORTABLE_CATEGORY.to_owned());
         }
-        if let Some(accounts) = &E::ACCOUNTS {
+        if let Some(accounts) = &E::FEATURES.accounts {
             with_account(&mut crd, accounts);
         }
-        if !E::FOLLOWS.is_empty() {
+        if !E::FEATURES.follows.is_empty() {
             let annotations = crd.metadata.annotations.get_or_insert_default();
-            annotations.insert(FOLLOWS_ANNOTATION.to_owned(), E::FOLLOWS.join(","));
+            annotations.insert(FOLLOWS_ANNOTATION.to_owned(), E::FEATURES.follows.join(","));
         }
         self.crds.push(crd);
-        self.accounts = self.accounts.or(E::ACCOUNTS);
+        self.accounts = self.accounts.or(E::FEATURES.accounts);
         self.hooks.push(Hook::of_kind::<E::Kind>());
-        self.make_secrets |= E::MAKES_SECRETS;
+        self.make_secrets |= E::FEATURES.makes_secrets;
     }
 }
 

@@ -1,8 +1,8 @@
 //! The calls to the cloud.
 
 use kraken_spoke::{
-    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Launch, Location, ObserveRequest,
-    Resolver, external::SpecOf,
+    Adopt, Candidate, Comparison, External, Failure, Features, FromContext, Identity, Launch, Location,
+    ObserveRequest, Resolver, external::SpecOf,
 };
 use serde_json::Value;
 
@@ -29,8 +29,15 @@ impl External for Gadgets {
     type Desired = Desired;
     type Observed = Vec<RemoteObject>;
     type Change = Change;
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] =
-        &[("size", &["gadget.Size"]), ("colour", &["gadget.Colour"]), ("password", &["gadget.Note"])];
+    const FEATURES: Features = Features {
+        is_idempotent: true,
+        secret_field_paths: &[
+            ("size", &["gadget.Size"]),
+            ("colour", &["gadget.Colour"]),
+            ("password", &["gadget.Note"]),
+        ],
+        ..Features::NONE
+    };
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Desired> {
         desired::desired(spec, values)

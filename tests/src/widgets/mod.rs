@@ -9,7 +9,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use kraken_api::{crd::at_run_time, names::owner_kind};
 use kraken_options::{Opt, OptionType, Resolved, Resolver};
 use kraken_spoke::{
-    Comparison, Difference, Fate, FieldDiff, Remedy,
+    Comparison, Difference, Fate, Features, FieldDiff, Remedy,
     dynamic::{Change, Desired, DynKind, KindInfo, Observed, Schema, Spec, interned},
 };
 use kube::core::ApiResource;
@@ -53,10 +53,13 @@ impl Widgets {
             plural: plural(kind),
         };
         let info = KindInfo {
-            secret_field_paths: &[("size", &["size"]), ("note", &["note"])],
-            summary: &[("Size", "size")],
-            journaled: true,
-            slow: true,
+            features: Features {
+                secret_field_paths: &[("size", &["size"]), ("note", &["note"])],
+                summary: &[("Size", "size")],
+                journaled: true,
+                slow: true,
+                ..Features::NONE
+            },
             ..KindInfo::new(interned(kind), resource, Schema::new(schema))
         };
         Self { info }

@@ -41,7 +41,7 @@ impl From<CertificateSummary> for Arn {
 impl AwsResource for Certificates {
     type Kind = api::Certificate;
     /// By a token, which AWS remembers for one hour; later, a search by tag finds the certificate.
-    const IS_IDEMPOTENT: bool = true;
+    const FEATURES: Features = Features { is_idempotent: true, ..Features::NONE };
     const IN_VPC: &'static str = "";
 
     fn not_importable(certificate: &Certificate) -> Option<String> {

@@ -22,9 +22,12 @@ pub(crate) struct AutoScalingGroups;
 impl AwsResource for AutoScalingGroups {
     type Kind = api::AutoScalingGroup;
     /// By its name, which is unique in the account and region.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
-    const CONTAINS: &str = "all instances";
+    const FEATURES: Features = Features {
+        is_idempotent: true,
+        idempotent_by_name: true,
+        contains: "all instances",
+        ..Features::NONE
+    };
     const IN_VPC: &'static str = "";
 
     fn not_importable(group: &Group) -> Option<String> {

@@ -33,7 +33,7 @@ pub(crate) struct LaunchTemplates;
 impl AwsResource for LaunchTemplates {
     type Kind = api::LaunchTemplate;
     /// By a token.
-    const IS_IDEMPOTENT: bool = true;
+    const FEATURES: Features = Features { is_idempotent: true, ..Features::NONE };
     const IN_VPC: &'static str = "";
 
     fn import_notes(template: &Template) -> Vec<String> {

@@ -28,7 +28,7 @@ pub(crate) struct ScalingPolicies;
 impl AwsResource for ScalingPolicies {
     type Kind = api::ScalingPolicy;
     /// By its name, which is that of its launch.
-    const IS_IDEMPOTENT: bool = true;
+    const FEATURES: Features = Features { is_idempotent: true, ..Features::NONE };
     const IN_VPC: &'static str = "";
 
     fn not_importable(_: &Policy) -> Option<String> {

@@ -34,7 +34,7 @@ pub(crate) struct HostedZones;
 impl AwsResource for HostedZones {
     type Kind = api::HostedZone;
     /// By the reference of the caller.
-    const IS_IDEMPOTENT: bool = true;
+    const FEATURES: Features = Features { is_idempotent: true, ..Features::NONE };
     const IN_VPC: &'static str = "";
 
     fn not_importable(zone: &Zone) -> Option<String> {

@@ -26,8 +26,7 @@ pub(crate) struct RecordSets;
 impl AwsResource for RecordSets {
     type Kind = api::RecordSet;
     /// By its name and type, which are unique in the zone.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
+    const FEATURES: Features = Features { is_idempotent: true, idempotent_by_name: true, ..Features::NONE };
     const IN_VPC: &'static str = "";
 
     fn not_importable(record: &Record) -> Option<String> {

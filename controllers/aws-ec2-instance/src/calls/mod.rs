@@ -16,7 +16,7 @@ use kraken_aws::{
     resource::{self, Creation, DescribeQuery, Group, Phase, RemoteObject},
     tags::UID,
 };
-use kraken_spoke::{Difference, Edit, Failure, FailureClass, Identity, runtime::hash::HashSet};
+use kraken_spoke::{Difference, Edit, Failure, FailureClass, Features, Identity, runtime::hash::HashSet};
 
 use crate::{
     api::{Change, Desired, EC2Instance, EC2InstanceSpec},
@@ -31,9 +31,8 @@ pub(crate) struct Instances;
 
 impl AwsObjects for Instances {
     type Kind = EC2Instance;
-    const IS_IDEMPOTENT: bool = true;
-    const SHOWS_DELETED: bool = true;
-    const DISRUPTS: bool = true;
+    const FEATURES: Features =
+        Features { is_idempotent: true, shows_deleted: true, disrupts: true, ..Features::NONE };
     /// What needs one call per instance is user data, which is not imported.
     const IMPORTS_DEEP: bool = false;
 

@@ -56,7 +56,7 @@ fn it_is_deleted_when_all_instances_are_terminated() {
 #[test]
 fn an_instance_that_is_missing_after_its_termination_is_awaited() {
     // AWS returns a terminated instance for about an hour.
-    assert_eq!([Managed::<Instances>::SHOWS_DELETED], [true]);
+    assert_eq!([Managed::<Instances>::FEATURES.shows_deleted], [true]);
 }
 
 #[test]

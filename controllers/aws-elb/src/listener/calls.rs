@@ -1,7 +1,7 @@
 //! The calls of listeners. A DescribeListeners call lists the listeners of one load balancer only.
 
 use kraken_aws::{Aws, AwsResource, fields::shown, resolved::exposed, resource::Creation};
-use kraken_spoke::{Failure, FailureClass};
+use kraken_spoke::{Failure, FailureClass, Features};
 
 use super::{
     api::{self, Change, Desired},
@@ -43,7 +43,10 @@ impl AwsResource for Listeners {
     // Not idempotent: the port is unique in a load balancer, but another client can change it before the listener is visible.
     type Kind = api::Listener;
     const HIDDEN: &[&str] = &["defaultAction.fixedResponse.messageBody"];
-    const ORDERED_FIELDS: &[&str] = &["protocol", "certificateARN", "sslPolicy", "defaultAction", "port"];
+    const FEATURES: Features = Features {
+        ordered_fields: &["protocol", "certificateARN", "sslPolicy", "defaultAction", "port"],
+        ..Features::NONE
+    };
 
     tagged::calls!(ObservedListener);
 

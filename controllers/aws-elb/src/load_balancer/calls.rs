@@ -1,7 +1,7 @@
 //! The calls of load balancers.
 
 use kraken_aws::{Aws, AwsResource, missing::or_nothing, resolved::exposed, resource::Creation};
-use kraken_spoke::{Failure, FailureClass, Opt};
+use kraken_spoke::{Failure, FailureClass, Features, Opt};
 
 use super::{
     api::{self, Change, Desired},
@@ -32,9 +32,8 @@ impl Listed for Balancer {
 
 impl AwsResource for Balancers {
     type Kind = api::LoadBalancer;
-    // By its name, which is unique in the account and region.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
+    /// By its name, which is unique in the account and region.
+    const FEATURES: Features = Features { is_idempotent: true, idempotent_by_name: true, ..Features::NONE };
 
     tagged::calls!(Balancer);
 

@@ -60,6 +60,6 @@ async fn a_launch_is_repeated_only_if_its_unique_value_is_immutable() {
     site.cloud.out_of_band_elb("ModifyListener", &moved).unwrap();
     let again = site.listener("listener", &balancer, 80, &group).created(1).await.unwrap();
     assert_ne!(again, listener, "the repeated call is not rejected");
-    assert_eq!([Listeners::IS_IDEMPOTENT, ListenerRules::IS_IDEMPOTENT], [false; 2]);
-    assert_eq!([Balancers::IS_IDEMPOTENT, Groups::IS_IDEMPOTENT], [true; 2]);
+    assert_eq!([Listeners::FEATURES.is_idempotent, ListenerRules::FEATURES.is_idempotent], [false; 2]);
+    assert_eq!([Balancers::FEATURES.is_idempotent, Groups::FEATURES.is_idempotent], [true; 2]);
 }

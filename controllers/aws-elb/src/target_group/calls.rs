@@ -4,7 +4,7 @@ use kraken_aws::{
     Aws, AwsResource, items::in_order, missing::ignore_codes, missing::or_nothing, resolved::exposed,
     resource::Creation,
 };
-use kraken_spoke::{Failure, FailureClass};
+use kraken_spoke::{Failure, FailureClass, Features};
 
 use super::{
     api::{self, Change, Desired},
@@ -60,9 +60,8 @@ macro_rules! with_health {
 
 impl AwsResource for Groups {
     type Kind = api::TargetGroup;
-    // By its name, which is unique in the account and region.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
+    /// By its name, which is unique in the account and region.
+    const FEATURES: Features = Features { is_idempotent: true, idempotent_by_name: true, ..Features::NONE };
 
     tagged::calls!(Group);
 

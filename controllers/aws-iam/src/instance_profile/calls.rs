@@ -46,8 +46,7 @@ impl Named for InstanceProfile {
 impl AwsResource for InstanceProfiles {
     type Kind = api::InstanceProfile;
     /// By its name, which is unique in the account.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
+    const FEATURES: Features = Features { is_idempotent: true, idempotent_by_name: true, ..Features::NONE };
     const IN_VPC: &'static str = "";
 
     named::calls!(

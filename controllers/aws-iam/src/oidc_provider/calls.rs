@@ -61,8 +61,7 @@ fn sorted(texts: Option<Vec<String>>) -> Vec<String> {
 impl AwsResource for OidcProviders {
     type Kind = api::OIDCProvider;
     /// By its URL, which is unique in the account.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
+    const FEATURES: Features = Features { is_idempotent: true, idempotent_by_name: true, ..Features::NONE };
     const IN_VPC: &'static str = "";
 
     named::calls!(

@@ -61,8 +61,7 @@ impl Named for Policy {
 impl AwsResource for Policies {
     type Kind = api::Policy;
     /// By its name, which is unique in the account.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
+    const FEATURES: Features = Features { is_idempotent: true, idempotent_by_name: true, ..Features::NONE };
     const IN_VPC: &'static str = "";
 
     named::calls!(Policy, policy_arn, tag_policy = "TagPolicy", untag_policy = "UntagPolicy");

@@ -63,9 +63,12 @@ impl Named for Role {
 impl AwsResource for Roles {
     type Kind = api::Role;
     /// By its name, which is unique in the account.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
-    const ORDERED_FIELDS: &[&str] = &["inlinePolicies"];
+    const FEATURES: Features = Features {
+        is_idempotent: true,
+        idempotent_by_name: true,
+        ordered_fields: &["inlinePolicies"],
+        ..Features::NONE
+    };
     const IN_VPC: &'static str = "";
 
     named::calls!(Role, role_name, tag_role = "TagRole", untag_role = "UntagRole");

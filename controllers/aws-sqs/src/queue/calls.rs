@@ -27,8 +27,7 @@ pub(crate) struct Queues;
 impl AwsResource for Queues {
     type Kind = api::Queue;
     /// By its name, which is unique in the account and region.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
+    const FEATURES: Features = Features { is_idempotent: true, idempotent_by_name: true, ..Features::NONE };
     const IN_VPC: &'static str = "";
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Queue>, Failure> {

@@ -16,9 +16,8 @@ pub(crate) struct KeyPairs;
 impl AwsResource for KeyPairs {
     type Kind = api::KeyPair;
     /// A name is unique in a region.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
-    const MAKES_SECRETS: bool = true;
+    const FEATURES: Features =
+        Features { is_idempotent: true, idempotent_by_name: true, makes_secrets: true, ..Features::NONE };
     const NAMED_BY: &'static str = "keyName";
 
     fn own_secret(spec: &api::KeyPairSpec) -> Option<OwnSecret> {

@@ -13,8 +13,7 @@ pub(crate) struct NatGateways;
 
 impl AwsResource for NatGateways {
     type Kind = api::NATGateway;
-    const IS_IDEMPOTENT: bool = true;
-    const SHOWS_DELETED: bool = true;
+    const FEATURES: Features = Features { is_idempotent: true, shows_deleted: true, ..Features::NONE };
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<NatGateway>, Failure> {
         read::read(aws, query).await

@@ -50,5 +50,8 @@ fn only_a_public_gateway_has_an_address() {
 #[test]
 fn a_gateway_that_is_missing_after_its_deletion_is_awaited() {
     // AWS returns a deleted gateway for about an hour, and a deleted volume not at all.
-    assert_eq!([Managed::<NatGateways>::SHOWS_DELETED, Managed::<Volumes>::SHOWS_DELETED], [true, false]);
+    assert_eq!(
+        [Managed::<NatGateways>::FEATURES.shows_deleted, Managed::<Volumes>::FEATURES.shows_deleted],
+        [true, false]
+    );
 }

@@ -46,8 +46,8 @@ macro_rules! with_route {
 
 impl AwsResource for RouteTables {
     type Kind = api::RouteTable;
-    const ORDERED_FIELDS: &[&str] = &["routes", "subnetIDs"];
-    const IS_IDEMPOTENT: bool = true;
+    const FEATURES: Features =
+        Features { ordered_fields: &["routes", "subnetIDs"], is_idempotent: true, ..Features::NONE };
 
     fn not_importable(table: &RouteTable) -> Option<String> {
         import::not_importable(table)

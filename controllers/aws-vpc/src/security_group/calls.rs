@@ -17,8 +17,7 @@ pub(crate) struct SecurityGroups;
 impl AwsResource for SecurityGroups {
     type Kind = api::SecurityGroup;
     /// A name is unique in a VPC.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
+    const FEATURES: Features = Features { is_idempotent: true, idempotent_by_name: true, ..Features::NONE };
 
     fn not_importable(group: &SecurityGroup) -> Option<String> {
         import::not_importable(group)

@@ -18,8 +18,7 @@ pub(crate) struct Volumes;
 
 impl AwsResource for Volumes {
     type Kind = api::Volume;
-    const IS_IDEMPOTENT: bool = true;
-    const CONTAINS: &str = "all data";
+    const FEATURES: Features = Features { is_idempotent: true, contains: "all data", ..Features::NONE };
 
     fn edit_of(before: &api::VolumeSpec, after: &api::VolumeSpec, field: &str) -> Edit {
         after.edit_of_volume(before, field)

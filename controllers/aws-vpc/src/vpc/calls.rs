@@ -13,7 +13,8 @@ pub(crate) struct Vpcs;
 
 impl AwsResource for Vpcs {
     type Kind = api::VPC;
-    const ORDERED_FIELDS: &[&str] = &["enableDNSSupport", "enableDNSHostnames"];
+    const FEATURES: Features =
+        Features { ordered_fields: &["enableDNSSupport", "enableDNSHostnames"], ..Features::NONE };
 
     async fn unsupported(aws: &Aws, place: &str) -> Vec<String> {
         in_vpc::without_kind(aws, place).await

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kraken_spoke::{
-    Comparison, Finding, Resolver,
+    Comparison, Features, Finding, Resolver,
     account::with_account,
     api::crd::at_run_time,
     dynamic::{Change, Desired, DynKind, KindInfo, Observed, Spec, interned, interned_fields},
@@ -43,8 +43,11 @@ impl DataKind {
         let of_options = schema.clone();
         let of_spec = kraken_spoke::dynamic::Schema::new(move || crd::options(&of_options.block));
         let info = KindInfo {
-            looks_up: true,
-            secret_field_paths: interned_fields(crd::fields(&schema.block)),
+            features: Features {
+                looks_up: true,
+                secret_field_paths: interned_fields(crd::fields(&schema.block)),
+                ..Features::NONE
+            },
             ..KindInfo::new(interned(&names.kind), names::resource(&names), of_spec)
         };
         Self { info, names, type_name: type_name.to_owned(), schema }
@@ -73,7 +76,7 @@ impl DataKind {
     /// The same of a provider that needs a ProviderConfig. `default_name` is the one of resources that name none.
     #[must_use]
     pub(crate) fn configured(mut self, default_name: &str) -> Self {
-        self.info.accounts = Some(config::kind(default_name));
+        self.info.features.accounts = Some(config::kind(default_name));
         self
     }
 }

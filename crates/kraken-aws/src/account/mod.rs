@@ -37,7 +37,7 @@ pub use rules::{AccountRules, RESTRICTED};
 use crate::Aws;
 use credentials::{access_key, connection_key};
 
-/// The kind of the accounts of AWS, for [`kraken_spoke::External::ACCOUNTS`].
+/// The kind of the accounts of AWS, for [`kraken_spoke::Features::accounts`].
 pub const ACCOUNTS: AccountKind = AccountKind {
     group: api::GROUP,
     version: "v1alpha1",

@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, fmt, marker::PhantomData};
 
 use kraken_spoke::{
-    Adopt, Candidate, Comparison, External, Failure, FailureClass, Finding, FromContext, Identity, Launch,
-    Location, ObserveRequest, Resolver,
-    account::{AccountKind, Connection, OnChange, Refusal},
+    Adopt, Candidate, Comparison, External, Failure, FailureClass, Features, Finding, FromContext, Identity,
+    Launch, Location, ObserveRequest, Resolver,
+    account::{Connection, OnChange, Refusal},
 };
 use serde_json::{Value, json};
 
@@ -71,10 +71,14 @@ impl<S: AwsLookup> External for Lookups<S> {
     type Desired = DesiredOf<S>;
     type Observed = Vec<Hit<ObservedOf<S>>>;
     type Change = ();
-    const SUMMARY: &[(&str, &str)] = SpecOf::<S>::SUMMARY;
-    const LOOKS_UP: bool = true;
-    const ANSWERS: &str = S::ANSWERS;
-    const ACCOUNTS: Option<AccountKind> = Some(ACCOUNTS);
+    const FEATURES: Features = Features {
+        is_idempotent: true,
+        summary: SpecOf::<S>::SUMMARY,
+        looks_up: true,
+        answers: S::ANSWERS,
+        accounts: Some(ACCOUNTS),
+        ..Features::NONE
+    };
 
     async fn connect(
         &self,

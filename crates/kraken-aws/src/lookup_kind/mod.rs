@@ -40,7 +40,7 @@ pub trait LookupSpec {
     const NOUN: &'static str;
     /// The key of the object, or of the list of objects, in the state.
     const STATE_KEY: &'static str;
-    /// As [`kraken_spoke::External::SUMMARY`].
+    /// As [`kraken_spoke::Features::summary`].
     const SUMMARY: &[(&str, &str)];
     /// The fields that say what is searched for.
     const FIELDS: &[&str];
@@ -70,7 +70,7 @@ pub trait AwsLookup: Sized + Send + Sync + 'static {
     /// The custom resource.
     type Kind: SpokeKind + HasSpec<Spec: LookupSpec>;
 
-    /// As [`kraken_spoke::External::ANSWERS`].
+    /// As [`kraken_spoke::Features::answers`].
     const ANSWERS: &'static str = "";
     /// Whether the answer is a list, which is one in the state, too.
     const IS_LIST: bool = false;

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, fmt, marker::PhantomData};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
-    Adopt, Candidate, Comparison, Edit, External, Failure, FromContext, Identity, Ignored, Launch, Location,
-    ObserveRequest, OwnSecret, Resolver, SpokeKind,
-    account::{AccountKind, Connection, OnChange, Refusal},
+    Adopt, Candidate, Comparison, Edit, External, Failure, Features, FromContext, Identity, Ignored, Launch,
+    Location, ObserveRequest, OwnSecret, Resolver, SpokeKind,
+    account::{Connection, OnChange, Refusal},
     import::{Import, Scope},
 };
 use serde_json::{Value, json};
@@ -54,21 +54,17 @@ impl<S: AwsObjects> External for Managed<S> {
     type Desired = DesiredWithTags<DesiredOf<S>>;
     type Observed = Vec<ObservedOf<S>>;
     type Change = Change<ChangeOf<S>>;
-    const IS_IDEMPOTENT: bool = S::IS_IDEMPOTENT;
-    const IDEMPOTENT_BY_NAME: bool = S::IDEMPOTENT_BY_NAME;
-    const SHOWS_DELETED: bool = S::SHOWS_DELETED;
-    const DRIFT_PATHS: &[&str] = SpecOf::<S>::DRIFT_PATHS;
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = SpecOf::<S>::SECRET_FIELD_PATHS;
-    const SUMMARY: &[(&str, &str)] = SpecOf::<S>::SUMMARY;
-    const MAKES_SECRETS: bool = S::MAKES_SECRETS;
-    const CONTAINS: &str = S::CONTAINS;
-    const ORDERED_FIELDS: &[&str] = S::ORDERED_FIELDS;
-    const DISRUPTS: bool = S::DISRUPTS;
-    const MISSING_PATH: &str = SpecOf::<S>::COUNT_PATH;
-    const WHOLE_PATHS: &[&str] = SpecOf::<S>::WHOLE_PATHS;
-    const FOLLOWS: &[&str] = SpecOf::<S>::FOLLOWS;
-    const ACCOUNTS: Option<AccountKind> = Some(ACCOUNTS);
-    const IMPORTS: bool = true;
+    const FEATURES: Features = Features {
+        drift_paths: SpecOf::<S>::DRIFT_PATHS,
+        secret_field_paths: SpecOf::<S>::SECRET_FIELD_PATHS,
+        summary: SpecOf::<S>::SUMMARY,
+        missing_path: SpecOf::<S>::COUNT_PATH,
+        whole_paths: SpecOf::<S>::WHOLE_PATHS,
+        follows: SpecOf::<S>::FOLLOWS,
+        accounts: Some(ACCOUNTS),
+        imports: true,
+        ..S::FEATURES
+    };
 
     async fn connect(
         &self,

@@ -15,7 +15,7 @@ mod tag_changes;
 use std::{fmt::Debug, future::ready};
 
 use aws_sdk_ec2::types::{Filter, ResourceType, TagSpecification};
-use kraken_spoke::{Edit, Failure, FailureClass, Launch, OwnSecret, SpokeKind};
+use kraken_spoke::{Edit, Failure, FailureClass, Features, Launch, OwnSecret, SpokeKind};
 use kube::core::object::HasSpec;
 use serde::Serialize;
 use serde_json::Value;
@@ -175,18 +175,9 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     /// The custom resource.
     type Kind: SpokeKind + HasSpec<Spec: AwsSpec>;
 
-    /// As [`kraken_spoke::External::IS_IDEMPOTENT`]: by a token, or by a unique name ([`Creation::name`]).
-    const IS_IDEMPOTENT: bool = false;
-    /// As [`kraken_spoke::External::IDEMPOTENT_BY_NAME`].
-    const IDEMPOTENT_BY_NAME: bool = false;
-    /// As [`kraken_spoke::External::SHOWS_DELETED`]: as [`Phase::Deleted`].
-    const SHOWS_DELETED: bool = false;
-    /// As [`kraken_spoke::External::MAKES_SECRETS`].
-    const MAKES_SECRETS: bool = false;
-    /// As [`kraken_spoke::External::CONTAINS`].
-    const CONTAINS: &str = "";
-    /// As [`kraken_spoke::External::ORDERED_FIELDS`].
-    const ORDERED_FIELDS: &[&str] = &[];
+    /// As [`kraken_spoke::External::FEATURES`], without those that its spec declares. A creation is idempotent by a token, or by a unique
+    /// name ([`Creation::name`]); a deleted object is shown as [`Phase::Deleted`].
+    const FEATURES: Features = Features::NONE;
     /// The field of other kinds that contains the id of an object, for a kind whose ids are names, such as `keyName`; else empty.
     const NAMED_BY: &'static str = "";
     /// The EC2 filter that finds the objects in a VPC; empty if there are none in a VPC.

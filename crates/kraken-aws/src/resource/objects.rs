@@ -2,7 +2,7 @@
 
 use std::future::ready;
 
-use kraken_spoke::{Difference, Edit, Failure, Identity, OwnSecret, SpokeKind};
+use kraken_spoke::{Difference, Edit, Failure, Features, Identity, OwnSecret, SpokeKind};
 use kube::core::object::HasSpec;
 
 use super::{
@@ -20,20 +20,8 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
     /// The custom resource.
     type Kind: SpokeKind + HasSpec<Spec: AwsSpec>;
 
-    /// As [`super::AwsResource::IS_IDEMPOTENT`].
-    const IS_IDEMPOTENT: bool = false;
-    /// As [`super::AwsResource::IDEMPOTENT_BY_NAME`].
-    const IDEMPOTENT_BY_NAME: bool = false;
-    /// As [`super::AwsResource::SHOWS_DELETED`].
-    const SHOWS_DELETED: bool = false;
-    /// As [`super::AwsResource::MAKES_SECRETS`].
-    const MAKES_SECRETS: bool = false;
-    /// As [`kraken_spoke::External::CONTAINS`].
-    const CONTAINS: &str = "";
-    /// As [`kraken_spoke::External::ORDERED_FIELDS`].
-    const ORDERED_FIELDS: &[&str] = &[];
-    /// As [`kraken_spoke::External::DISRUPTS`].
-    const DISRUPTS: bool = false;
+    /// As [`kraken_spoke::External::FEATURES`], without those that its spec declares.
+    const FEATURES: Features = Features::NONE;
     /// As [`super::AwsResource::NAMED_BY`].
     const NAMED_BY: &'static str = "";
     /// As [`super::AwsResource::IN_VPC`].

@@ -1,7 +1,7 @@
 //! A kind with one object per resource as one with several objects: each call is made for each of them. There is more than
 //! one only until surplus objects are deleted.
 
-use kraken_spoke::{Edit, Failure, Identity, OwnSecret};
+use kraken_spoke::{Edit, Failure, Features, Identity, OwnSecret};
 
 use super::{
     AwsObjects, AwsResource, ChangeOf, Creation, DescribeQuery, DesiredOf, ObservedOf, RemoteObject, SpecOf,
@@ -16,12 +16,7 @@ use crate::{
 
 impl<S: AwsResource> AwsObjects for S {
     type Kind = <S as AwsResource>::Kind;
-    const IS_IDEMPOTENT: bool = S::IS_IDEMPOTENT;
-    const IDEMPOTENT_BY_NAME: bool = S::IDEMPOTENT_BY_NAME;
-    const SHOWS_DELETED: bool = S::SHOWS_DELETED;
-    const MAKES_SECRETS: bool = S::MAKES_SECRETS;
-    const CONTAINS: &str = S::CONTAINS;
-    const ORDERED_FIELDS: &[&str] = S::ORDERED_FIELDS;
+    const FEATURES: Features = S::FEATURES;
     const NAMED_BY: &'static str = S::NAMED_BY;
     const IN_VPC: &'static str = S::IN_VPC;
     const IMPORTS_DEEP: bool = S::IMPORTS_DEEP;

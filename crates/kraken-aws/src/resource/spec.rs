@@ -25,17 +25,17 @@ pub trait AwsSpec {
     const NOUN: &'static str;
     /// The key of the object in the state: `vpc`, for references such as `vpc.CidrBlock`.
     const STATE_KEY: &'static str;
-    /// As [`kraken_spoke::External::DRIFT_PATHS`].
+    /// As [`kraken_spoke::Features::drift_paths`].
     const DRIFT_PATHS: &[&str] = &[];
-    /// As [`kraken_spoke::External::WHOLE_PATHS`].
+    /// As [`kraken_spoke::Features::whole_paths`].
     const WHOLE_PATHS: &[&str] = &[];
-    /// As [`kraken_spoke::External::FOLLOWS`].
+    /// As [`kraken_spoke::Features::follows`].
     const FOLLOWS: &[&str] = &[];
-    /// As [`kraken_spoke::External::SECRET_FIELD_PATHS`].
+    /// As [`kraken_spoke::Features::secret_field_paths`].
     const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[];
-    /// As [`kraken_spoke::External::SUMMARY`].
+    /// As [`kraken_spoke::Features::summary`].
     const SUMMARY: &[(&str, &str)] = &[];
-    /// The field with the number of objects; empty if a resource has one. As [`kraken_spoke::External::MISSING_PATH`].
+    /// The field with the number of objects; empty if a resource has one. As [`kraken_spoke::Features::missing_path`].
     const COUNT_PATH: &'static str = "";
     /// The fields in the order of their differences, for a kind with a count: the first object with a difference is not always
     /// the same one.

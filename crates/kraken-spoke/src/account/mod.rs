@@ -1,6 +1,6 @@
 //! Accounts: provider credentials and rules that a resource selects in its spec, and the connections that use them.
 //!
-//! A kind whose provider has accounts declares them in [`crate::External::ACCOUNTS`] and implements [`crate::External::connect`].
+//! A kind whose provider has accounts declares them in [`crate::Features::accounts`] and implements [`crate::External::connect`].
 //! The loop connects at the beginning of each reconcile. Each connection has its own batches and its own count of vanished
 //! objects, so that no resource receives data that its own credentials could not have read.
 

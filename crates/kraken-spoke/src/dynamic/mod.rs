@@ -12,6 +12,7 @@ mod typed;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Deref,
     sync::Arc,
 };
 
@@ -23,10 +24,11 @@ use kube::core::ApiResource;
 use parking_lot::Mutex;
 use serde_json::{Value, value::RawValue};
 
-use crate::account::{AccountKind, Connection, OnChange, Refusal};
+use crate::account::{Connection, OnChange, Refusal};
 use crate::import::{Import, Scope};
 use crate::{
-    Candidate, Comparison, Edit, Failure, Fate, Finding, Identity, Ignored, Launch, ObserveRequest, OwnSecret,
+    Candidate, Comparison, Edit, Failure, Fate, Features, Finding, Identity, Ignored, Launch, ObserveRequest,
+    OwnSecret,
 };
 
 pub(crate) use object::account_of;
@@ -47,7 +49,7 @@ pub fn interned(name: &str) -> &'static str {
     name
 }
 
-/// Fields of a spec that may come from Secrets, as [`KindInfo::secret_field_paths`], of a kind whose state has the names of its spec. Each
+/// Fields of a spec that may come from Secrets, as [`crate::Features::secret_field_paths`], of a kind whose state has the names of its spec. Each
 /// list is stored once per process.
 pub fn interned_fields<'a>(names: impl Iterator<Item = &'a str>) -> SecretFieldPaths {
     static LISTS: Mutex<BTreeMap<Vec<&'static str>, SecretFieldPaths>> = Mutex::new(BTreeMap::new());
@@ -62,9 +64,8 @@ pub fn interned_fields<'a>(names: impl Iterator<Item = &'a str>) -> SecretFieldP
 /// For each field of a spec that may come from a Secret, the paths of the state that contain it.
 pub type SecretFieldPaths = &'static [(&'static str, &'static [&'static str])];
 
-/// The constants of a kind.
+/// The constants of a kind. Its features are read as its own fields.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a constant of the kind")]
 pub struct KindInfo {
     /// The name of the kind, such as `VPC`; `'static`, because it is a label of metrics.
     pub name: &'static str,
@@ -74,40 +75,16 @@ pub struct KindInfo {
     pub key: String,
     /// The schema of the spec.
     pub schema: Schema,
-    /// As [`crate::External::IS_IDEMPOTENT`].
-    pub is_idempotent: bool,
-    /// As [`crate::External::IDEMPOTENT_BY_NAME`].
-    pub idempotent_by_name: bool,
-    /// As [`crate::External::SHOWS_DELETED`].
-    pub shows_deleted: bool,
-    /// As [`crate::External::CONTAINS`].
-    pub contains: &'static str,
-    /// As [`crate::External::DRIFT_PATHS`].
-    pub drift_paths: &'static [&'static str],
-    /// As [`crate::External::SECRET_FIELD_PATHS`].
-    pub secret_field_paths: SecretFieldPaths,
-    /// As [`crate::External::SUMMARY`].
-    pub summary: &'static [(&'static str, &'static str)],
-    /// As [`crate::External::MISSING_PATH`].
-    pub missing_path: &'static str,
-    /// As [`crate::External::WHOLE_PATHS`].
-    pub whole_paths: &'static [&'static str],
-    /// As [`crate::External::ORDERED_FIELDS`].
-    pub ordered_fields: &'static [&'static str],
-    /// As [`crate::External::DISRUPTS`].
-    pub disrupts: bool,
-    /// Whether the external keeps a journal of its creations: what [`DynExternal::observe`] returns is then all that exists, at once,
-    /// unless [`DynKind::fate`] says otherwise. Other kinds are searched by tag, and a new object may be invisible for some time.
-    pub journaled: bool,
-    /// Whether creations, changes and deletions may take minutes: they do not count for the concurrency of reconciles, nor for their
-    /// deadline, and are never interrupted.
-    pub slow: bool,
-    /// As [`crate::External::LOOKS_UP`].
-    pub looks_up: bool,
-    /// As [`crate::External::ANSWERS`].
-    pub answers: &'static str,
-    /// As [`crate::External::ACCOUNTS`].
-    pub accounts: Option<AccountKind>,
+    /// What it has besides its calls.
+    pub features: Features,
+}
+
+impl Deref for KindInfo {
+    type Target = Features;
+
+    fn deref(&self) -> &Features {
+        &self.features
+    }
 }
 
 impl KindInfo {
@@ -118,28 +95,7 @@ impl KindInfo {
 
     /// A kind without any of the optional features.
     pub fn new(name: &'static str, resource: ApiResource, schema: Schema) -> Self {
-        Self {
-            key: owner_kind(name, &resource.group),
-            name,
-            resource,
-            schema,
-            is_idempotent: false,
-            idempotent_by_name: false,
-            shows_deleted: false,
-            contains: "",
-            drift_paths: &[],
-            secret_field_paths: &[],
-            summary: &[],
-            missing_path: "",
-            whole_paths: &[],
-            ordered_fields: &[],
-            disrupts: false,
-            journaled: false,
-            slow: false,
-            looks_up: false,
-            answers: "",
-            accounts: None,
-        }
+        Self { key: owner_kind(name, &resource.group), name, resource, schema, features: Features::NONE }
     }
 }
 
@@ -227,7 +183,7 @@ pub trait DynKind: Send + Sync + 'static {
     fn is_gone(&self, observed: &Observed) -> bool;
     fn epoch(&self, observed: &Observed) -> i64;
 
-    /// What is known of the last creation. Only for kinds with a [journal](KindInfo::journaled).
+    /// What is known of the last creation. Only for kinds with a [journal](crate::Features::journaled).
     fn fate(&self, _: &Observed) -> Fate {
         Fate::Known
     }

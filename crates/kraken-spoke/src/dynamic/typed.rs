@@ -48,22 +48,7 @@ fn info_of<E: External>() -> KindInfo {
         resource: ApiResource::erase::<E::Kind>(&()),
         key: owner_kind(&E::Kind::kind(&()), &E::Kind::group(&())),
         schema: Schema::of::<E::Kind>(),
-        is_idempotent: E::IS_IDEMPOTENT,
-        idempotent_by_name: E::IDEMPOTENT_BY_NAME,
-        shows_deleted: E::SHOWS_DELETED,
-        contains: E::CONTAINS,
-        drift_paths: E::DRIFT_PATHS,
-        secret_field_paths: E::SECRET_FIELD_PATHS,
-        summary: E::SUMMARY,
-        missing_path: E::MISSING_PATH,
-        whole_paths: E::WHOLE_PATHS,
-        ordered_fields: E::ORDERED_FIELDS,
-        disrupts: E::DISRUPTS,
-        journaled: false,
-        slow: false,
-        looks_up: E::LOOKS_UP,
-        answers: E::ANSWERS,
-        accounts: E::ACCOUNTS,
+        features: E::FEATURES,
     }
 }
 

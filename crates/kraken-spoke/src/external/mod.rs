@@ -4,6 +4,7 @@ mod calls;
 mod comparison;
 mod edit;
 mod fate;
+mod features;
 mod finding;
 mod spoke_kind;
 
@@ -16,7 +17,7 @@ use serde_json::Value;
 
 use crate::{
     Failure, Ignored,
-    account::{AccountKind, Connection, OnChange, Refusal},
+    account::{Connection, OnChange, Refusal},
     import::{Import, Scope},
 };
 
@@ -25,6 +26,7 @@ pub(crate) use comparison::MISSING;
 pub use comparison::{Comparison, Difference, Remedy};
 pub use edit::Edit;
 pub use fate::Fate;
+pub use features::Features;
 pub use finding::{Finding, Unanswered};
 pub use spoke_kind::SpokeKind;
 
@@ -52,68 +54,10 @@ pub trait External: Send + Sync + 'static {
     type Desired: Debug + Send + Sync + 'static;
     /// The observed remote objects of one resource; the default is none.
     type Observed: Debug + Default + Clone + Send + Sync + 'static;
-    /// Whether `create` with the token of an earlier call creates no new object: it returns the objects that the
-    /// earlier call created, or fails with [`crate::FailureClass::TokenUsed`] if the parameters differ. If the provider
-    /// has no such tokens, a launch whose result is unknown is waited for instead.
-    const IS_IDEMPOTENT: bool = true;
-
-    /// Whether that holds only for a repeated call with the same parameters, because a unique name of the spec replaces
-    /// the token: with another name, a second object would be created. The name must be immutable: a value that another
-    /// client can change before the object is visible, such as the port of a listener, does not prevent a second object.
-    const IDEMPOTENT_BY_NAME: bool = false;
-
-    /// Whether the provider returns a deleted object as deleted, for much longer than ten seconds. Then an object that a response
-    /// does not contain after its deletion was requested may be hidden by a read that lags: unless it was returned as deleted
-    /// before, it counts as deleted only after it was missing for ten seconds. For other kinds, it counts as deleted at once.
-    const SHOWS_DELETED: bool = false;
-
-    /// What is deleted with a remote object besides itself, as a warning says it before: `all data`. Empty: nothing.
-    const CONTAINS: &str = "";
-
-    /// Paths in [`Difference`]s that are not fields of the spec, such as `state`: a user may name them in
-    /// `lifecycle.ignoreChanges`.
-    const DRIFT_PATHS: &[&str] = &[];
-
-    /// For each field of the spec that may come from a Secret: the paths of the state that contain its value, or a
-    /// value that the provider derives from it. They are then not published, whatever their value is. Paths are dotted
-    /// and go through the elements of lists.
-    ///
-    /// A field that the state does not contain is listed without a path. A field that is not listed withholds the whole
-    /// state. A field that becomes an id, a name or a tag has the type [`kraken_options::Public`] instead and accepts
-    /// no Secret.
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[];
-
-    /// Columns of `kubectl get` in addition to those of every kind, each with the path of its value in the published
-    /// state.
-    const SUMMARY: &[(&str, &str)] = &[];
-
-    /// The path that [`Comparison::missing`] refers to when an object already exists, such as `maxCount`: a user who
-    /// names it in `lifecycle.ignoreChanges` leaves the number to another controller. Empty: missing objects are always
-    /// created.
-    const MISSING_PATH: &str = "";
-
-    /// Paths that are compared as a whole, such as `defaultAction`: a path in `lifecycle.ignoreChanges` below one of
-    /// them is rejected, because it would never match.
-    const WHOLE_PATHS: &[&str] = &[];
-    /// The fields of the spec that are set after the creation ([`kraken_options::Resolver::follow`]), whose references close no cycle.
-    const FOLLOWS: &[&str] = &[];
-
-    /// Whether [`External::own_secret`] can return a Secret: the spoke then gets the permission to create Secrets.
-    const MAKES_SECRETS: bool = false;
-    /// The fields of the spec whose changes follow one another in the order of the differences: one that is rejected or has no effect
-    /// holds up the later ones. Other fields are independent.
-    const ORDERED_FIELDS: &[&str] = &[];
-    /// Whether a change in place may stop a remote object ([`Remedy::Disruptive`]).
-    const DISRUPTS: bool = false;
-
-    /// Whether the kind looks up objects which Kraken does not manage: [`External::observe`] reads what [`ObserveRequest::wanted`]
-    /// describes, and the objects with its ids; nothing is created, changed or deleted, and no finalizer is set.
-    const LOOKS_UP: bool = false;
-    /// The field of other kinds that a look-up's answer is a value of, such as `vpcID`, if accounts restrict it.
-    const ANSWERS: &str = "";
-
     /// A change in place, one call each.
     type Change: Debug + Send + Sync + 'static;
+    /// What the kind has besides its calls.
+    const FEATURES: Features;
 
     /// Pure. Resolves every option through `values` before it returns `None`, so that all problems are reported
     /// together.
@@ -158,7 +102,7 @@ pub trait External: Send + Sync + 'static {
         vec![]
     }
 
-    /// Pure. What a look-up ([`External::LOOKS_UP`]) found. `None` for any other kind.
+    /// Pure. What a look-up ([`Features::looks_up`]) found. `None` for any other kind.
     fn finding(_: &Self::Desired, _: &Self::Observed) -> Option<Finding> {
         None
     }
@@ -190,7 +134,7 @@ pub trait External: Send + Sync + 'static {
 
     /// Pure. The ids of objects that are stopped, or stopping, because of a disruption that this resource started
     /// ([`Remedy::Resume`]), regardless of the desired state; and whether they are stopped, so that
-    /// [`External::resume`] can start them. Called only for a kind that [`DISRUPTS`](External::DISRUPTS).
+    /// [`External::resume`] can start them. Called only for a kind that [`disrupts`](Features::disrupts).
     fn disrupted(_: &Self::Observed) -> (Vec<String>, bool) {
         (vec![], false)
     }
@@ -219,12 +163,6 @@ pub trait External: Send + Sync + 'static {
     fn needs_deep_observation(_: &Self::Desired) -> bool {
         false
     }
-
-    /// The kind of the provider's accounts, if it has any. Each resource can name one in `spec.account`, which the schema of the
-    /// kind then has, and [`External::connect`] connects it.
-    const ACCOUNTS: Option<AccountKind> = None;
-    /// Whether [`External::import`] is implemented.
-    const IMPORTS: bool = false;
 
     /// The connection and the rules of a resource in this namespace that names this account, or none. `None` for the controller's
     /// own connection without rules. Called at the beginning of each reconcile: without accounts it makes no request.

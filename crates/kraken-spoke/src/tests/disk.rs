@@ -6,7 +6,7 @@ use kube::core::ApiResource;
 use serde_json::{Value, json};
 
 use crate::{
-    Comparison, Difference, Edit, Finding, Ignored, OwnSecret, Remedy, Unanswered,
+    Comparison, Difference, Edit, Features, Finding, Ignored, OwnSecret, Remedy, Unanswered,
     account::AccountKind,
     api::{FieldDiff, reasons::Reason},
     dynamic::{Change, Desired, DynKind, KindInfo, Observed, Schema, Spec},
@@ -44,41 +44,35 @@ impl Disks {
             },
             key: owner_kind("Disk", GROUP),
             schema: Schema::new(Default::default),
-            is_idempotent: true,
-            idempotent_by_name: false,
-            shows_deleted: false,
-            contains: "all data",
-            drift_paths: &[],
-            secret_field_paths: &[("password", &[]), ("peer", &[])],
-            summary: &[("Size", "disk.size")],
-            missing_path: "count",
-            whole_paths: &[],
-            ordered_fields: &[],
-            disrupts: true,
-            journaled: false,
-            slow: false,
-            looks_up: false,
-            answers: "",
-            accounts: has_accounts.then_some(account),
+            features: Features {
+                is_idempotent: true,
+                contains: "all data",
+                secret_field_paths: &[("password", &[]), ("peer", &[])],
+                summary: &[("Size", "disk.size")],
+                missing_path: "count",
+                disrupts: true,
+                accounts: has_accounts.then_some(account),
+                ..Features::NONE
+            },
         };
         Self { info, has_tags }
     }
 
     /// Of a provider whose create call may accept no token.
     pub(super) fn with_tokens(mut self, has_tokens: bool) -> Self {
-        self.info.is_idempotent = has_tokens;
+        self.info.features.is_idempotent = has_tokens;
         self
     }
 
     /// A kind that may look up disks instead of managing them.
     pub(super) fn looking_up(mut self, looks_up: bool) -> Self {
-        self.info.looks_up = looks_up;
+        self.info.features.looks_up = looks_up;
         self
     }
 
     /// Of a provider that may return deleted objects as deleted for some time.
     pub(super) fn with_deleted(mut self, shows_deleted: bool) -> Self {
-        self.info.shows_deleted = shows_deleted;
+        self.info.features.shows_deleted = shows_deleted;
         self
     }
 }

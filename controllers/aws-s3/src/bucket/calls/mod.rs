@@ -37,11 +37,14 @@ pub(crate) struct Buckets;
 impl AwsResource for Buckets {
     type Kind = api::Bucket;
     /// By its name, which is unique.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
-    const IN_VPC: &'static str = "";
     /// A public policy is accepted only after the block is off.
-    const ORDERED_FIELDS: &[&str] = &["blockPublicAccess", "policy"];
+    const FEATURES: Features = Features {
+        is_idempotent: true,
+        idempotent_by_name: true,
+        ordered_fields: &["blockPublicAccess", "policy"],
+        ..Features::NONE
+    };
+    const IN_VPC: &'static str = "";
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Bucket>, Failure> {
         read::read(aws, query).await

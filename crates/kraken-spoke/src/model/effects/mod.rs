@@ -34,7 +34,7 @@ pub(crate) struct OfEdit<'a> {
     after: &'a Object,
     ids: Vec<String>,
     fields: Vec<Edited>,
-    /// As [`crate::External::CONTAINS`].
+    /// As [`crate::Features::contains`].
     contains: &'static str,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct OfDeletion {
     /// The ids that are kept although the spec does not state it.
     silently_kept: Vec<String>,
     kept: Vec<String>,
-    /// As [`crate::External::CONTAINS`].
+    /// As [`crate::Features::contains`].
     contains: &'static str,
     approval: &'static str,
 }

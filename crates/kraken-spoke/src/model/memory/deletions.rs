@@ -25,7 +25,7 @@ impl Memory {
     }
 
     /// Whether an object that a response does not contain is deleted: its deletion was requested, and it was returned as
-    /// deleted if the kind [shows deleted objects](crate::External::SHOWS_DELETED). Otherwise, a read that lags may hide it.
+    /// deleted if the kind [shows deleted objects](crate::Features::shows_deleted). Otherwise, a read that lags may hide it.
     pub(crate) fn is_deleted(&self, kind: &dyn DynKind, id: &str) -> bool {
         let is_in = |ids: &[String]| ids.iter().any(|other| other == id);
         is_in(&self.absent.deleted_ids)

@@ -101,7 +101,7 @@ pub(crate) struct Absent {
     /// [`Memory::is_deleted`].
     pub deleted_ids: Vec<String>,
     /// Those of them that the provider returned as deleted, if the kind [shows deleted
-    /// objects](crate::External::SHOWS_DELETED).
+    /// objects](crate::Features::shows_deleted).
     pub shown_as_deleted: Vec<String>,
     /// The ids of objects that do not exist any more, which the intent or the status may still name.
     pub gone_ids: Vec<String>,
