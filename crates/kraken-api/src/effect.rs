@@ -90,7 +90,9 @@ impl Effect {
 }
 
 /// What the warning of a dry run says, followed by the reason, if nothing is known of what exists in the cloud.
-pub const NOT_COMPARED: &str = "is not compared with the cloud";
+pub const NOT_COMPARED: &str = "is not compared with the cloud: ";
+/// The beginning of that reason if the provider takes too long.
+pub const NO_ANSWER: &str = "it did not answer";
 
 /// The characters of a value that a warning shows.
 const MAX_SHOWN: usize = 48;

@@ -5,7 +5,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-use kraken_api::PREVIEW_ANNOTATION;
+use kraken_api::{PREVIEW_ANNOTATION, effect::NO_ANSWER};
 use kraken_options::Problem;
 use kraken_runtime::{
     watch::RawObject,
@@ -166,9 +166,9 @@ impl Admission {
         let before = subject.before.as_ref().and_then(|before| self.decode(before).ok());
         let edited = before.map(|before| edited_fields(&*self.kind, &before, after)).unwrap_or_default();
         let preview = preview(context, after.clone(), &edited);
-        tokio::time::timeout(FOR_PREVIEW, preview).await.unwrap_or_else(|_| {
-            vec![not_compared(&format!("it did not answer in {} s", FOR_PREVIEW.as_secs()))]
-        })
+        tokio::time::timeout(FOR_PREVIEW, preview)
+            .await
+            .unwrap_or_else(|_| vec![not_compared(&format!("{NO_ANSWER} in {} s", FOR_PREVIEW.as_secs()))])
     }
 
     /// The resources that refer to this one, as `kind name`; none if they cannot be read in time.

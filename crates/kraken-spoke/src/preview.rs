@@ -65,7 +65,7 @@ impl Drop for Added {
 
 /// What is said if the comparison fails.
 pub(crate) fn not_compared(why: &str) -> String {
-    format!("{NOT_COMPARED}: {why}")
+    format!("{NOT_COMPARED}{why}")
 }
 
 /// What the remote objects say about the spec of this object, as effects. Those of the fields that the request edits, as paths below

@@ -1,6 +1,6 @@
 //! The kinds of Kraken in a cluster, and their names in any spelling that kubectl accepts. Pure.
 
-use kraken_api::import_request::IMPORTABLE_CATEGORY;
+use kraken_api::{DOMAIN, import_request::IMPORTABLE_CATEGORY};
 use kraken_options::KindRef;
 use kube::core::{
     ApiResource, DynamicObject, GroupVersionKind, TypeMeta,
@@ -27,6 +27,8 @@ pub(crate) struct Kind {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kinds {
     kinds: Vec<Kind>,
+    /// The kinds of namespaces that have no state, such as ReferenceGrant.
+    plain: Vec<ApiResource>,
 }
 
 /// Why a name is not that of one kind.
@@ -74,21 +76,38 @@ impl Kind {
 impl Kinds {
     /// Those in the answer of the API server's aggregated discovery, in its preferred version of each group.
     pub(crate) fn of(list: APIGroupDiscoveryList) -> Self {
-        let mut kinds = vec![];
+        let (mut kinds, mut plain) = (vec![], vec![]);
         for group in list.items {
             let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
             let Some(version) = group.versions.into_iter().next() else { continue };
             let number = version.version.unwrap_or_default();
-            let resources = version.resources.into_iter();
-            kinds.extend(resources.filter_map(|resource| kind(&name, &number, resource)));
+            for resource in version.resources {
+                let is_of_namespace = resource.scope.as_deref() == Some("Namespaced");
+                let is_ours = name.ends_with(DOMAIN) && is_of_namespace;
+                let without_state = api_resource(&name, &number, &resource).filter(|_| is_ours);
+                match kind(&name, &number, resource) {
+                    Some(kind) => kinds.push(kind),
+                    None => plain.extend(without_state),
+                }
+            }
         }
         kinds.sort_by_key(Kind::full_name);
-        Self { kinds }
+        Self { kinds, plain }
     }
 
     /// The kinds that users write.
     pub(crate) fn users(&self) -> impl Iterator<Item = &Kind> {
         self.kinds.iter().filter(|kind| !kind.is_internal)
+    }
+
+    /// Whether it is a kind whose objects users write and controllers report on.
+    pub(crate) fn has_state(&self, group: &str, kind: &str) -> bool {
+        self.users().any(|known| known.resource.group == group && known.resource.kind == kind)
+    }
+
+    /// A kind without a state, by its name in the API: `ReferenceGrant`.
+    pub(crate) fn plain(&self, group: &str, kind: &str) -> Option<&ApiResource> {
+        self.plain.iter().find(|known| known.group == group && known.kind == kind)
     }
 
     /// Any kind of Kraken by its name in the API: `DependencyRequest`.
@@ -130,16 +149,19 @@ fn kind(group: &str, version: &str, resource: APIResourceDiscovery) -> Option<Ki
         return None;
     }
     let is_importable = has(IMPORTABLE_CATEGORY);
-    let name = resource.response_kind.and_then(|kind| kind.kind)?;
-    let gvk = GroupVersionKind::gvk(group, version, &name);
-    let resource_of_api = ApiResource::from_gvk_with_plural(&gvk, &resource.resource?);
     Some(Kind {
-        resource: resource_of_api,
+        resource: api_resource(group, version, &resource)?,
         singular: resource.singular_resource.unwrap_or_default(),
         short_names: resource.short_names,
         is_internal,
         is_importable,
     })
+}
+
+fn api_resource(group: &str, version: &str, resource: &APIResourceDiscovery) -> Option<ApiResource> {
+    let kind = resource.response_kind.as_ref()?.kind.as_ref()?;
+    let gvk = GroupVersionKind::gvk(group, version, kind);
+    Some(ApiResource::from_gvk_with_plural(&gvk, resource.resource.as_ref()?))
 }
 
 /// The number of letters to insert, remove or change.
@@ -189,7 +211,14 @@ pub(crate) mod tests {
             group("aws", aws.iter().map(|(kind, short)| resource(kind, short, "kraken")).collect()),
             group("other", vec![resource("Listener", "lst", "kraken")]),
             group("configexport", vec![resource("ConfigExport", "cfgexp", "kraken")]),
-            group("core", vec![resource("DependencyRequest", "depreq", "kraken-internal")]),
+            group("core", vec![
+                resource("DependencyRequest", "depreq", "kraken-internal"),
+                {
+                    let mut grant = resource("ReferenceGrant", "", "kraken-grant");
+                    grant["scope"] = json!("Namespaced");
+                    grant
+                },
+            ]),
             {"metadata": {"name": "apps"}, "versions": [{"version": "v1", "resources": [resource("Deployment", "deploy", "all")]}]},
         ]});
         Kinds::of(serde_json::from_value(list).unwrap())
@@ -233,5 +262,14 @@ pub(crate) mod tests {
         assert!(kinds.users().all(|kind| kind.resource.kind != "DependencyRequest"));
         assert!(kinds.named("DependencyRequest").is_some());
         assert!(kinds.named("Deployment").is_none());
+    }
+
+    #[test]
+    fn a_kind_on_which_no_controller_reports_is_known_to_plans_only() {
+        let (kinds, group) = (kinds(), "core.kraken-iac.eoinfennessy.com");
+        assert!(kinds.plain(group, "ReferenceGrant").is_some() && !kinds.has_state(group, "ReferenceGrant"));
+        assert!(kinds.plain(group, "DependencyRequest").is_none());
+        assert!(kinds.plain("apps", "Deployment").is_none());
+        assert!(kinds.has_state("aws.kraken-iac.eoinfennessy.com", "VPC"));
     }
 }

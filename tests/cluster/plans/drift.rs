@@ -32,7 +32,7 @@ async fn a_plan_names_what_differs_in_the_cloud() -> Result<()> {
     )
     .await?;
     let before = versions(&shell).await?;
-    let printed = shell.output(&format!("{program} plan -f stack.yaml; echo code $?")).await?.1;
+    let printed = shell.output(&format!("{program} plan -f stack.yaml")).await?.1;
     for text in [
         &format!("~ VPC/main\n    corrects {vpc} in the cloud: tags.Team eve -> shop\n"),
         &format!("~ SecurityGroup/web\n    corrects {group} in the cloud: ingress"),
@@ -41,7 +41,7 @@ async fn a_plan_names_what_differs_in_the_cloud() -> Result<()> {
         assert!(printed.contains(text), "{text}: {printed}");
     }
     // The same without files: what the reconciles will do.
-    let all = shell.output(&format!("{program} plan; echo code $?")).await?.1;
+    let all = shell.output(&format!("{program} plan")).await?.1;
     assert!(all.contains("tags.Team eve -> shop") && all.contains("Plan: 2 to change; "), "{all}");
     let specs = shell.run(&format!("{program} plan -f stack.yaml --no-refresh")).await?;
     assert_eq!(specs, "Nothing changes: 5 unchanged.\n");
@@ -104,7 +104,7 @@ async fn a_plan_names_what_an_adoption_changes() -> Result<()> {
     };
     let planned = async |text: String| {
         shell.write("vpc.yaml", &text)?;
-        anyhow::Ok(shell.output(&format!("{program} plan -f vpc.yaml; echo code $?")).await?.1)
+        anyhow::Ok(shell.output(&format!("{program} plan -f vpc.yaml")).await?.1)
     };
     let same = planned(adopting(id, "10.64.0.0/16", "")).await?;
     assert!(same.contains(&format!("= VPC/old\n    adopts {id} without changes\n")), "{same}");
@@ -115,4 +115,44 @@ async fn a_plan_names_what_an_adoption_changes() -> Result<()> {
     let absent = planned(adopting("vpc-0123456789abcdef0", "10.64.0.0/16", "")).await?;
     assert!(absent.contains("x VPC/old\n    cannot adopt ") && absent.contains("no VPC has"), "{absent}");
     test_env.env.moto.ec2("DeleteVpc", &[("VpcId", id)]).await.map(drop)
+}
+
+/// A set may have objects of several namespaces, and a ReferenceGrant, on which no controller reports.
+#[tokio::test]
+async fn a_plan_has_the_namespaces_of_its_files() -> Result<()> {
+    let (network, shop) = (with_webhooks().await?, with_webhooks().await?);
+    let (shell, program) = (Shell::of(&network)?, program()?);
+    let (owner, user) = (&network.ns.name, &shop.ns.name);
+    let aws = "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1";
+    let set = |team: &str, names: &str| {
+        format!(
+            "{{{aws}, kind: VPC, metadata: {{name: main}}, spec: {{cidrBlock: {{value: 10.65.0.0/16}}, tags: {{Team: {team}}}}}}}\n---\n\
+             {{apiVersion: core.kraken-iac.eoinfennessy.com/v1alpha1, kind: ReferenceGrant, metadata: {{name: shop}}, \
+             spec: {{from: [{{namespace: {user}}}], to: [{{kind: VPC{names}}}]}}}}\n---\n\
+             {{{aws}, kind: Subnet, metadata: {{name: a, namespace: {user}}}, spec: {{vpcID: {{valueFrom: {{ref: 'VPC/{owner}:main'}}}}, \
+             cidrBlock: {{value: 10.65.1.0/24}}, tags: {{Team: {team}}}}}}}"
+        )
+    };
+    shell.write("set.yaml", &set("a", ""))?;
+    let applied = shell.run(&format!("{program} apply -f set.yaml --yes --timeout 120")).await?;
+    for text in [
+        format!("+ VPC/main in namespace {owner}\n"),
+        format!("+ ReferenceGrant/shop in namespace {owner}\n"),
+        format!("+ Subnet/a in namespace {user}\n"),
+        "Everything is ready".to_owned(),
+    ] {
+        assert!(applied.contains(&text), "{text}: {applied}");
+    }
+    shell.write("set.yaml", &set("b", ", name: main"))?;
+    let printed = shell.output(&format!("{program} plan -f set.yaml")).await?.1;
+    assert!(printed.contains("is edited; what that does is not part of a plan"), "{printed}");
+    assert!(printed.ends_with("Plan: 3 to change; 0 unchanged.\n"), "{printed}");
+    let other = shell.fails(&format!("{program} plan -f set.yaml -n {owner}")).await?;
+    assert!(other.contains(&format!("the object is in namespace {user}")), "{other}");
+    shell
+        .run(&format!(
+            "kubectl delete subnet a -n {user} --timeout=60s; kubectl delete kraken --all --timeout=60s"
+        ))
+        .await
+        .map(drop)
 }

@@ -137,8 +137,8 @@ async fn progress(
         let (mut text, mut is_ready, mut needs_person) = (Lines::default(), true, false);
         for node in &nodes {
             let Some(resource) = graph.get(node) else {
-                // A ConfigMap has no state. A resource may have been deleted meanwhile.
-                is_ready &= node.kind == "ConfigMap";
+                // A resource may have been deleted meanwhile.
+                is_ready &= !cluster.kinds.has_state(&node.group, &node.kind);
                 continue;
             };
             let line = format!("{node}  {}  {}", resource.reason, resource.message);

@@ -80,6 +80,20 @@ pub(super) fn edited(
     }
 }
 
+/// What an edit does to an object on which no controller reports, such as a ReferenceGrant. Pure.
+pub(super) fn edited_plain(node: Node, live: Option<&DynamicObject>, after: &DynamicObject) -> Entry {
+    match live {
+        None => Entry::new(node, Action::Create, vec![]),
+        Some(live) if edited_part(Some(live)) == edited_part(Some(after)) => {
+            Entry::new(node, Action::None, vec![])
+        }
+        Some(_) => {
+            let why = "is edited; what that does is not part of a plan".to_owned();
+            Entry::new(node, Action::Change, vec![why])
+        }
+    }
+}
+
 /// The fields of a new resource whose values only the apply will bring. Pure.
 fn uses(spec: &Value) -> Vec<String> {
     let references = walk::references(spec).into_iter();

@@ -1,12 +1,15 @@
 //! The dry runs of a plan: about each object, and about what follows. Client required.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, PoisonError},
+};
 
 use anyhow::{Context as _, Result, bail};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_api::{
     DOMAIN,
-    effect::{Effect, NOT_COMPARED},
+    effect::{Effect, NO_ANSWER, NOT_COMPARED},
 };
 use kube::{
     Resource as _, ResourceExt as _,
@@ -20,7 +23,7 @@ use super::{
     documents::Document,
     entry::{Action, Entry},
     follow::{Followed, Source, effects},
-    judge::{edited, edited_map, in_order, keys},
+    judge::{edited, edited_map, edited_plain, in_order, keys},
     request::Request,
 };
 use crate::{
@@ -32,7 +35,7 @@ use crate::{
 };
 
 /// How many dry runs are made at once.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 50;
 
 /// The questions about a plan, and their answers.
 pub(super) struct Planner<'a> {
@@ -63,7 +66,7 @@ impl<'a> Planner<'a> {
                 continue;
             };
             let mut request = Request::new(node, resource, Some(document.object.clone()));
-            request.previews = self.previews && request.node.kind != "ConfigMap";
+            request.previews = self.previews && self.has_state(&request.node);
             requests.push((document.place.clone(), request));
         }
         self.ask(requests).await
@@ -84,9 +87,22 @@ impl<'a> Planner<'a> {
     /// Asks about requests, each with its place for a person.
     async fn ask(&mut self, requests: Vec<(String, Request)>) -> Result<()> {
         let (mut specs, mut changed) = (BTreeMap::new(), BTreeMap::new());
-        let cluster = self.cluster;
+        // The kinds whose provider does not answer, so that a plan of many objects does not wait for each.
+        let silent = Mutex::new(BTreeMap::<(String, String), String>::new());
+        let (cluster, silent) = (self.cluster, &silent);
         let tried = stream::iter(requests).map(|(place, mut request)| async move {
-            let answer = request.try_out(cluster).await?;
+            let kind = (request.node.group.clone(), request.node.kind.clone());
+            let known = silent.lock().unwrap_or_else(PoisonError::into_inner).get(&kind).cloned();
+            request.previews &= known.is_none();
+            let mut answer = request.try_out(cluster).await?;
+            if let Ok(answer) = &mut answer {
+                answer.warnings.extend(known.map(|line| format!("{}: {line}", request.node)));
+                let silence = format!("{}: {NOT_COMPARED}{NO_ANSWER}", request.node);
+                if let Some(line) = answer.warnings.iter().find(|line| line.starts_with(&silence)) {
+                    let line = line.replacen(&format!("{}: ", request.node), "", 1);
+                    silent.lock().unwrap_or_else(PoisonError::into_inner).insert(kind, line);
+                }
+            }
             anyhow::Ok((place, request, answer))
         });
         // The controllers answer those that come at once with one look at the cloud.
@@ -121,7 +137,17 @@ impl<'a> Planner<'a> {
                 .into_iter()
                 .partition(|line| line.starts_with(NOT_COMPARED));
             for line in failed {
-                self.not_compared.entry(line).or_default().push(node.clone());
+                let why = line.trim_start_matches(NOT_COMPARED).to_owned();
+                self.not_compared.entry(why).or_default().push(node.clone());
+            }
+            if !self.has_state(&node) {
+                let mut entry = edited_plain(node, live.as_ref(), &after);
+                if entry.action.is_some() {
+                    entry.edit = Some(request.digest());
+                    self.applies.push(request);
+                }
+                self.entries.push(entry);
+                continue;
             }
             let mut entry = edited(node.clone(), live.as_ref(), &after, said);
             let id = self.graph.get(&node).and_then(|resource| resource.status.external_ids.first().cloned());
@@ -189,7 +215,7 @@ impl<'a> Planner<'a> {
         let mut nodes = vec![];
         for document in documents {
             let found = self.object(document)?;
-            nodes.extend(found.map(|(node, _)| node).filter(|node| node.kind != "ConfigMap"));
+            nodes.extend(found.map(|(node, _)| node).filter(|node| self.has_state(node)));
         }
         Ok(nodes)
     }
@@ -207,6 +233,8 @@ impl<'a> Planner<'a> {
         let node = Node::new(namespace, group, kind, name);
         let resource = if (group, kind) == ("", "ConfigMap") {
             ApiResource::erase::<k8s_openapi::api::core::v1::ConfigMap>(&())
+        } else if let Some(resource) = self.cluster.kinds.plain(group, kind) {
+            resource.clone()
         } else if group.ends_with(DOMAIN) {
             // With an error that says what is similar.
             let known = self.cluster.kind(&format!("{kind}.{group}"));
@@ -219,6 +247,11 @@ impl<'a> Planner<'a> {
             return Ok(None);
         };
         Ok(Some((node, resource)))
+    }
+
+    /// Whether it is of a kind that controllers report on: neither a ConfigMap nor a ReferenceGrant.
+    fn has_state(&self, node: &Node) -> bool {
+        self.cluster.kinds.has_state(&node.group, &node.kind)
     }
 
     fn kind(&self, node: &Node) -> Result<&Kind> {

@@ -130,11 +130,11 @@ pub(super) async fn plan(cluster: &Cluster, selection: &Selection) -> Result<Pla
         let nodes = labelled(&scopes, selection.selector.as_deref()).await?;
         if selection.destroy { plan.delete(&nodes).await? } else { plan.stay(&nodes).await? }
     }
-    let Planner { entries, applies, others, not_compared, .. } = plan;
+    let Planner { entries, applies, others, not_compared: unknown, .. } = plan;
     let noun = if others == 1 { "object is" } else { "objects are" };
     let note =
         format!("{others} other {noun} not part of the plan: only resources of Kraken and ConfigMaps are.");
-    let mut notes: Vec<_> = not_compared.iter().map(|(why, nodes)| of_several(nodes, why)).collect();
+    let mut notes: Vec<_> = unknown.iter().map(|(why, nodes)| not_compared(nodes, why)).collect();
     notes.extend((others > 0).then_some(note));
     let follows = entries.iter().filter(|entry| !entry.because.is_empty()).map(|entry| &entry.node);
     let status = |node: &Node| {
@@ -189,11 +189,13 @@ pub(in crate::commands) async fn deletion(cluster: &Cluster, graph: &Graph, node
     Ok(print::json(&plan.entries, &[]))
 }
 
-/// `VPC/main and 2 others: is not compared with the cloud: …`.
-fn of_several(nodes: &[Node], what: &str) -> String {
-    match nodes {
-        [] => what.to_owned(),
-        [only] => format!("{only} {what}"),
-        [first, others @ ..] => format!("{first} and {} others: {what}", others.len()),
-    }
+/// `Not compared with the cloud: VPC/main and 2 others: it did not answer in 3 s`.
+fn not_compared(nodes: &[Node], why: &str) -> String {
+    let others = match nodes.len() {
+        0 | 1 => String::new(),
+        2 => " and 1 other".to_owned(),
+        count => format!(" and {} others", count - 1),
+    };
+    let first = nodes.first().map(ToString::to_string).unwrap_or_default();
+    format!("Not compared with the cloud: {first}{others}: {why}")
 }
