@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kraken_spoke::{
-    Comparison, Difference, Fate, Features, FieldDiff, Remedy, Resolver,
+    Comparison, Difference, Edit, Fate, Features, FieldDiff, Remedy, Resolver,
     account::with_account,
     api::crd::at_run_time,
     dynamic::{self, Change, Desired, DynKind, KindInfo, Observed, Spec, interned, interned_fields},
@@ -116,6 +116,11 @@ fn shown(value: &Json) -> String {
 impl DynKind for TofuKind {
     fn info(&self) -> &KindInfo {
         &self.info
+    }
+
+    /// The plan of the provider tells.
+    fn edit_of(&self, _: &dyn Spec, _: &dyn Spec, _: &str) -> Edit {
+        Edit::Decided
     }
 
     fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired> {

@@ -19,11 +19,11 @@ use crate::{
     account::KnownAccounts,
     dynamic::{DynExternal, Object, SharedKind},
     model::{
-        effects::{OfDeletion, OfEdit, OfLookup, edited_fields},
+        effects::{EditedFields, OfDeletion, OfEdit, OfLookup},
         fields::Fields,
         outcome::Outcome,
     },
-    preview::{Previews, not_compared, preview},
+    preview::{Preview, Previews, not_compared, preview},
     shared::blockers::References,
     steps::resolve,
 };
@@ -120,14 +120,15 @@ impl Admission {
         if !problems.is_empty() {
             return ReviewResult { problems, warnings: vec![] };
         }
-        let (said, effects, previewed) = tokio::join!(
-            self.said(subject, &object),
-            self.effects(subject, &object),
-            self.previewed(subject, &object)
-        );
+        let (said, previewed) = tokio::join!(self.said(subject, &object), self.previewed(subject, &object));
         let ReviewResult { problems, mut warnings } = said;
-        warnings.extend(effects);
-        warnings.extend(previewed);
+        let is_compared = matches!(previewed, Preview::Compared(_));
+        warnings.extend(self.effects(subject, &object, is_compared).await);
+        match previewed {
+            Preview::Compared(effects) => warnings.extend(effects),
+            Preview::Failed(why) => warnings.push(why),
+            Preview::Nothing => {}
+        }
         ReviewResult { problems, warnings }
     }
 
@@ -141,8 +142,8 @@ impl Admission {
         tokio::time::timeout(FOR_PROVIDER, external.review(object.spec())).await.unwrap_or_default()
     }
 
-    /// What an edit of the spec will do. Most updates are of the metadata.
-    async fn effects(&self, subject: &Subject, after: &Object) -> Vec<String> {
+    /// What an edit of the spec will do, without what a comparison with the cloud said. Most updates are of the metadata.
+    async fn effects(&self, subject: &Subject, after: &Object, is_compared: bool) -> Vec<String> {
         let Some(before) = subject.before.as_ref().filter(|before| before["spec"] != subject.object["spec"])
         else {
             return vec![];
@@ -153,22 +154,27 @@ impl Admission {
             let dependents = if effects.searches_anew() { self.dependents(subject).await } else { vec![] };
             return effects.said(&dependents);
         }
-        let effects = OfEdit::new(&*self.kind, &before, after);
+        let mut effects = OfEdit::new(&*self.kind, &before, after);
+        if is_compared {
+            effects = effects.without_decided();
+        }
         let dependents = if effects.replaces() { self.dependents(subject).await } else { vec![] };
         effects.said(&dependents)
     }
 
-    /// What the remote objects say about the spec, beyond what the request edits, if a dry run asks for it.
-    async fn previewed(&self, subject: &Subject, after: &Object) -> Vec<String> {
+    /// What the remote objects say about the spec, if a dry run asks for it.
+    async fn previewed(&self, subject: &Subject, after: &Object) -> Preview {
         let is_asked = subject.dry_run && after.annotations().contains_key(PREVIEW_ANNOTATION);
-        let context = self.previews.of(&self.kind.info().key).filter(|_| is_asked);
-        let Some(context) = context else { return vec![] };
+        let Some(context) = self.previews.of(&self.kind.info().key).filter(|_| is_asked) else {
+            return Preview::Nothing;
+        };
         let before = subject.before.as_ref().and_then(|before| self.decode(before).ok());
-        let edited = before.map(|before| edited_fields(&*self.kind, &before, after)).unwrap_or_default();
+        let edited = before.map(|before| EditedFields::between(&*self.kind, &before, after));
+        let edited = edited.unwrap_or_default();
         let preview = preview(context, after.clone(), &edited);
-        tokio::time::timeout(FOR_PREVIEW, preview)
-            .await
-            .unwrap_or_else(|_| vec![not_compared(&format!("{NO_ANSWER} in {} s", FOR_PREVIEW.as_secs()))])
+        tokio::time::timeout(FOR_PREVIEW, preview).await.unwrap_or_else(|_| {
+            Preview::Failed(not_compared(&format!("{NO_ANSWER} in {} s", FOR_PREVIEW.as_secs())))
+        })
     }
 
     /// The resources that refer to this one, as `kind name`; none if they cannot be read in time.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use kraken_api::{
-    Adopt,
+    Adopt, FieldDiff,
     effect::{Effect, NOT_COMPARED},
 };
 use kraken_runtime::{queue::Lane, work::Slot};
@@ -21,7 +21,7 @@ use crate::{
     dynamic::{Change, Object},
     model::{
         decide::{self, Decision, Planned},
-        effects::{self, differing},
+        effects::{self, EditedFields, differing},
         ids::{listed, without},
         launch_plan::parameters_hash,
         memory::Memory,
@@ -68,38 +68,48 @@ pub(crate) fn not_compared(why: &str) -> String {
     format!("{NOT_COMPARED}{why}")
 }
 
-/// What the remote objects say about the spec of this object, as effects. Those of the fields that the request edits, as paths below
-/// `spec`, are known from both specs.
-pub(crate) async fn preview(context: Arc<Context>, object: Object, edited: &BTreeSet<String>) -> Vec<String> {
+/// What a comparison with the cloud tells.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Preview {
+    /// The effects, none if nothing differs.
+    Compared(Vec<String>),
+    /// There is nothing to compare: no object exists, an edit is under way, or a value is not known before others exist.
+    Nothing,
+    /// The provider was asked, and there is no answer: what is said about that.
+    Failed(String),
+}
+
+/// What the remote objects say about the spec of this object. The effects of fields that the request edits are known from both specs,
+/// unless only a comparison tells.
+pub(crate) async fn preview(context: Arc<Context>, object: Object, edited: &EditedFields) -> Preview {
     let (mut memory, mut slot) = (Memory::default(), Slot::of_its_own(Lane::Edit));
     let mut reconcile = Reconcile::new(context, Arc::new(object), &mut memory, &mut slot);
     let looked = look(&mut reconcile, edited).await;
     let texts = &reconcile.memory.secrets.texts;
-    match looked {
-        Ok(effects) => effects,
-        Err(outcome) => match scrubbed(outcome, texts) {
-            Outcome::Failed(failure) => vec![not_compared(&failure.to_string())],
-            Outcome::AdoptionRefused(why) => {
-                vec![format!("{} what the spec names: {why}", Effect::CannotAdopt.words())]
-            }
-            // What its values are is not known before others exist; or it is paused, or invalid, which admission says.
-            _ => vec![],
-        },
+    match looked.map_err(|outcome| scrubbed(outcome, texts)) {
+        Ok(Some(effects)) => Preview::Compared(effects),
+        Err(Outcome::AdoptionRefused(why)) => {
+            Preview::Compared(vec![format!("{} what the spec names: {why}", Effect::CannotAdopt.words())])
+        }
+        Err(Outcome::Failed(failure)) => Preview::Failed(not_compared(&failure.to_string())),
+        // Admission says what is invalid.
+        Ok(None) | Err(_) => Preview::Nothing,
     }
 }
 
-async fn look(reconcile: &mut Reconcile<'_>, edited: &BTreeSet<String>) -> Result<Vec<String>, Outcome> {
+async fn look(reconcile: &mut Reconcile<'_>, edited: &EditedFields) -> Result<Option<Vec<String>>, Outcome> {
     let status = reconcile.object.status();
     let exists = status.is_some_and(|status| !status.external_ids.is_empty());
     // Without a record of what was in place, an edit is under way, and its differences are no news.
     let is_settled = status.is_some_and(|status| status.in_place.is_some());
     let wanted = reconcile.lifecycle().adopt.clone().filter(|_| !exists);
+    let is_comparable = (is_settled && exists) || wanted.is_some();
     if reconcile.context.info().looks_up
         || reconcile.lifecycle().paused
         || reconcile.is_deleted()
-        || !(is_settled && exists || wanted.is_some())
+        || !is_comparable
     {
-        return Ok(vec![]);
+        return Ok(None);
     }
     connect::look(reconcile).await?;
     let dependencies = resolve::dependencies(&*reconcile.context.kind, reconcile.object.spec());
@@ -107,7 +117,7 @@ async fn look(reconcile: &mut Reconcile<'_>, edited: &BTreeSet<String>) -> Resul
     let target = resolve::resolve(reconcile, &dependencies, &values)?;
     reconcile.remember_secrets(&target);
     match wanted {
-        Some(wanted) => adoption(reconcile, &target, &wanted).await,
+        Some(wanted) => adoption(reconcile, &target, &wanted).await.map(Some),
         None => differences(reconcile, &target, edited).await,
     }
 }
@@ -135,8 +145,8 @@ async fn adoption(
 async fn differences(
     reconcile: &Reconcile<'_>,
     target: &Target,
-    edited: &BTreeSet<String>,
-) -> Result<Vec<String>, Outcome> {
+    edited: &EditedFields,
+) -> Result<Option<Vec<String>>, Outcome> {
     let (context, identity) = (&reconcile.context, &reconcile.identity);
     let (kind, intent) = (&*context.kind, target.intent.as_ref());
     let recorded = reconcile.recorded(intent, reconcile.clock());
@@ -144,7 +154,7 @@ async fn differences(
     let observed = context.observe(Lane::Edit, request).await.map_err(Outcome::Failed)?;
     let Parts { outgoing, mut current } = Parts::of(kind, intent, observed);
     if outgoing.is_some() {
-        return Ok(vec![]);
+        return Ok(None);
     }
     let kept = if target.ignored.is_empty() {
         None
@@ -157,79 +167,92 @@ async fn differences(
         current = context.external.examine(identity, desired, &current).await.map_err(Outcome::Failed)?;
     }
     let mut comparison = observe::compare(reconcile, target, kept.as_ref(), &current);
-    // An edit of the number of objects, or of any field, is announced from both specs.
-    let fields: BTreeSet<&str> = edited.iter().map(|path| top(path)).collect();
-    comparison.differences.retain(|difference| {
-        let path = &difference.field.path;
-        let is_tag = top(path) == "tags";
-        if is_tag { !edited.contains(path) } else { !fields.contains(top(path)) }
-    });
-    if fields.contains(top(context.info().missing_path)) {
+    // What both specs tell is announced already.
+    comparison.differences.retain(|difference| !contains(&edited.announced, &difference.field.path));
+    if contains(&edited.announced, context.info().missing_path) {
         comparison.missing = None;
     }
-    Ok(said(reconcile, target, (&recorded.ids, &ids), comparison))
+    let seen = Seen { recorded: &recorded.ids, found: &ids, decided: &edited.decided };
+    Ok(Some(seen.said(reconcile, target, comparison)))
 }
 
-/// The decision in the words of effects.
-fn said(
-    reconcile: &Reconcile<'_>,
-    target: &Target,
-    (recorded, found): (&[String], &[String]),
-    comparison: Comparison<Change>,
-) -> Vec<String> {
-    let lifecycle = reconcile.lifecycle();
-    let (ids, approval) = (listed(found), effects::approval(lifecycle));
-    match decide::decide(comparison, lifecycle, target.is_edited) {
-        Decision::InPlace | Decision::Settle(_) => vec![],
-        // Of several objects, the others keep their ids.
-        Decision::Create(what) => {
-            let effect = if found.is_empty() { Effect::Recreates } else { Effect::Creates };
-            let missing = listed(&without(recorded, found));
-            vec![format!(
-                "{} {what}{approval}, because it is missing in the cloud: {missing}",
-                effect.words()
-            )]
-        }
-        Decision::Change(changes) => {
-            let (stops, corrects): (Vec<_>, Vec<_>) =
-                changes.into_iter().partition(|change| change.is_disruptive);
-            let fields = |changes: Vec<Planned<Change>>| {
-                differing(&changes.into_iter().map(|change| change.field).collect::<Vec<_>>())
-            };
-            let mut lines = vec![];
-            if !stops.is_empty() {
-                let words = Effect::Stops.words();
-                lines.push(format!("{words} {ids}{approval}, which differs in the cloud: {}", fields(stops)));
+/// Whether one of these paths is the field of a difference: of a tag the whole, otherwise the part that a spec has at its top.
+fn contains(edited: &BTreeSet<String>, path: &str) -> bool {
+    if top(path) == "tags" {
+        edited.contains(path)
+    } else {
+        edited.iter().any(|field| top(field) == top(path))
+    }
+}
+
+/// What exists, and what the request edits besides what is announced.
+struct Seen<'a> {
+    recorded: &'a [String],
+    found: &'a [String],
+    decided: &'a BTreeSet<String>,
+}
+
+impl Seen<'_> {
+    /// The decision in the words of effects.
+    fn said(
+        &self,
+        reconcile: &Reconcile<'_>,
+        target: &Target,
+        comparison: Comparison<Change>,
+    ) -> Vec<String> {
+        let lifecycle = reconcile.lifecycle();
+        let (ids, approval) = (listed(self.found), effects::approval(lifecycle));
+        let is_edited = |field: &FieldDiff| contains(self.decided, &field.path);
+        let why = |fields: &[FieldDiff]| {
+            if fields.iter().any(is_edited) { "" } else { ", which differs in the cloud" }
+        };
+        match decide::decide(comparison, lifecycle, target.is_edited) {
+            Decision::InPlace | Decision::Settle(_) => vec![],
+            // Of several objects, the others keep their ids.
+            Decision::Create(what) => {
+                let effect = if self.found.is_empty() { Effect::Recreates } else { Effect::Creates };
+                let missing = listed(&without(self.recorded, self.found));
+                let words = effect.words();
+                vec![format!("{words} {what}{approval}, because it is missing in the cloud: {missing}")]
             }
-            if !corrects.is_empty() {
-                let words = Effect::Corrects.words();
-                lines.push(format!("{words} {ids} in the cloud{approval}: {}", fields(corrects)));
+            Decision::Change(changes) => {
+                let (stops, others): (Vec<_>, Vec<_>) =
+                    changes.into_iter().partition(|change| change.is_disruptive);
+                let fields = |changes: Vec<Planned<Change>>| -> Vec<FieldDiff> {
+                    changes.into_iter().map(|change| change.field).collect()
+                };
+                let (stops, others) = (fields(stops), fields(others));
+                let (changes, corrects): (Vec<_>, Vec<_>) = others.into_iter().partition(is_edited);
+                let line = |effect: Effect, rest: String, fields: &[FieldDiff]| {
+                    let line = || format!("{} {ids}{rest}: {}", effect.words(), differing(fields));
+                    (!fields.is_empty()).then(line)
+                };
+                let lines = [
+                    line(Effect::Stops, format!("{approval}{}", why(&stops)), &stops),
+                    line(Effect::Changes, format!(" in place{approval}"), &changes),
+                    line(Effect::Corrects, format!(" in the cloud{approval}"), &corrects),
+                ];
+                lines.into_iter().flatten().collect()
             }
-            lines
-        }
-        Decision::Resume(field, _) => {
-            vec![format!("{} {ids} in the cloud: {}", Effect::Corrects.words(), differing(&[field]))]
-        }
-        Decision::Replace(fields) => {
-            let with = effects::with(reconcile.context.info().contains);
-            let words = Effect::Replaces.words();
-            let replace = lifecycle.replace;
-            vec![format!(
-                "{words} {ids}{with} ({replace:?}){approval}, which differs in the cloud: {}",
-                differing(&fields)
-            )]
-        }
-        Decision::Immutable(fields) => {
-            let fields: Vec<_> = fields.into_iter().map(|(field, _)| field).collect();
-            let words = Effect::CannotChange.words();
-            vec![format!("{words} {ids} in place, which differs in the cloud: {}", differing(&fields))]
-        }
-        Decision::Report(fields) => {
-            let words = Effect::Keeps.words();
-            vec![format!(
-                "{words} what differs in {ids}, because lifecycle.drift is Report: {}",
-                differing(&fields)
-            )]
+            Decision::Resume(field, _) => {
+                let fields = differing(&[field]);
+                vec![format!("{} {ids} in the cloud: {fields}", Effect::Corrects.words())]
+            }
+            Decision::Replace(fields) => {
+                let with = effects::with(reconcile.context.info().contains);
+                let (words, replace) = (Effect::Replaces.words(), lifecycle.replace);
+                let (why, fields) = (why(&fields), differing(&fields));
+                vec![format!("{words} {ids}{with} ({replace:?}){approval}{why}: {fields}")]
+            }
+            Decision::Immutable(fields) => {
+                let fields: Vec<_> = fields.into_iter().map(|(field, _)| field).collect();
+                let (words, why, fields) = (Effect::CannotChange.words(), why(&fields), differing(&fields));
+                vec![format!("{words} {ids} in place{why}, so that Ready becomes False: {fields}")]
+            }
+            Decision::Report(fields) => {
+                let (words, fields) = (Effect::Keeps.words(), differing(&fields));
+                vec![format!("{words} what differs in {ids}, because lifecycle.drift is Report: {fields}")]
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of these tests only")]
 
 pub(crate) mod host;
+mod plan;
 mod setting;
 
 use std::{fs, time::Duration};

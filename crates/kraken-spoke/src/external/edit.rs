@@ -12,6 +12,8 @@ pub enum Edit {
     Replaces,
     /// Objects are created, or the newest ones deleted: the field is the number of objects.
     Scales,
+    /// Only the provider knows, when it compares the spec with what exists.
+    Decided,
     /// It is applied when the object is stopped for another reason.
     Waits,
     /// The provider keeps the present value, which is not managed any more: the field was removed from the spec.

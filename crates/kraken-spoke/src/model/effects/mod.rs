@@ -45,6 +45,12 @@ impl<'a> OfEdit<'a> {
         Self { before, after, ids, fields, contains: kind.info().contains }
     }
 
+    /// Without the fields whose effect a comparison told.
+    pub(crate) fn without_decided(mut self) -> Self {
+        self.fields.retain(|field| field.edit != Edit::Decided);
+        self
+    }
+
     /// Whether it may replace remote objects, so that the dependents of the resource change too.
     pub(crate) fn replaces(&self) -> bool {
         self.after.lifecycle().replace != Replace::Never
@@ -68,7 +74,7 @@ impl<'a> OfEdit<'a> {
             let words = Effect::ChangesNothing.words();
             return vec![format!("{words} while lifecycle.paused is true: {}", shown(fields.iter()))];
         }
-        let each = [Edit::Replaces, Edit::Stops, Edit::Scales, Edit::Waits, Edit::InPlace];
+        let each = [Edit::Replaces, Edit::Stops, Edit::Scales, Edit::Decided, Edit::Waits, Edit::InPlace];
         let effects = each.into_iter().filter_map(|edit| {
             let same: Vec<&Edited> = fields.iter().filter(|field| field.edit == edit).collect();
             (!same.is_empty()).then(|| effect(edit, &same, after.lifecycle(), (ids, contains), dependents))
@@ -150,9 +156,22 @@ fn edits(kind: &dyn DynKind, before: &Object, after: &Object) -> Vec<Edited> {
     fields
 }
 
-/// The fields that differ between two specs, as paths below `spec`.
-pub(crate) fn edited_fields(kind: &dyn DynKind, before: &Object, after: &Object) -> BTreeSet<String> {
-    edits(kind, before, after).into_iter().map(|field| field.path).collect()
+/// The fields that a request edits, as paths below `spec`.
+#[derive(Debug, Default)]
+pub(crate) struct EditedFields {
+    /// Those whose effect both specs tell.
+    pub announced: BTreeSet<String>,
+    /// Those whose effect only a comparison tells ([`Edit::Decided`]).
+    pub decided: BTreeSet<String>,
+}
+
+impl EditedFields {
+    pub(crate) fn between(kind: &dyn DynKind, before: &Object, after: &Object) -> Self {
+        let (decided, announced): (Vec<_>, Vec<_>) =
+            edits(kind, before, after).into_iter().partition(|field| field.edit == Edit::Decided);
+        let paths = |fields: Vec<Edited>| fields.into_iter().map(|field| field.path).collect();
+        Self { announced: paths(announced), decided: paths(decided) }
+    }
 }
 
 /// Observed differences as the edits of a spec are shown.
@@ -200,6 +219,10 @@ fn effect(
             Some((before, after)) => says(Effect::Creates, format!("{} more{approval}", after - before)),
             None => says(Effect::Changes, format!("the number of objects{approval}")),
         },
+        Edit::Decided => says(
+            Effect::Changes,
+            format!("{ids} in place, or replaces it, as the provider decides{approval}"),
+        ),
         Edit::InPlace | Edit::Keeps | Edit::Nothing => {
             says(Effect::Changes, format!("{ids} in place{approval}"))
         }

@@ -5,6 +5,7 @@ mod apply;
 mod approval;
 mod ask;
 pub(in crate::commands) mod documents;
+mod dry_run;
 mod entry;
 mod follow;
 mod judge;

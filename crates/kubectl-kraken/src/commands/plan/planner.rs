@@ -1,15 +1,12 @@
 //! The dry runs of a plan: about each object, and about what follows. Client required.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, PoisonError},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result, bail};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_api::{
     DOMAIN,
-    effect::{Effect, NO_ANSWER, NOT_COMPARED},
+    effect::{Effect, NOT_COMPARED},
 };
 use kube::{
     Resource as _, ResourceExt as _,
@@ -21,6 +18,7 @@ use serde_json::Value;
 use super::{
     ask,
     documents::Document,
+    dry_run::DryRuns,
     entry::{Action, Entry},
     follow::{Followed, Source, effects},
     judge::{edited, edited_map, edited_plain, in_order, keys},
@@ -87,22 +85,10 @@ impl<'a> Planner<'a> {
     /// Asks about requests, each with its place for a person.
     async fn ask(&mut self, requests: Vec<(String, Request)>) -> Result<()> {
         let (mut specs, mut changed) = (BTreeMap::new(), BTreeMap::new());
-        // The kinds whose provider does not answer, so that a plan of many objects does not wait for each.
-        let silent = Mutex::new(BTreeMap::<(String, String), String>::new());
-        let (cluster, silent) = (self.cluster, &silent);
+        let dry_runs = DryRuns::new(self.cluster, self.graph, requests.iter().map(|(_, request)| request));
+        let dry_runs = &dry_runs;
         let tried = stream::iter(requests).map(|(place, mut request)| async move {
-            let kind = (request.node.group.clone(), request.node.kind.clone());
-            let known = silent.lock().unwrap_or_else(PoisonError::into_inner).get(&kind).cloned();
-            request.previews &= known.is_none();
-            let mut answer = request.try_out(cluster).await?;
-            if let Ok(answer) = &mut answer {
-                answer.warnings.extend(known.map(|line| format!("{}: {line}", request.node)));
-                let silence = format!("{}: {NOT_COMPARED}{NO_ANSWER}", request.node);
-                if let Some(line) = answer.warnings.iter().find(|line| line.starts_with(&silence)) {
-                    let line = line.replacen(&format!("{}: ", request.node), "", 1);
-                    silent.lock().unwrap_or_else(PoisonError::into_inner).insert(kind, line);
-                }
-            }
+            let answer = dry_runs.ask(&mut request).await?;
             anyhow::Ok((place, request, answer))
         });
         // The controllers answer those that come at once with one look at the cloud.
