@@ -108,15 +108,14 @@ impl<'a> Planner<'a> {
             let after = answer.object.unwrap_or_else(|| DynamicObject::new(&node.name, &request.resource));
             if node.kind == "ConfigMap" {
                 let keys = keys(live.as_ref(), &after);
-                let mut entry = edited_map(node.clone(), live.as_ref(), &after, &keys);
-                if entry.action.is_some() {
-                    entry.edit = Some(request.digest());
-                    self.applies.push(request);
-                }
-                self.entries.push(entry);
+                self.add(edited_map(node.clone(), live.as_ref(), &after, &keys), request);
                 if !keys.is_empty() {
                     changed.insert(node, Source::Keys(keys));
                 }
+                continue;
+            }
+            if !self.has_state(&node) {
+                self.add(edited_plain(node, live.as_ref(), &after), request);
                 continue;
             }
             let (failed, said): (Vec<_>, Vec<_>) = effects(&node, std::mem::take(&mut answer.warnings))
@@ -126,30 +125,26 @@ impl<'a> Planner<'a> {
                 let why = line.trim_start_matches(NOT_COMPARED).to_owned();
                 self.not_compared.entry(why).or_default().push(node.clone());
             }
-            if !self.has_state(&node) {
-                let mut entry = edited_plain(node, live.as_ref(), &after);
-                if entry.action.is_some() {
-                    entry.edit = Some(request.digest());
-                    self.applies.push(request);
-                }
-                self.entries.push(entry);
-                continue;
-            }
-            let mut entry = edited(node.clone(), live.as_ref(), &after, said);
+            let entry = edited(node.clone(), live.as_ref(), &after, said);
             let id = self.graph.get(&node).and_then(|resource| resource.status.external_ids.first().cloned());
             let is_recreated = entry.lines.iter().any(|line| Effect::of(line) == Some(Effect::Recreates));
             if let Some(id) = id.filter(|_| entry.action == Action::Replace || is_recreated) {
                 changed.insert(node.clone(), Source::Replaced { id });
             }
-            if entry.action.is_some() {
-                entry.edit = Some(request.digest());
-                self.applies.push(request);
-            }
             specs.insert(node, after.data["spec"].clone());
-            self.entries.push(entry);
+            self.add(entry, request);
         }
         let followed = Followed { cluster: self.cluster, graph: self.graph, specs, changed };
         followed.follow(&mut self.entries).await
+    }
+
+    /// Adds what a request does, and the request if it does something.
+    fn add(&mut self, mut entry: Entry, request: Request) {
+        if entry.action.is_some() {
+            entry.edit = Some(request.digest());
+            self.applies.push(request);
+        }
+        self.entries.push(entry);
     }
 
     /// What the deletion of these resources does, and whether it ends.
@@ -160,7 +155,8 @@ impl<'a> Planner<'a> {
             let Some(resource) = self.graph.get(node) else {
                 // It does not exist; or it may not be listed, and that is said.
                 let (kind, name) = (format!("{}.{}", node.kind, node.group), node.name.clone());
-                if let Ok((_, object)) = self.cluster.get(&Target { kind, name }).await {
+                let cluster = self.cluster.of_namespace(&node.namespace);
+                if let Ok((_, object)) = cluster.get(&Target { kind, name }).await {
                     bail!("{node} exists and is not listed: {}", object.name_any());
                 }
                 self.entries.push(Entry::new(node.clone(), Action::None, vec![]));
