@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 
 use crate::{
     Comparison,
+    actions::location,
     context::{Context, Reconcile},
     dynamic::{Change, Object},
     model::{
@@ -116,6 +117,8 @@ async fn look(reconcile: &mut Reconcile<'_>, edited: &EditedFields) -> Result<Op
     let values = gather::known(reconcile, &dependencies).await?;
     let target = resolve::resolve(reconcile, &dependencies, &values)?;
     reconcile.remember_secrets(&target);
+    // Nothing is read in another account than that of the objects.
+    location::here(reconcile, target.intent.as_ref()).await?;
     match wanted {
         Some(wanted) => adoption(reconcile, &target, &wanted).await.map(Some),
         None => differences(reconcile, &target, edited).await,

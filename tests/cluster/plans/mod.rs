@@ -223,3 +223,31 @@ async fn a_reviewed_plan_is_approved_only_for_what_it_says() -> Result<()> {
     shell.run(&format!("{program} apply -f stack.yaml --yes")).await?;
     shell.run("kubectl delete kraken --all --timeout=120s").await.map(drop)
 }
+
+/// A value changes while a person reads the plan: what they agreed to is not what would happen any more.
+#[tokio::test]
+async fn a_plan_that_moves_during_the_question_is_not_applied() -> Result<()> {
+    let test_env = with_webhooks().await?;
+    let (shell, program) = (Shell::of(&test_env)?, program()?);
+    let mut values: BTreeMap<&str, &str> = BEFORE.into();
+    shell.write("stack.yaml", &stack(&values))?;
+    shell.run(&format!("{program} apply -f stack.yaml --yes --timeout 120")).await?;
+    values.insert("TEAM", "other");
+    shell.write("stack.yaml", &stack(&values))?;
+    let edit = "kubectl patch securitygroup web --type merge -p '{\"spec\":{\"description\":{\"value\":\"api\"}}}' >/dev/null";
+    let answered = |between: &str| {
+        format!(
+            "rm -f answer; mkfifo answer; {program} apply -f stack.yaml --timeout 60 <answer >out.txt 2>&1 & command=$!; exec 3>answer
+             until grep -q 'Apply?' out.txt; do sleep 0.1; done; {between}; echo y >&3; wait $command || true; cat out.txt"
+        )
+    };
+    let moved = shell.run(&answered(edit)).await?;
+    for text in ["SecurityGroup/web in ", "nothing was applied, because by now the plan is another one"] {
+        assert!(moved.contains(text), "{text}: {moved}");
+    }
+    let team = shell.run("kubectl get vpc main -o jsonpath={.spec.tags.Team}").await?;
+    assert_eq!(team, "shop");
+    let applied = shell.run(&answered("true")).await?;
+    assert!(applied.contains("Everything is ready"), "{applied}");
+    shell.run("kubectl delete kraken --all --timeout=120s").await.map(drop)
+}

@@ -1,6 +1,6 @@
 //! A dry run that asks what exists in the cloud: what is said, and that nothing but reads is called.
 
-use kraken_api::PREVIEW_ANNOTATION;
+use kraken_api::{Location, PREVIEW_ANNOTATION};
 use kraken_runtime::webhook::{Operation, Subject, Validator as _};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -147,4 +147,12 @@ async fn a_value_of_a_secret_is_not_said() {
     let said = said(setup, after, [read_secret(), observe(&objects)]).await;
     assert!(said.contains("peer *** -> ***"), "{said}");
     assert!(!said.contains("hunter2") && !said.contains("other-secret"), "{said}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_read_in_another_account() {
+    let there = json!({"account": "1", "region": "r"});
+    let disk = || disk().launched().status("location", there.clone());
+    let here = Some(Location { account: "2".into(), region: "r".into() });
+    assert_eq!(said(Setup { location: here, ..Setup::of(disk()) }, disk(), []).await, "");
 }

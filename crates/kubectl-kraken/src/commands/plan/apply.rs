@@ -63,7 +63,7 @@ pub(in crate::commands) async fn run(
     if !selection.has_files() {
         bail!("which objects? Name files with -f, or a kustomization with -k");
     }
-    let plan = plan(cluster, selection).await?;
+    let mut plan = plan(cluster, selection).await?;
     out(&print::text(&plan.entries, &plan.notes, Style::of_stdout()))?;
     if plan.is_rejected() {
         bail!("nothing was applied: correct what is rejected first");
@@ -74,9 +74,12 @@ pub(in crate::commands) async fn run(
     if plan.applies.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    if !consent.yes && consent.plan.is_none() && !ask_person(consent.approve)? {
-        out("Nothing was applied.\n")?;
-        return Ok(ExitCode::FAILURE);
+    if !consent.yes && consent.plan.is_none() {
+        if !ask_person(consent.approve)? {
+            out("Nothing was applied.\n")?;
+            return Ok(ExitCode::FAILURE);
+        }
+        plan = still(cluster, selection, &plan).await?;
     }
     for (number, request) in plan.applies.iter().enumerate() {
         let before = || {
@@ -93,19 +96,30 @@ pub(in crate::commands) async fn run(
     progress(cluster, &plan, approvals, limit).await
 }
 
+/// The plan again, after a person has thought about it: an object, a value that others refer to, or the cloud may have moved meanwhile.
+async fn still(cluster: &Cluster, selection: &Selection, before: &Plan) -> Result<Plan> {
+    let now = plan(cluster, selection).await?;
+    let before = print::json(&before.entries, &before.notes).to_string();
+    let differences = reviewed::differences(&before, &print::json(&now.entries, &now.notes))?;
+    refuse(&differences, "by now the plan is another one: run the command again")?;
+    Ok(now)
+}
+
+/// Names the differences, if there are any, and ends the command.
+fn refuse(differences: &[String], why: &str) -> Result<()> {
+    for difference in differences {
+        eprintln!("{}", clean(difference));
+    }
+    if differences.is_empty() { Ok(()) } else { bail!("nothing was applied, because {why}") }
+}
+
 /// Whether the plan in a file says the same as this one.
 fn as_reviewed(file: &Path, plan: &Plan) -> Result<()> {
     let in_file = || format!("cannot use the plan in {}", file.display());
     let text = std::fs::read_to_string(file).with_context(in_file)?;
     let differences =
         reviewed::differences(&text, &print::json(&plan.entries, &plan.notes)).with_context(in_file)?;
-    for difference in &differences {
-        eprintln!("{}", clean(difference));
-    }
-    if !differences.is_empty() {
-        bail!("nothing was applied, because the plan is not the one in {}: review it again", file.display());
-    }
-    Ok(())
+    refuse(&differences, &format!("the plan is not the one in {}: review it again", file.display()))
 }
 
 fn ask_person(approves: bool) -> Result<bool> {
