@@ -144,16 +144,44 @@ async fn adoption(
     Ok(vec![format!("{} {}{changes}", Effect::Adopts.words(), proposal.what)])
 }
 
-/// What differs in the cloud.
+/// What differs in the cloud. What a read by id does not return is missing only if a search by tag does not find it either, as in step 6.
 async fn differences(
     reconcile: &Reconcile<'_>,
     target: &Target,
     edited: &EditedFields,
 ) -> Result<Option<Vec<String>>, Outcome> {
+    let Some(mut attempt) = attempt(reconcile, target, false).await? else { return Ok(None) };
+    if attempt.comparison.missing.is_some() {
+        let Some(searched) = self::attempt(reconcile, target, true).await? else { return Ok(None) };
+        attempt = searched;
+    }
+    let Attempt { recorded, found, mut comparison } = attempt;
+    // What both specs tell is announced already.
+    comparison.differences.retain(|difference| !contains(&edited.announced, &difference.field.path));
+    if contains(&edited.announced, reconcile.context.info().missing_path) {
+        comparison.missing = None;
+    }
+    let seen = Seen { recorded: &recorded, found: &found, decided: &edited.decided };
+    Ok(Some(seen.said(reconcile, target, comparison)))
+}
+
+/// One observation, compared with the target.
+struct Attempt {
+    recorded: Vec<String>,
+    found: Vec<String>,
+    comparison: Comparison<Change>,
+}
+
+/// Observes by id, and by tag if `search` is set; `None` during a replacement.
+async fn attempt(
+    reconcile: &Reconcile<'_>,
+    target: &Target,
+    search: bool,
+) -> Result<Option<Attempt>, Outcome> {
     let (context, identity) = (&reconcile.context, &reconcile.identity);
     let (kind, intent) = (&*context.kind, target.intent.as_ref());
     let recorded = reconcile.recorded(intent, reconcile.clock());
-    let request = recorded.request(identity, false, false);
+    let request = recorded.request(identity, search, false);
     let observed = context.observe(Lane::Edit, request).await.map_err(Outcome::Failed)?;
     let Parts { outgoing, mut current } = Parts::of(kind, intent, observed);
     if outgoing.is_some() {
@@ -164,19 +192,13 @@ async fn differences(
     } else {
         kind.without_ignored(&target.desired, &current, &target.ignored)
     };
-    let ids = kind.ids(&current);
-    if !ids.is_empty() {
+    let found = kind.ids(&current);
+    if !found.is_empty() {
         let desired = kept.as_ref().unwrap_or(&target.desired);
         current = context.external.examine(identity, desired, &current).await.map_err(Outcome::Failed)?;
     }
-    let mut comparison = observe::compare(reconcile, target, kept.as_ref(), &current);
-    // What both specs tell is announced already.
-    comparison.differences.retain(|difference| !contains(&edited.announced, &difference.field.path));
-    if contains(&edited.announced, context.info().missing_path) {
-        comparison.missing = None;
-    }
-    let seen = Seen { recorded: &recorded.ids, found: &ids, decided: &edited.decided };
-    Ok(Some(seen.said(reconcile, target, comparison)))
+    let comparison = observe::compare(reconcile, target, kept.as_ref(), &current);
+    Ok(Some(Attempt { recorded: recorded.ids, found, comparison }))
 }
 
 /// Whether one of these paths is the field of a difference: of a tag the whole, otherwise the part that a spec has at its top.

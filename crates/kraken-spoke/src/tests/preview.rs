@@ -9,7 +9,7 @@ use super::{
     disk::GROUP,
     fixtures::{Disk, disk, from_config_map, remote, request, with},
     scene::{Scene, Setup},
-    script::{Call, call, observe},
+    script::{Call, call, observe, observe_by_tag},
     secrecy::{read_secret, with_secret},
 };
 use crate::{FailureClass, admission::Admission, preview::Previews};
@@ -66,11 +66,20 @@ async fn what_differs_in_the_cloud_is_said() {
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_object_is_said_to_be_created_again() {
-    let said = of(disk().launched(), &[]).await;
+    let launched = || disk().launched();
+    let calls = [observe(&[]), observe_by_tag(&[])];
+    let said = said(Setup::of(launched()), launched(), calls).await;
     assert!(
         said.starts_with("recreates ") && said.ends_with("because it is missing in the cloud: disk-1"),
         "{said}"
     );
+}
+
+/// One read by id may lack an object that exists.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_a_search_finds_is_not_missing() {
+    let calls = [observe(&[]), observe_by_tag(&[remote("disk-1")])];
+    assert_eq!(said(Setup::of(disk().launched()), disk().launched(), calls).await, "");
 }
 
 #[tokio::test(start_paused = true)]
