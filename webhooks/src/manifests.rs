@@ -106,7 +106,8 @@ fn webhook(component: &str, hook: &Hook) -> ValidatingWebhook {
     }
 }
 
-/// Changes of finalizers, labels and annotations are not reviewed, except a dry run that asks what exists in the cloud, nor are changes of an object that is being deleted. A
+/// Changes of finalizers, labels and annotations are not reviewed, except a dry run that asks what exists in the cloud,
+/// nor are changes of an object that is being deleted. A
 /// deletion is reviewed if the object is protected, or has remote objects, whose end its author is told: not a
 /// controller of Kubernetes, which deletes all resources of a namespace.
 fn conditions(operations: &[Operation]) -> Vec<MatchCondition> {

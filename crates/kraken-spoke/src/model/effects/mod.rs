@@ -45,7 +45,7 @@ impl<'a> OfEdit<'a> {
         Self { before, after, ids, fields, contains: kind.info().contains }
     }
 
-    /// Without the fields whose effect a comparison told.
+    /// Without the fields whose effect a comparison with the cloud shows.
     pub(crate) fn without_decided(mut self) -> Self {
         self.fields.retain(|field| field.edit != Edit::Decided);
         self

@@ -82,7 +82,7 @@ pub(crate) async fn known(reconcile: &Reconcile<'_>, dependencies: &Dependencies
         return Ok(Values::default());
     };
     let mut wanted = dependencies.clone();
-    // The right to a Secret that is named anew was not checked yet.
+    // The right to a newly named Secret was not checked yet.
     let answered = &request.spec.secret_dependencies;
     wanted
         .secrets

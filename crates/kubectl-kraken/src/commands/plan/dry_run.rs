@@ -11,14 +11,14 @@ use std::{
 
 use anyhow::Result;
 use kraken_api::effect::{Effect, NO_ANSWER, NOT_COMPARED};
-use kraken_options::{KindRef, ResourceRef, ValueFrom};
+use kraken_options::{ResourceRef, ValueFrom};
 use serde_json::{Value, json};
 
 use super::{
     ask::Answer,
     follow::effects,
     request::Request,
-    values::{resource_of, with_literals},
+    values::{means, resource_of, with_literals},
 };
 use crate::{
     cluster::Cluster,
@@ -102,12 +102,7 @@ impl<'a> DryRuns<'a> {
 
     fn literal(&self, user: &Node, from: &ValueFrom) -> Option<Value> {
         let of = resource_of(from).filter(ResourceRef::is_id)?;
-        let kind = KindRef::of(&of.kind);
-        let namespace = of.namespace.as_ref().unwrap_or(&user.namespace);
-        let is_meant = |node: &Node| {
-            node.namespace == *namespace && node.name == of.name && kind.matches(&node.kind, &node.group)
-        };
-        self.ids.iter().find(|(node, _)| is_meant(node)).map(|(_, id)| json!(id))
+        self.ids.iter().find(|(node, _)| means(user, &of, node)).map(|(_, id)| json!(id))
     }
 }
 

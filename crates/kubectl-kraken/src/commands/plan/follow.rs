@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use kraken_api::{effect::shortened, status::ABSENT};
-use kraken_options::{Dependency, KindRef, ResourceRef, ValueFrom};
+use kraken_options::{Dependency, ResourceRef, ValueFrom};
 use kube::{
     Resource as _,
     api::{DynamicObject, Patch, PatchParams},
@@ -16,7 +16,7 @@ use super::{
     ask,
     entry::{Action, Entry},
     patch::three_way,
-    values::{resource_of, unknown_like, with_literals},
+    values::{means, resource_of, unknown_like, with_literals},
 };
 use crate::{
     cluster::Cluster,
@@ -177,15 +177,9 @@ impl Followed<'_> {
 
     /// What stands for the new id of a resource that is replaced, if a reference of `user` means one.
     fn replaced(&self, user: &Node, of: &ResourceRef) -> Option<String> {
-        let kind = KindRef::of(&of.kind);
-        self.changed.iter().enumerate().find_map(|(number, (node, source))| {
-            let is_meant = node.namespace == *of.namespace.as_ref().unwrap_or(&user.namespace)
-                && node.name == of.name
-                && kind.matches(&node.kind, &node.group);
-            match source {
-                Source::Replaced { id } if is_meant => Some(unknown_like(id, number)),
-                _ => None,
-            }
+        self.changed.iter().enumerate().find_map(|(number, (node, source))| match source {
+            Source::Replaced { id } if means(user, of, node) => Some(unknown_like(id, number)),
+            _ => None,
         })
     }
 

@@ -1,8 +1,10 @@
 //! What a spec becomes when values that it refers to change: the references are replaced by literals, so that admission says what
 //! the new values will do. Pure.
 
-use kraken_options::{Dependency, ResourceRef, Template, ValueFrom};
+use kraken_options::{Dependency, KindRef, ResourceRef, Template, ValueFrom};
 use serde_json::{Map, Value, json};
+
+use crate::graph::Node;
 
 /// A map whose values are literals or references.
 const TAGS: &str = "tags";
@@ -80,6 +82,13 @@ pub(crate) fn resource_of(from: &ValueFrom) -> Option<ResourceRef> {
         ValueFrom::Ref(short) => short.resource(),
         ValueFrom::ConfigMap(_) | ValueFrom::Secret(_) | ValueFrom::TemplateString(_) => None,
     }
+}
+
+/// Whether a reference of `user` means this resource.
+pub(crate) fn means(user: &Node, of: &ResourceRef, node: &Node) -> bool {
+    node.namespace == *of.namespace.as_ref().unwrap_or(&user.namespace)
+        && node.name == of.name
+        && KindRef::of(&of.kind).matches(&node.kind, &node.group)
 }
 
 /// A value that nobody has yet in the form of an id: `vpc-00000000` for `vpc-12ab34cd`. It satisfies the same pattern, and differs for each
