@@ -2,16 +2,13 @@
 //! cloud. It is a reconcile up to its decision, with a memory of its own: nothing is written, neither in the cluster nor in the cloud.
 //! Client required.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use kraken_api::{
     Adopt, FieldDiff,
     effect::{Effect, NOT_COMPARED},
 };
-use kraken_runtime::{queue::Lane, work::Slot};
+use kraken_runtime::{hash::HashMap, queue::Lane, work::Slot};
 use kube::core::object::HasStatus;
 use parking_lot::Mutex;
 
