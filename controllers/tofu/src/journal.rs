@@ -120,15 +120,20 @@ impl Journals {
         if let Some(known) = self.known.lock().get(&identity.uid) {
             return Ok(known.clone());
         }
+        let journal = self.stored(identity).await?;
+        self.known.lock().insert(identity.uid.clone(), journal.clone());
+        Ok(journal)
+    }
+
+    /// The same as it is stored, for a look: another process may write it next.
+    pub(crate) async fn stored(&self, identity: &Identity) -> Result<Option<Journal>, Failure> {
         let (namespace, name) = self.place(identity)?;
         let read = within("read the journal", self.api(&namespace).get_opt(&name)).await;
         let secret = read.map_err(|error| failed(&error))?;
-        let journal = match secret.and_then(|secret| secret.data?.remove(KEY)) {
-            None => None,
-            Some(text) => Some(decode(&text.0).ok_or_else(|| unreadable(&namespace, &name))?),
-        };
-        self.known.lock().insert(identity.uid.clone(), journal.clone());
-        Ok(journal)
+        match secret.and_then(|secret| secret.data?.remove(KEY)) {
+            None => Ok(None),
+            Some(text) => decode(&text.0).map(Some).ok_or_else(|| unreadable(&namespace, &name)),
+        }
     }
 
     /// Writes the journal of a resource, if it changed.

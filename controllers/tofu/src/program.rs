@@ -231,11 +231,15 @@ async fn lead(manager: &Manager, installs: &Installs, configs: &Configs, queues:
     .await;
 }
 
-/// Whether a change is not one of the status.
+/// Whether a change is not one of the status, or one of the program in use, which standbys follow.
 fn is_edit(change: &Change<ProviderInstall>) -> bool {
     let Change::Applied(now, Some(before)) = change else { return true };
+    let in_use =
+        |install: &ProviderInstall| install.status.as_ref().and_then(|status| status.program.clone());
+    let is_switched = in_use(now) != in_use(before);
     let (now, before) = (now.meta(), before.meta());
-    now.uid != before.uid
+    is_switched
+        || now.uid != before.uid
         || now.generation != before.generation
         || now.deletion_timestamp != before.deletion_timestamp
         || now.finalizers != before.finalizers

@@ -227,6 +227,9 @@ reasons! {
         InvalidSpec,
         /// Resources of a kind that would be removed exist, or use a field that the new program does not have. The message names them.
         InUse,
+        /// The new program would change resources, or it is not known whether it would. The former one stays in use; the message names the
+        /// resources, and `status.switch` counts them.
+        SwitchRefused,
         /// The kinds are being installed.
         Installing,
         /// The kinds are being removed.

@@ -127,7 +127,8 @@ impl Admission {
         match previewed {
             Preview::Compared(effects) => warnings.extend(effects),
             Preview::Failed(why) => warnings.push(why),
-            Preview::Nothing => {}
+            // What is invalid is said by the review of the spec.
+            Preview::Nothing | Preview::Invalid(_) => {}
         }
         ReviewResult { problems, warnings }
     }

@@ -2,13 +2,15 @@
 //! cloud. It is a reconcile up to its decision, with a memory of its own: nothing is written, neither in the cluster nor in the cloud.
 //! Client required.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use futures::{StreamExt, stream};
 use kraken_api::{
     Adopt, FieldDiff,
-    effect::{Effect, NOT_COMPARED},
+    effect::{Effect, NO_ANSWER, NOT_COMPARED},
 };
-use kraken_runtime::{hash::HashMap, queue::Lane, work::Slot};
+use kraken_options::summary;
+use kraken_runtime::{hash::HashMap, queue::Lane, watch::ObjectKey, work::Slot};
 use kube::core::object::HasStatus;
 use parking_lot::Mutex;
 
@@ -16,7 +18,7 @@ use crate::{
     Comparison,
     actions::location,
     context::{Context, Reconcile},
-    dynamic::{Change, Object},
+    dynamic::{Change, DynExternal, Object, SharedKind},
     model::{
         decide::{self, Decision, Planned},
         effects::{self, EditedFields, differing},
@@ -30,6 +32,12 @@ use crate::{
     policy::approval::Proposal,
     steps::{connect, decide::adopt, gather, observe, resolve},
 };
+
+/// How many resources are compared at the same time, of those of a kind.
+const AT_ONCE: usize = 16;
+
+/// How long one of them may take.
+const FOR_ONE: Duration = Duration::from_secs(30);
 
 /// The kinds of a process that can be compared, by their key. Clones share the same state.
 #[derive(Clone, Debug, Default)]
@@ -67,12 +75,14 @@ pub(crate) fn not_compared(why: &str) -> String {
 }
 
 /// What a comparison with the cloud tells.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Preview {
-    /// The effects, none if nothing differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Preview {
+    /// The effects, in the words of [`kraken_api::effect::Effect`]; none if nothing differs.
     Compared(Vec<String>),
     /// There is nothing to compare: no object exists, an edit is under way, or a value is not known before others exist.
     Nothing,
+    /// The spec is invalid.
+    Invalid(String),
     /// The provider was asked, and there is no answer: what is said about that.
     Failed(String),
 }
@@ -80,8 +90,35 @@ pub(crate) enum Preview {
 /// What the remote objects say about the spec of this object. The effects of fields that the request edits are known from both specs,
 /// unless only a comparison tells.
 pub(crate) async fn preview(context: Arc<Context>, object: Object, edited: &EditedFields) -> Preview {
+    previewed(context, Arc::new(object), edited).await
+}
+
+/// What each resource of the kind would have after its calls are made in another form, such as by a newer program; in the order of
+/// their keys.
+pub(crate) async fn previews_of(
+    context: &Context,
+    kind: SharedKind,
+    external: Arc<dyn DynExternal>,
+) -> Vec<(ObjectKey, Preview)> {
+    let other = Arc::new(context.of_form(kind, external));
+    let mut resources = context.objects.all();
+    resources.sort_by_cached_key(|object| ObjectKey::of(&object.metadata));
+    let looks = resources.into_iter().map(|object| {
+        let other = other.clone();
+        async move {
+            let edited = EditedFields { are_all: true, ..EditedFields::default() };
+            let key = ObjectKey::of(&object.metadata);
+            let preview = tokio::time::timeout(FOR_ONE, previewed(other, object, &edited)).await;
+            let late = |_| Preview::Failed(not_compared(&format!("{NO_ANSWER} in {} s", FOR_ONE.as_secs())));
+            (key, preview.unwrap_or_else(late))
+        }
+    });
+    stream::iter(looks).buffered(AT_ONCE).collect().await
+}
+
+async fn previewed(context: Arc<Context>, object: Arc<Object>, edited: &EditedFields) -> Preview {
     let (mut memory, mut slot) = (Memory::default(), Slot::of_its_own(Lane::Edit));
-    let mut reconcile = Reconcile::new(context, Arc::new(object), &mut memory, &mut slot);
+    let mut reconcile = Reconcile::new(context, object, &mut memory, &mut slot);
     let looked = look(&mut reconcile, edited).await;
     let texts = &reconcile.memory.secrets.texts;
     match looked.map_err(|outcome| scrubbed(outcome, texts)) {
@@ -90,7 +127,7 @@ pub(crate) async fn preview(context: Arc<Context>, object: Object, edited: &Edit
             Preview::Compared(vec![format!("{} what the spec names: {why}", Effect::CannotAdopt.words())])
         }
         Err(Outcome::Failed(failure)) => Preview::Failed(not_compared(&failure.to_string())),
-        // Admission says what is invalid.
+        Err(Outcome::Invalid(problems)) => Preview::Invalid(summary(&problems)),
         Ok(None) | Err(_) => Preview::Nothing,
     }
 }
@@ -158,7 +195,7 @@ async fn differences(
     if contains(&edited.announced, reconcile.context.info().missing_path) {
         comparison.missing = None;
     }
-    let seen = Seen { recorded: &recorded, found: &found, decided: &edited.decided };
+    let seen = Seen { recorded: &recorded, found: &found, edited };
     Ok(Some(seen.said(reconcile, target, comparison)))
 }
 
@@ -211,7 +248,7 @@ fn contains(edited: &BTreeSet<String>, path: &str) -> bool {
 struct Seen<'a> {
     recorded: &'a [String],
     found: &'a [String],
-    decided: &'a BTreeSet<String>,
+    edited: &'a EditedFields,
 }
 
 impl Seen<'_> {
@@ -224,7 +261,8 @@ impl Seen<'_> {
     ) -> Vec<String> {
         let lifecycle = reconcile.lifecycle();
         let (ids, approval) = (listed(self.found), effects::approval(lifecycle));
-        let is_edited = |field: &FieldDiff| contains(self.decided, &field.path);
+        let EditedFields { decided, are_all, .. } = self.edited;
+        let is_edited = |field: &FieldDiff| *are_all || contains(decided, &field.path);
         let why = |fields: &[FieldDiff]| {
             if fields.iter().any(is_edited) { "" } else { ", which differs in the cloud" }
         };

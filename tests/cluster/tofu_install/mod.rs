@@ -4,6 +4,7 @@
 pub(crate) mod host;
 mod plan;
 mod setting;
+mod switch;
 
 use std::{fs, time::Duration};
 

@@ -42,6 +42,14 @@ async fn a_plan_says_what_the_provider_would_do() -> Result<()> {
     let specs = planned("api", 3, &none, "--no-refresh").await?;
     assert!(specs.contains("in place, or replaces it, as the provider decides: name web -> api"), "{specs}");
 
+    // A plan writes nothing, also where a reconcile with this spec would.
+    let outputs = json!({"sensitiveOutputs": {"secretName": "planned"}, "name": {"value": "web"}, "size": {"value": 3}});
+    let document =
+        json!({"apiVersion": ready["apiVersion"], "kind": KIND, "metadata": {"name": "a"}, "spec": outputs});
+    shell.write("a.yaml", &document.to_string())?;
+    shell.output(&format!("{} plan -f a.yaml", program.display())).await?;
+    assert!(s.test_env.get("Secret", "planned").await?.is_null());
+
     // Somebody changes the object.
     let path = s.objects().pop().context("no object")?;
     let mut object: Value = serde_json::from_str(&fs::read_to_string(&path)?)?;

@@ -59,6 +59,63 @@ pub struct ProviderInstallSpec {
         "message": "names have letters, digits and _, and values have at most 4096 characters",
     }]))]
     pub environment: BTreeMap<String, String>,
+
+    /// When another program, or another environment, takes over the resources that exist: `IfUnchanged`, only if its plans change none of
+    /// them, or `Always`. Its plans are counted in `status.switch` before, while the former program stays in use. Default: `IfUnchanged`
+    #[serde(default)]
+    pub switch_policy: SwitchPolicy,
+}
+
+/// When another program takes over the resources that exist.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SwitchPolicy {
+    /// Only if its plans change no resource.
+    #[default]
+    IfUnchanged,
+    /// After its plans were counted in the status.
+    Always,
+}
+
+/// A program with its environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgramInUse {
+    /// The file, as in `spec.path`. Example: `terraform-provider-openstack_v3.4.0`
+    pub path: String,
+    /// Its SHA-256, as in `spec.sha256`. Example: `9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`
+    pub sha256: String,
+    /// The environment variables, as in `spec.environment`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+}
+
+/// The plans of a program for the resources of the one before it. The resources were compared with the provider's plan, as in a plan of an
+/// edit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Switch {
+    /// The file of the new program. Example: `terraform-provider-openstack_v3.5.0`
+    pub path: String,
+    /// Its SHA-256. Example: `60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752`
+    pub sha256: String,
+    /// The number of resources that stay as they are. Example: `118`
+    pub unchanged: i64,
+    /// The number of resources that would be changed in place. Example: `2`
+    pub changed: i64,
+    /// The number of resources whose object would be replaced, deleted or created again. Example: `1`
+    pub replaced: i64,
+    /// The number of resources that would not be ready: their spec is invalid for the new program, or it cannot make a change that it
+    /// finds. Example: `0`
+    pub rejected: i64,
+    /// The number of resources of which the new program gave no plan. Example: `0`
+    pub unknown: i64,
+    /// The number of resources without an object to compare: not created yet, paused, or being edited or deleted. Example: `3`
+    pub not_compared: i64,
+    /// What would happen to which resource; at most 10, the gravest first, each of at most 300 characters. Example:
+    /// `[OpenstackNetworkingNetworkV2 shop/web: replaces 3f1c (CreateFirst): mtu 1450 -> 1500]`
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10))]
+    pub examples: Vec<String>,
 }
 
 /// What is installed.
@@ -84,6 +141,12 @@ pub struct ProviderInstallStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 200))]
     pub types: Vec<InstalledType>,
+    /// The program that manages the resources. It differs from that of the spec until that one may take over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramInUse>,
+    /// What the last change of the program does to the resources. Absent before the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switch: Option<Switch>,
     /// `Ready`: whether all kinds are installed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "conditions_schema")]

@@ -5,7 +5,10 @@ mod config;
 mod install;
 
 pub use config::{ConfigValue, ProviderConfig, ProviderConfigSpec, ProviderConfigStatus};
-pub use install::{InstalledType, ProviderInstall, ProviderInstallSpec, ProviderInstallStatus, Recovery};
+pub use install::{
+    InstalledType, ProgramInUse, ProviderInstall, ProviderInstallSpec, ProviderInstallStatus, Recovery,
+    Switch, SwitchPolicy,
+};
 
 /// The API group.
 pub const GROUP: &str = "providers.kraken-iac.eoinfennessy.com";

@@ -1,10 +1,17 @@
 //! The single calls of a resource type to its provider, and their failures.
 
-use kraken_spoke::{Failure, Identity};
+use std::sync::Arc;
+
+use kraken_spoke::{Failure, Identity, dynamic};
 use kraken_tfplugin::{CallError, Plan, ResourceState, Value};
 
 use super::TofuExternal;
-use crate::{journal::Stored, marker, provider::collect_secrets};
+use crate::{
+    journal::Stored,
+    marker,
+    observed::{Desired, Observed},
+    provider::collect_secrets,
+};
 
 impl TofuExternal {
     /// The configuration as it is sent, with the marker of the launch if it has one.
@@ -33,6 +40,23 @@ impl TofuExternal {
         plan.map_err(|error| self.failed(verb, &error, &[&prior.value, config]))
     }
 
+    /// The same objects, with the provider's plan of what would make the main one as desired.
+    pub(super) async fn planned(
+        &self,
+        identity: &Identity,
+        desired: &Desired,
+        observed: &dynamic::Observed,
+    ) -> Result<dynamic::Observed, Failure> {
+        let observed = Observed::of(observed);
+        let mut objects = observed.objects.clone();
+        if let Some(object) = objects.first_mut() {
+            let config = Self::sent(object.is_marked, identity, object.epoch, &desired.config);
+            let plan = self.plan("plan a change of", &object.state, &config).await?;
+            object.plan = Some(Arc::new(plan));
+        }
+        Ok(observed.with(objects))
+    }
+
     pub(super) fn secrets_of(&self, value: &Value) -> Vec<String> {
         let mut secrets = vec![];
         collect_secrets(&self.schema.block, value, &mut secrets);
@@ -52,10 +76,16 @@ impl TofuExternal {
         {
             return Ok(ResourceState { value, private: stored.private.clone() });
         }
+        let state = self.in_form(stored).await?;
+        self.upgraded.lock().insert((identity.uid.clone(), epoch));
+        Ok(state)
+    }
+
+    /// The stored state, which the provider brings into the form of its version.
+    pub(super) async fn in_form(&self, stored: &Stored) -> Result<ResourceState, Failure> {
         let plugin = self.provider.plugin().await?;
         let upgraded = plugin.upgrade(&self.type_name, stored.version, &stored.value).await;
         let upgraded = upgraded.map_err(|error| self.failed("upgrade the state of", &error, &[]))?;
-        self.upgraded.lock().insert((identity.uid.clone(), epoch));
         Ok(ResourceState { value: upgraded.value, private: stored.private.clone() })
     }
 

@@ -6,6 +6,7 @@
 mod calls;
 mod find;
 mod journaled;
+mod looking;
 mod operation;
 mod outputs;
 
@@ -37,6 +38,7 @@ use crate::{
     review::{self, Reviewer},
 };
 use journaled::object;
+use looking::Looking;
 use operation::{Label, Verb};
 use outputs::Secrets;
 
@@ -136,6 +138,10 @@ impl DynExternal for TofuExternal {
         }
     }
 
+    fn looking(&self) -> Option<Arc<dyn DynExternal>> {
+        Some(Arc::new(Looking(self.clone())))
+    }
+
     async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
         let mut reads = vec![];
         for request in requests {
@@ -152,15 +158,11 @@ impl DynExternal for TofuExternal {
         observed: &Observed,
     ) -> Result<Observed, Failure> {
         let desired: &observed::Desired = desired.get();
-        let (config, observed) = (&desired.config, observed::Observed::of(observed));
-        let mut objects = observed.objects.clone();
-        if let Some(object) = objects.first_mut() {
-            let config = Self::sent(object.is_marked, identity, object.epoch, config);
-            let plan = self.plan("plan a change of", &object.state, &config).await?;
-            object.plan = Some(Arc::new(plan));
+        let planned = self.planned(identity, desired, observed).await?;
+        if let Some(object) = observed::Observed::of(&planned).objects.first() {
             self.write_outputs(identity, desired, &object.state).await?;
         }
-        Ok(observed.with(objects))
+        Ok(planned)
     }
 
     async fn prepare(&self, identity: &Identity) -> Result<(), Failure> {

@@ -7,6 +7,8 @@ mod choose;
 mod crds;
 mod lost;
 mod outcome;
+mod serving;
+mod switch;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +22,6 @@ use std::{
 
 use kraken_spoke::{
     controller::Kinds,
-    dynamic::{DynExternal, DynKind},
     runtime::{
         Manager,
         patch::{ApiError, set_finalizer},
@@ -29,22 +30,20 @@ use kraken_spoke::{
         watch::{ObjectKey, Store},
     },
 };
-use kraken_tfplugin::HostLink;
+use kraken_tfplugin::{HostLink, StartError};
 use kube::{Api, ResourceExt};
 use parking_lot::Mutex;
-use tracing::{info, warn};
+use tracing::warn;
 
 use crate::{
     api::ProviderInstall,
-    config::{Configs, OfInstall},
-    data::DataExternal,
-    external::TofuExternal,
-    provider::{Config, Program, ProgramOptions, Provider},
-    review::Reviewer,
+    config::Configs,
+    provider::{Program, ProgramOptions},
 };
-use choose::{Chosen, Of, choose};
+use choose::{Chosen, choose};
 use crds::Crds;
 use outcome::{Installed, Outcome};
+use switch::Compared;
 
 /// Removed only when no resources of its kinds exist.
 const FINALIZER: &str = "providers.kraken-iac.eoinfennessy.com/kinds";
@@ -77,6 +76,10 @@ struct Inner {
     host: HostLink,
     known: Store<ProviderInstall>,
     loaded: Mutex<BTreeMap<String, Loaded>>,
+    /// The programs that were started and do not serve, by the name of their ProviderInstall.
+    started: Mutex<BTreeMap<String, Arc<Program>>>,
+    /// The plans of programs that do not serve.
+    compared: Mutex<BTreeMap<String, Compared>>,
     leads: AtomicBool,
     /// Held during each reconcile: two installs can want the same type.
     one: tokio::sync::Mutex<()>,
@@ -91,8 +94,11 @@ impl Installs {
         host: HostLink,
         known: Store<ProviderInstall>,
     ) -> Self {
-        let (loaded, leads, one) = (Mutex::default(), AtomicBool::new(false), tokio::sync::Mutex::default());
-        Self(Arc::new(Inner { manager, kinds, configs, folder, host, known, loaded, leads, one }))
+        let (loaded, started, compared) = Default::default();
+        let (leads, one) = (AtomicBool::new(false), tokio::sync::Mutex::default());
+        let inner =
+            Inner { manager, kinds, configs, folder, host, known, loaded, started, compared, leads, one };
+        Self(Arc::new(inner))
     }
 
     /// This process leads from now on.
@@ -159,38 +165,48 @@ impl Inner {
         self.loaded.lock().get(install).cloned()
     }
 
-    fn options(&self, install: &ProviderInstall) -> ProgramOptions {
-        ProgramOptions {
-            path: self.folder.join(&install.spec.path),
-            sha256: Some(install.spec.sha256.clone()),
-            environment: install.spec.environment.clone(),
+    /// The program with these options, which is started unless it was.
+    async fn program(&self, name: &str, options: ProgramOptions) -> Result<Arc<Program>, StartError> {
+        let serving = self.loaded(name).map(|loaded| loaded.program);
+        let started = self.started.lock().get(name).cloned();
+        let mut known = [serving, started].into_iter().flatten();
+        if let Some(program) = known.find(|program| *program.options() == options) {
+            return Ok(program);
         }
+        let program = Arc::new(Program::load(self.host.clone(), options).await?);
+        self.started.lock().insert(name.to_owned(), program.clone());
+        Ok(program)
     }
 
     /// Loads the program, and makes its types kinds.
     async fn install(&self, install: &ProviderInstall) -> Result<Outcome, ApiError> {
-        let (name, options) = (install.name_any(), self.options(install));
+        let (name, options) =
+            (install.name_any(), switch::options(&self.folder, &switch::wanted(&install.spec)));
         if self.leads() && !install.finalizers().iter().any(|finalizer| finalizer == FINALIZER) {
             let api: Api<ProviderInstall> = Api::all(self.manager.client.clone());
             set_finalizer(&api, self.manager.name, &install.metadata, FINALIZER, true).await?;
             return Ok(Outcome::Again); // the watch returns it with its new version
         }
+        let existing = crds::existing(&self.manager).await?;
+        let former_program = switch::former(install);
+        if let Some(used) = &former_program {
+            self.continue_with(install, used, &existing).await;
+            if !self.leads() {
+                return Ok(Outcome::Again); // the leader decides when the other one takes over
+            }
+        }
         let before = self.loaded(&name);
-        let program = match before.as_ref().filter(|before| *before.program.options() == options) {
-            Some(before) => before.program.clone(),
-            None => match Program::load(self.host.clone(), options).await {
-                Ok(program) => Arc::new(program),
-                Err(error) => {
-                    return Ok(Outcome::NotStarted(format!("failed to start the provider: {error}")));
-                }
-            },
+        let program = match self.program(&name, options).await {
+            Ok(program) => program,
+            Err(error) => {
+                return Ok(Outcome::NotStarted(format!("failed to start the provider: {error}")));
+            }
         };
         let config = program.has_options().then_some(name.as_str());
         let chosen = match choose(program.schema(), &install.spec, config) {
             Ok(chosen) => chosen,
             Err(problems) => return Ok(Outcome::Invalid(problems)),
         };
-        let existing = crds::existing(&self.manager).await?;
         let taken = taken(&name, &chosen, &existing);
         if !taken.is_empty() {
             return Ok(Outcome::Invalid(taken));
@@ -205,7 +221,7 @@ impl Inner {
         let affected: BTreeSet<String> = lost.keys().cloned().collect();
         in_use.extend(lost.into_values().flatten());
         if !in_use.is_empty() {
-            if before.is_none() {
+            if before.is_none() && former_program.is_none() {
                 // This process just started: what the change does not concern is managed meanwhile.
                 let mut safe = chosen;
                 safe.retain(|one| {
@@ -215,6 +231,9 @@ impl Inner {
                 self.serve(&name, &program, safe, false).await;
             }
             return Ok(Outcome::InUse(in_use));
+        }
+        if former_program.is_some() {
+            return self.switch(install, &program, chosen, &current).await;
         }
         let mut is_changed = false;
         if self.leads() {
@@ -262,71 +281,6 @@ impl Inner {
         Ok(all)
     }
 
-    /// Starts the controllers of these kinds. Those that run with another program, or another schema, are stopped before, after their
-    /// operations.
-    async fn serve(&self, name: &str, program: &Arc<Program>, chosen: Vec<Chosen>, is_complete: bool) {
-        let before = self.loaded(name);
-        let is_other = before.as_ref().is_some_and(|before| !Arc::ptr_eq(&before.program, program));
-        let mut kinds = before.map(|before| before.kinds).unwrap_or_default();
-        if is_other {
-            info!(provider = name, "the program of the provider changed");
-            futures::future::join_all(kinds.values().map(|key| self.kinds.remove(key))).await;
-            // Those that are not chosen any more have no resources: their CRDs are deleted next.
-            kinds.clear();
-        }
-        let own = Arc::new(Provider::new(program.clone(), Config::default()));
-        let configs = OfInstall { configs: self.configs.clone(), install: name.into() };
-        let mut added: Vec<(Arc<dyn DynKind>, Arc<dyn DynExternal>)> = vec![];
-        for one in chosen {
-            let key = one.key().to_owned();
-            if kinds.insert(crds::name(&one.crd), key).is_some() {
-                continue;
-            }
-            let configs = program.has_options().then(|| configs.clone());
-            let reviewer = Reviewer { configs: self.configs.clone(), program: program.clone() };
-            added.push(match one.of {
-                Of::Resource(kind) => {
-                    let (client, manager) = (self.manager.client.clone(), self.manager.name);
-                    let external = TofuExternal::new(own.clone(), &kind, client, manager);
-                    let external = configs.into_iter().fold(external, TofuExternal::configured_by);
-                    (kind, Arc::new(external.reviewed_by(reviewer)))
-                }
-                Of::Data(kind) => {
-                    let external = DataExternal::new(own.clone(), &kind, configs, reviewer);
-                    (kind, Arc::new(external))
-                }
-            });
-        }
-        self.loaded.lock().insert(name.to_owned(), Loaded { program: program.clone(), kinds, is_complete });
-        if !added.is_empty() {
-            self.kinds.add(added);
-        }
-    }
-
-    /// Removes these kinds, which have no resources. Their controllers run until the CRDs are gone: a resource that was created a
-    /// moment ago is deleted with its CRD, as any other. Returns whether all are gone.
-    async fn remove(&self, name: &str, former: &Crds) -> Result<bool, ApiError> {
-        if self.leads() {
-            for crd in former.values() {
-                crds::delete(&self.manager, crd).await?;
-            }
-        }
-        let existing = if former.is_empty() { Crds::new() } else { crds::existing(&self.manager).await? };
-        let loaded = self.loaded(name).map(|loaded| loaded.kinds).unwrap_or_default();
-        let mut are_gone = true;
-        for crd in former.keys() {
-            if existing.contains_key(crd) {
-                are_gone = false;
-            } else if let Some(key) = loaded.get(crd) {
-                self.kinds.remove(key).await;
-                if let Some(loaded) = self.loaded.lock().get_mut(name) {
-                    loaded.kinds.remove(crd);
-                }
-            }
-        }
-        Ok(are_gone)
-    }
-
     /// Removes all kinds of a ProviderInstall that is being deleted, if none has resources.
     async fn uninstall(&self, install: &ProviderInstall) -> Result<Outcome, ApiError> {
         let name = install.name_any();
@@ -341,6 +295,8 @@ impl Inner {
             return Ok(Outcome::Removing(former.len()));
         }
         // A standby has kinds of which the leader deleted the CRDs.
+        self.started.lock().remove(&name);
+        self.compared.lock().remove(&name);
         let loaded = self.loaded.lock().remove(&name);
         for key in loaded.iter().flat_map(|loaded| loaded.kinds.values()) {
             self.kinds.remove(key).await;

@@ -12,12 +12,16 @@ use kraken_tfplugin::Protocol;
 use super::{
     RETRY, SOON,
     choose::{Chosen, Of},
+    switch::{COMPARED_EVERY, wanted},
 };
 use crate::{
-    api::{InstalledType, ProviderInstall, ProviderInstallStatus, Recovery},
+    api::{InstalledType, ProviderInstall, ProviderInstallStatus, Recovery, Switch},
     marker,
     provider::Program,
 };
+
+/// The most resources that a message names.
+const NAMED: usize = 3;
 
 /// What a reconcile found or did.
 pub(super) enum Outcome {
@@ -29,6 +33,14 @@ pub(super) enum Outcome {
     Invalid(Vec<String>),
     /// What would be removed is in use.
     InUse(Vec<String>),
+    /// The program of the spec takes over: its plans permit it, or there is nothing to compare.
+    Switching(Option<Switch>),
+    /// The plans of the program of the spec do not permit that it takes over.
+    SwitchRefused(Switch),
+    /// The program in use does not start, so that there are no plans.
+    WithoutFormer,
+    /// The resources are being listed.
+    Listing,
     /// So many kinds are not served yet.
     Waiting(usize),
     /// So many kinds are being removed.
@@ -75,8 +87,12 @@ impl Outcome {
     pub(super) fn requeue(&self) -> Requeue {
         match self {
             Self::Installed(_) | Self::Again | Self::Gone => Requeue::Never,
-            Self::NotStarted(_) | Self::Invalid(_) | Self::InUse(_) => Requeue::After(RETRY),
-            Self::Waiting(_) | Self::Removing(_) => Requeue::After(SOON),
+            Self::NotStarted(_) | Self::Invalid(_) | Self::InUse(_) | Self::WithoutFormer => {
+                Requeue::After(RETRY)
+            }
+            Self::SwitchRefused(_) => Requeue::After(COMPARED_EVERY),
+            // The watch returns the status with the program.
+            Self::Switching(_) | Self::Listing | Self::Waiting(_) | Self::Removing(_) => Requeue::After(SOON),
             Self::Kubernetes(_) => Requeue::Backoff,
         }
     }
@@ -101,6 +117,25 @@ impl Outcome {
                     all.join("; ")
                 ),
             ),
+            Self::Switching(_) => (ProviderReason::Installing, "the program of the spec takes over".to_owned()),
+            Self::SwitchRefused(switch) => (
+                ProviderReason::SwitchRefused,
+                format!(
+                    "the former program stays in use, because with {} {}: {}; to switch nevertheless, set spec.switchPolicy: Always; \
+                     otherwise undo the change. They are compared again every {} minutes",
+                    switch.path,
+                    switch.words(),
+                    switch.examples.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join("; "),
+                    COMPARED_EVERY.as_secs() / 60,
+                ),
+            ),
+            Self::WithoutFormer => (
+                ProviderReason::SwitchRefused,
+                "nothing is managed, because the program in use (status.program) does not start, so that the other one cannot be compared \
+                 with it: put its file back, or set spec.switchPolicy: Always"
+                    .to_owned(),
+            ),
+            Self::Listing => (ProviderReason::Installing, "listing the resources".to_owned()),
             Self::Waiting(number) => {
                 (ProviderReason::Installing, format!("waiting until the API server serves {number} kinds"))
             }
@@ -116,7 +151,18 @@ impl Outcome {
         if matches!(self, Self::Again) {
             return status;
         }
+        match self {
+            Self::Switching(switch) => status.switch.clone_from(switch),
+            Self::SwitchRefused(switch) => status.switch = Some(switch.clone()),
+            _ => {}
+        }
+        if matches!(self, Self::Switching(_) | Self::Installed(_) | Self::Waiting(_)) {
+            status.program = Some(wanted(&install.spec));
+        }
         if let Self::Installed(installed) = self {
+            // A change that was undone.
+            let spec = &install.spec;
+            status.switch.take_if(|switch| (&switch.path, &switch.sha256) != (&spec.path, &spec.sha256));
             status.protocol = Some(installed.protocol);
             status.kinds = i64::try_from(installed.types.len()).ok();
             status.marked = Some(installed.count(Recovery::Marked));

@@ -54,6 +54,7 @@ pub(crate) type Undecodable = Arc<Mutex<HashMap<ObjectKey, String>>>;
 /// The context of one reconcile: what all reconciles of the kind share, and the connection of its resource.
 pub(crate) struct Context {
     shared: Arc<Shared>,
+    pub(crate) kind: SharedKind,
     pub(crate) external: Arc<dyn DynExternal>,
     pub(crate) batchers: Batchers,
     /// The remote objects that vanished recently.
@@ -129,7 +130,14 @@ impl Context {
     /// The context of the controller's own connection.
     pub(crate) fn of(shared: Shared, link: Link) -> Self {
         let Link { external, batchers, vanished } = link;
-        Self { shared: Arc::new(shared), external, batchers, vanished, rules: None }
+        Self {
+            kind: shared.kind.clone(),
+            shared: Arc::new(shared),
+            external,
+            batchers,
+            vanished,
+            rules: None,
+        }
     }
 
     /// The connection of this context.
@@ -140,8 +148,20 @@ impl Context {
 
     /// The same with another connection, and the rules of an account.
     pub(crate) fn with(&self, link: Link, rules: Arc<dyn Rules>) -> Self {
+        Self { rules: Some(rules), ..self.linked(link) }
+    }
+
+    /// The same with another connection.
+    pub(crate) fn linked(&self, link: Link) -> Self {
         let Link { external, batchers, vanished } = link;
-        Self { shared: self.shared.clone(), external, batchers, vanished, rules: Some(rules) }
+        let (shared, kind) = (self.shared.clone(), self.kind.clone());
+        Self { shared, kind, external, batchers, vanished, rules: self.rules.clone() }
+    }
+
+    /// The same with another form of the kind, such as that of a newer program, and its calls.
+    pub(crate) fn of_form(&self, kind: SharedKind, external: Arc<dyn DynExternal>) -> Self {
+        let link = Link { batchers: Batchers::start(&external), external, vanished: self.vanished.clone() };
+        Self { kind, ..self.linked(link) }
     }
 
     /// Observes remote objects through the batched reader. Without a request, which means that the resource cannot have remote

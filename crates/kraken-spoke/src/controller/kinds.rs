@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 use kraken_runtime::{
     manager::Manager,
     task,
+    watch::ObjectKey,
     webhook::{Hook, ReviewResult, Subject, Validator},
 };
 use parking_lot::{Mutex, RwLock};
@@ -17,6 +18,7 @@ use crate::{
     account::{AccountKind, KnownAccounts},
     admission::Admission,
     args::LoopArgs,
+    preview::{Preview, previews_of},
     shared::blockers::References,
 };
 
@@ -127,6 +129,13 @@ impl Kinds {
                 process.cancel();
             }
         });
+    }
+
+    /// What each resource of this kind would have after the controller, which runs, was [replaced](Self::remove) by this one. Nothing is
+    /// written. `None` if the kind does not run here.
+    pub async fn previews(&self, (kind, external): Served) -> Option<Vec<(ObjectKey, Preview)>> {
+        let context = self.common.previews.of(&kind.info().key)?;
+        Some(previews_of(&context, kind, external).await)
     }
 
     /// Stops the controller of the kind with this key, and waits for its reconciles, and operations, in progress. Its resources stay as

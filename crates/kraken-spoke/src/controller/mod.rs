@@ -18,6 +18,7 @@ use tokio_util::{
     task::AbortOnDropHandle,
 };
 
+pub use crate::preview::Preview;
 use crate::{
     External,
     account::{AccountKind, KnownAccounts},

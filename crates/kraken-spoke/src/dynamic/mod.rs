@@ -216,6 +216,12 @@ pub trait DynExternal: Send + Sync + 'static {
         ReviewResult::default()
     }
 
+    /// The calls for a look, which may be made by any replica and between the steps of a reconcile: they write nothing, neither in the
+    /// cloud nor in the cluster. `None` if the reads of this one are such calls.
+    fn looking(&self) -> Option<Arc<dyn DynExternal>> {
+        None
+    }
+
     async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure>;
     /// What a comparison must know in addition to what was observed, such as the provider's own plan for this desired state. Called
     /// before each comparison with objects that exist.

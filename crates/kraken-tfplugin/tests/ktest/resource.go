@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -92,6 +93,13 @@ func (p *provider) PlanResourceChange(_ context.Context, request *tfprotov6.Plan
 			attributes[name] = value
 		}
 	}
+	config, err := unpack(request.Config, p.fileType())
+	if err != nil {
+		return nil, err
+	}
+	if size, err := strconv.Atoi(os.Getenv("KTEST_SIZE")); err == nil && config["size"].IsNull() {
+		planned["size"] = tftypes.NewValue(tftypes.Number, size)
+	}
 	unset(planned, "size", tftypes.NewValue(tftypes.Number, 10))
 	planned["password"] = tftypes.NewValue(tftypes.String, nil)
 	planned["rule"] = each(planned["rule"], func(rule values) { unset(rule, "protocol", tftypes.NewValue(tftypes.String, "tcp")) })
@@ -112,6 +120,9 @@ func (p *provider) PlanResourceChange(_ context.Context, request *tfprotov6.Plan
 		if !prior["name"].Equal(planned["name"]) {
 			planned["id"] = unknown(tftypes.String)
 			replace = append(replace, tftypes.NewAttributePath().WithAttributeName("size"))
+		}
+		if replaces := os.Getenv("KTEST_REPLACES"); replaces != "" {
+			replace = append(replace, tftypes.NewAttributePath().WithAttributeName(replaces))
 		}
 		replace = append(replace, tftypes.NewAttributePath().WithAttributeName("name"))
 	}

@@ -163,6 +163,8 @@ pub(crate) struct EditedFields {
     pub announced: BTreeSet<String>,
     /// Those whose effect only a comparison tells ([`Edit::Decided`]).
     pub decided: BTreeSet<String>,
+    /// Whether every difference comes from the change: it is one of the kind's form.
+    pub are_all: bool,
 }
 
 impl EditedFields {
@@ -170,7 +172,7 @@ impl EditedFields {
         let (decided, announced): (Vec<_>, Vec<_>) =
             edits(kind, before, after).into_iter().partition(|field| field.edit == Edit::Decided);
         let paths = |fields: Vec<Edited>| fields.into_iter().map(|field| field.path).collect();
-        Self { announced: paths(announced), decided: paths(decided) }
+        Self { announced: paths(announced), decided: paths(decided), are_all: false }
     }
 }
 

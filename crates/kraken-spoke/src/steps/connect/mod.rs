@@ -15,7 +15,11 @@ use crate::{
     dynamic::DynExternal,
     model::{outcome::Outcome, recorded::has_finalizer},
     policy::{self, paused},
-    shared::uses::{NotKept, Uses},
+    shared::{
+        batch::Batchers,
+        connections::Link,
+        uses::{NotKept, Uses},
+    },
 };
 
 /// Connects the reconcile. A resource without remote objects is deleted without an account, and a paused one stays
@@ -66,13 +70,17 @@ pub(crate) async fn open(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     Ok(())
 }
 
-/// The context of the resource's account, for a look that neither creates nor keeps anything.
+/// The context of the resource's account, for a look that neither creates nor keeps anything. Its calls write nothing.
 pub(crate) async fn look(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     let Reconcile { context, object, .. } = reconcile;
     if context.info().accounts.is_some()
         && let Some(connection) = context.external.connect(&place(&**object).0, object.account()).await?
     {
         *context = of_account(context, connection);
+    }
+    if let Some(external) = context.external.looking() {
+        let link = Link { batchers: Batchers::start(&external), external, ..context.link() };
+        *context = Arc::new(context.linked(link));
     }
     Ok(())
 }
