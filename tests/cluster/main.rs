@@ -47,6 +47,7 @@ mod rights;
 mod rotate;
 mod scaling;
 mod secrecy;
+mod shop;
 mod storage;
 mod teams;
 mod tenancy;

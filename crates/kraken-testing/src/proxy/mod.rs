@@ -87,6 +87,23 @@ impl Proxy {
         self.shared.lock().journal.clone()
     }
 
+    /// What was created and not deleted, by the successful calls so far, such as `2 of CreateQueue`.
+    pub fn left(&self) -> Vec<String> {
+        let mut created: BTreeMap<String, i64> = BTreeMap::new();
+        for call in self.journal() {
+            if !call.status.is_some_and(|status| (200..300).contains(&status)) {
+                continue;
+            }
+            let action = call.action.as_str();
+            if let Some(what) = action.strip_prefix("Delete") {
+                *created.entry(what.to_owned()).or_default() -= 1;
+            } else if let Some(what) = created_by(action) {
+                *created.entry(what.to_owned()).or_default() += 1;
+            }
+        }
+        created.into_iter().filter(|(_, number)| *number > 0).map(|(what, number)| format!("{number} {what}")).collect()
+    }
+
     /// Clears counts and journal; scripted failures remain.
     pub fn clear(&self) {
         let mut state = self.shared.lock();
@@ -132,3 +149,13 @@ impl Proxy {
         }
     }
 }
+/// What a call creates that has to be deleted by a call of its own.
+fn created_by(action: &str) -> Option<&str> {
+    match action {
+        "RequestCertificate" => Some("Certificate"),
+        // They belong to an object.
+        "CreateTags" | "CreateOrUpdateTags" | "CreateLaunchTemplateVersion" => None,
+        other => other.strip_prefix("Create"),
+    }
+}
+

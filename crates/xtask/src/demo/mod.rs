@@ -3,6 +3,7 @@
 mod common;
 mod on_node;
 mod quickstart;
+mod shop;
 mod show;
 mod web_tier;
 
@@ -18,6 +19,7 @@ use crate::signals::Stop;
 use crate::{cargo, stage, ui};
 use on_node::OnNode;
 use quickstart::Quickstart;
+use shop::Shop;
 use web_tier::WebTier;
 
 /// The controllers of the quickstart, which are built and started first.
@@ -46,6 +48,8 @@ enum Samples {
     Quickstart,
     /// A network, instances and a load balancer, whose address is exported to a ConfigMap.
     WebTier,
+    /// A web team's first week: domain, certificate, load balancer, scaling group, role, database, bucket and queues.
+    Shop,
 }
 
 /// Starts the environment, runs the demo, and then either keeps running until Ctrl-C or (`once`) exits.
@@ -79,6 +83,15 @@ pub(crate) async fn run(stop: &mut Stop, args: DemoArgs, entered: CommandStart) 
             stop.race(demo.create(entered)).await?;
             stop.race(demo.move_port()).await?;
             pause(stop, &args, || show::what_to_try_with_the_tier(&environment)).await;
+            stop.race(demo.delete()).await?;
+        }
+        Samples::Shop => {
+            let environment = stop.race(set_up(None)).await?;
+            let mut demo = stop.race(Shop::begin(&environment, args.timeout)).await?;
+            stop.race(demo.create(entered)).await?;
+            stop.race(demo.grow()).await?;
+            stop.race(demo.rotate()).await?;
+            pause(stop, &args, || show::what_to_try_with_the_shop(&environment)).await;
             stop.race(demo.delete()).await?;
         }
     }

@@ -108,6 +108,18 @@ pub(super) fn what_to_try_with_the_tier(environment: &Environment) {
     );
 }
 
+pub(super) fn what_to_try_with_the_shop(environment: &Environment) {
+    print_commands(
+        environment,
+        "kubectl get kraken
+  kubectl get configmap shop -o yaml
+  kubectl get dbinstance shop -o wide
+  kubectl patch configmap shop-settings --type merge -p '{\"data\":{\"minimum\":\"3\"}}'
+  kubectl delete queue.aws.kraken-iac.eoinfennessy.com shop-failed --wait=false
+  kubectl get queue.aws.kraken-iac.eoinfennessy.com shop-failed -o wide",
+    );
+}
+
 fn print_commands(environment: &Environment, lines: &str) {
     println!(
         "
