@@ -265,6 +265,11 @@ impl<S: AwsObjects> External for Managed<S> {
         S::unprotected_by(spec)
     }
 
+    fn to_delete(spec: &SpecOf<S>, mut observed: Self::Observed) -> Self::Observed {
+        observed.iter_mut().for_each(|object| S::to_delete(spec, object));
+        observed
+    }
+
     async fn unprotect(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
         for object in owned(identity, live_objects(observed)) {
             or_nothing(S::unprotect(&self.aws, object).await)?;
