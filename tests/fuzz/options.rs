@@ -196,6 +196,5 @@ fn values() -> Values {
         secrets: BTreeMap::from([("db".to_owned(), db)]),
         resources: BTreeMap::from([("vpc".to_owned(), BTreeMap::from([("main".to_owned(), state)]))]),
         causes: BTreeMap::new(),
-        digests: BTreeMap::new(),
     }
 }
