@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{
     Aws,
+    bounds::Pattern,
     lookup_kind::{passes, tag},
     missing::or_nothing,
     observed::WithTags,
@@ -14,6 +15,12 @@ use kraken_spoke::{Failure, FailureClass};
 
 use crate::rds::{self, RdsClients as _};
 
+/// A description.
+pub(crate) static DESCRIPTION: Pattern = Pattern::new(
+    "^[^[:cntrl:]]*[^[:cntrl:][:space:]][^[:cntrl:]]*$",
+    255,
+    "must have 1 to 255 characters, not only spaces and no control characters",
+);
 /// The number of groups that are read concurrently.
 const AT_ONCE: usize = 8;
 /// The number of groups from which on a list costs less than describing each of them.

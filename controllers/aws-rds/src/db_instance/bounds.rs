@@ -1,6 +1,6 @@
 //! The bounds of the fields of a database.
 
-use kraken_aws::bounds::{Length, Pattern, Range, Words};
+use kraken_aws::bounds::{Pattern, Range, Words};
 
 pub(super) static IDENTIFIER: Pattern = Pattern::new(
     "^[a-z](-?[a-z0-9]){0,62}$",
@@ -49,7 +49,11 @@ pub(super) static PASSWORD: Pattern = Pattern::new(
     "must have 8 to 128 printable ASCII characters, except / ' \" @ and spaces",
 );
 pub(super) const PORT: Range = Range(1_150, 65_535);
-pub(super) const GROUP: Length = Length(255);
+pub(super) static GROUP: Pattern = Pattern::new(
+    "^[a-zA-Z0-9][a-zA-Z0-9 ._-]{0,254}$",
+    255,
+    "must be the name of a group, of letters, digits, spaces and ._-",
+);
 pub(super) const RETENTION: Range = Range(0, 35);
 pub(super) static BACKUP: Pattern = Pattern::new(
     "^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$",

@@ -1,13 +1,13 @@
 //! DBParameterGroup, the API type.
 
-use kraken_aws::{
-    aws_group, aws_kind,
-    bounds::{Length, Pattern},
-    words,
-};
+use kraken_aws::{aws_group, aws_kind, bounds::Pattern, words};
 use kraken_spoke::{Opt, options::Public};
 
-use super::{desired::Change, observed::ParameterGroup};
+use super::{
+    desired::{Change, printable},
+    observed::ParameterGroup,
+};
+use crate::named::DESCRIPTION;
 
 static NAME: Pattern = Pattern::new(
     "^[a-z](-?[a-z0-9]){0,254}$",
@@ -15,7 +15,6 @@ static NAME: Pattern = Pattern::new(
     "must have 1 to 255 lowercase letters, digits and single hyphens, begin with a letter, and not end with a hyphen",
 );
 static FAMILY: Pattern = Pattern::new("^[a-z][a-z0-9.-]{0,254}$", 255, "must be a family such as postgres16");
-const DESCRIPTION: Length = Length(255);
 static PARAMETER: Pattern = Pattern::new(
     "^[a-zA-Z][a-zA-Z0-9_. -]{0,99}$",
     100,
@@ -82,8 +81,8 @@ pub(crate) struct Parameter {
     #[field("name", rule = PARAMETER)]
     pub(crate) name: Opt<String>,
 
-    /// The value, as RDS writes it. Example: `{value: "1000"}`
-    #[field("value")]
+    /// The value, as RDS writes it, up to 4096 characters. Example: `{value: "1000"}`
+    #[field("value", check = printable)]
     pub(crate) value: Opt<String>,
 
     /// When a change applies: `immediate`, or `pending-reboot`, which static parameters need. Not compared. Default: `immediate`. Example:

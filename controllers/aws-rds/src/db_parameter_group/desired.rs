@@ -7,6 +7,7 @@ use kraken_aws::{
     fields::{ABSENT, NOT_SHOWN, SECRET, item_path},
     import::Fields,
     prelude::*,
+    rules::{ValidationResult, ensure},
 };
 use serde_json::Value;
 
@@ -46,6 +47,15 @@ impl Plan {
         let reset = have.iter().filter(|(name, _)| !names.contains(name));
         Self { set: set.collect(), reset: reset.map(|(name, one)| (name.clone(), one.is_static)).collect() }
     }
+}
+
+/// The maximum length of a value.
+const MAX_VALUE: usize = 4_096;
+
+/// The rule of a value.
+pub(super) fn printable(text: &str) -> ValidationResult {
+    let is_valid = text.len() <= MAX_VALUE && !text.chars().any(char::is_control);
+    ensure(is_valid, || format!("must have at most {MAX_VALUE} characters, and no control characters"))
 }
 
 impl DBParameterGroupSpec {

@@ -2,7 +2,7 @@
 
 use kraken_aws::{
     aws_kind,
-    bounds::{Length, Pattern, SUBNET_ID},
+    bounds::{Pattern, SUBNET_ID},
 };
 use kraken_spoke::{
     Opt,
@@ -10,13 +10,13 @@ use kraken_spoke::{
 };
 
 use super::observed::SubnetGroup;
+use crate::named::DESCRIPTION;
 
 static NAME: Pattern = Pattern::new(
     "^[a-z][a-z0-9 ._-]{0,254}$",
     255,
     "must have 1 to 255 lowercase letters, digits, spaces, dots, hyphens and underscores, and begin with a letter",
 );
-const DESCRIPTION: Length = Length(255);
 
 /// The subnets of databases.
 #[aws_kind(

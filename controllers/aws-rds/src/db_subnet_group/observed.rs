@@ -10,6 +10,7 @@ use kraken_aws::{
 
 use crate::rds::types;
 
+#[allow(clippy::struct_field_names)] // AWS's names
 #[aws_observed(from = types::DbSubnetGroup)]
 pub(crate) struct SubnetGroup {
     #[serde(rename = "DBSubnetGroupName")]

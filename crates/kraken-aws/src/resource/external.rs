@@ -266,7 +266,9 @@ impl<S: AwsObjects> External for Managed<S> {
     }
 
     fn to_delete(spec: &SpecOf<S>, mut observed: Self::Observed) -> Self::Observed {
-        observed.iter_mut().for_each(|object| S::to_delete(spec, object));
+        for object in &mut observed {
+            S::to_delete(spec, object);
+        }
         observed
     }
 
