@@ -11,6 +11,7 @@ mod cert_manager;
 mod compatibility;
 mod components;
 mod crash;
+mod databases;
 mod docs;
 mod domain;
 mod export_targets;

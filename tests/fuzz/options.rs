@@ -187,7 +187,7 @@ fn values() -> Values {
         ("number", format!("3{SECRET}")),
     ];
     let keys = BTreeMap::from(keys.map(|(key, text)| (key.to_owned(), SecretString::from(text))));
-    let db = SecretData { version: "uid/7".to_owned(), keys };
+    let db = SecretData { version: "uid/7".to_owned(), keys, ..SecretData::default() };
     let sizes = BTreeMap::from([("small".to_owned(), "3".to_owned())]);
     let state =
         BTreeMap::from([(String::new(), json!("vpc-1")), ("vpc.CidrBlock".to_owned(), json!("10.0.0.0/16"))]);
@@ -196,6 +196,5 @@ fn values() -> Values {
         secrets: BTreeMap::from([("db".to_owned(), db)]),
         resources: BTreeMap::from([("vpc".to_owned(), BTreeMap::from([("main".to_owned(), state)]))]),
         causes: BTreeMap::new(),
-        digests: BTreeMap::new(),
     }
 }

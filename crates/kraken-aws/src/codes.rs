@@ -21,6 +21,10 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         | "EntityAlreadyExists"
         // A group of EC2 Auto Scaling.
         | "AlreadyExists"
+        // A database or one of its groups.
+        | "DBInstanceAlreadyExists"
+        | "DBParameterGroupAlreadyExists"
+        | "DBSubnetGroupAlreadyExists"
         // The reference of the caller is the token.
         | "HostedZoneAlreadyExists" => FailureClass::TokenUsed,
         "IdempotentInstanceTerminated" => FailureClass::TokenSpent,
@@ -85,6 +89,12 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         "NoSuchBucket" => FailureClass::NotYet,
         // A queue; its deletion takes up to 60 seconds.
         "QueueDoesNotExist" | "AWS.SimpleQueueService.NonExistentQueue" => FailureClass::NotYet,
+        // A database that was deleted, or is being changed; a group of a database that exists.
+        "DBInstanceNotFound"
+        | "InvalidDBInstanceState"
+        | "InvalidDBInstanceStateFault"
+        | "InvalidDBParameterGroupState"
+        | "InvalidDBSubnetGroupStateFault" => FailureClass::NotYet,
         // Instances of a group are being launched or replaced.
         "ScalingActivityInProgress" | "InstanceRefreshInProgress" => FailureClass::NotYet,
         "ValidationError" if message.contains("Invalid IAM Instance Profile") => FailureClass::NotYet,
@@ -172,6 +182,10 @@ mod tests {
             ("NoSuchEntity", 404, NotYet),
             ("DeleteConflict", 409, NotYet),
             ("AlreadyExists", 400, TokenUsed),
+            ("DBInstanceAlreadyExists", 400, TokenUsed),
+            ("InvalidDBInstanceState", 400, NotYet),
+            ("InsufficientDBInstanceCapacity", 400, Transient),
+            ("DBSubnetGroupNotFoundFault", 404, Terminal),
             ("ScalingActivityInProgress", 400, NotYet),
             ("InstanceRefreshInProgress", 400, NotYet),
             ("ResourceContention", 500, Transient),

@@ -45,6 +45,9 @@ pub fn is_invalid_id(failure: &Failure) -> bool {
             | "ResourceNotFoundException"
             | "NoSuchHostedZone"
             | "NoSuchBucket"
+            | "DBInstanceNotFound"
+            | "DBParameterGroupNotFound"
+            | "DBSubnetGroupNotFoundFault"
             | "QueueDoesNotExist"
             | "AWS.SimpleQueueService.NonExistentQueue"
     ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))

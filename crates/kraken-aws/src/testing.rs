@@ -24,6 +24,8 @@ use crate::{
 
 /// The value of key `k` of the Secret `s`.
 pub const HIDDEN: &str = "hunter2";
+/// Its keyed digest.
+pub const DIGEST: &str = "0123abcd.00112233445566778899aabbccddeeff";
 
 /// A spec with some fields replaced, or removed with null.
 pub fn with(mut spec: Value, mut changes: Value) -> Value {
@@ -134,7 +136,8 @@ where
 /// # Errors
 /// All problems.
 pub fn resolve<D>(desired: impl FnOnce(&mut Resolver<'_>) -> Option<D>) -> Result<D, Vec<String>> {
-    let data = SecretData { version: "1".into(), keys: [("k".to_owned(), HIDDEN.into())].into() };
+    let (keys, digests) = ([("k".to_owned(), HIDDEN.into())], [("k".to_owned(), DIGEST.to_owned())]);
+    let data = SecretData { version: "1".into(), keys: keys.into(), digests: digests.into() };
     let values = Values { secrets: [("s".to_owned(), data)].into(), ..Values::default() };
     let mut resolver = Resolver::new(&values);
     let desired = desired(&mut resolver);

@@ -244,7 +244,8 @@ mod tests {
     use serde_json::{Value, json};
 
     fn values() -> Values {
-        let data = SecretData { version: "1".into(), keys: [("k".to_owned(), "10.9.8.7/16".into())].into() };
+        let keys = [("k".to_owned(), "10.9.8.7/16".into())].into();
+        let data = SecretData { version: "1".into(), keys, ..SecretData::default() };
         Values { secrets: [("s".to_owned(), data)].into(), ..Values::default() }
     }
 

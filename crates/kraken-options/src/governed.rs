@@ -113,7 +113,8 @@ mod tests {
     fn values() -> Values {
         let ids = [(String::new(), json!("vpc-1")), ("tag".to_owned(), json!("vpc-9"))];
         let of = |name: &str| (name.to_owned(), [("main".to_owned(), ids.clone().into())].into());
-        let data = SecretData { version: "1".into(), keys: [("k".to_owned(), "vpc-7".into())].into() };
+        let keys = [("k".to_owned(), "vpc-7".into())].into();
+        let data = SecretData { version: "1".into(), keys, ..SecretData::default() };
         Values {
             resources: [of("vpc"), of("vpc.aws"), of("static"), of("keypair")].into(),
             secrets: [("s".to_owned(), data)].into(),

@@ -146,14 +146,14 @@ mod tests {
 
     fn values() -> Values {
         let sizes = [("team".to_owned(), "shop".to_owned())].into();
-        let db = SecretData { version: "u/7".into(), keys: [("k".to_owned(), "hunter22".into())].into() };
+        let keys = [("k".to_owned(), "hunter22".into())].into();
+        let db = SecretData { version: "u/7".into(), keys, ..SecretData::default() };
         let ids = [(String::new(), json!("vpc-1")), ("list".to_owned(), json!(["a"]))].into();
         Values {
             config_maps: [("sizes".to_owned(), sizes)].into(),
             secrets: [("db".to_owned(), db)].into(),
             resources: [("vpc".to_owned(), [("main".to_owned(), ids)].into())].into(),
             causes: BTreeMap::new(),
-            digests: BTreeMap::new(),
         }
     }
 

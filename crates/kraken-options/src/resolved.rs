@@ -49,13 +49,23 @@ impl<T: OptionType> Resolved<T> {
         }
     }
 
+    /// The keyed digest of the value's sources, if the hub gave one for each: it may be stored, and equal digests mean equal values. None
+    /// for a value that is not from a Secret, and for a list.
+    pub fn secret_digest(&self) -> Option<&str> {
+        match self {
+            Self::Public(_) => None,
+            Self::Secret(secret) => secret.digest(),
+        }
+    }
+
     /// A value derived from this one. It is secret if this one is.
     #[must_use]
     pub fn map<U: OptionType>(&self, make: impl FnOnce(&T) -> U) -> Resolved<U> {
         match self {
             Self::Public(value) => Resolved::Public(make(value)),
             Self::Secret(secret) => {
-                Resolved::Secret(Sensitive::new(make(secret.expose()), secret.version.clone()))
+                let derived = Sensitive::new(make(secret.expose()), secret.version.clone());
+                Resolved::Secret(derived.with_digest(secret.digest.clone()))
             }
         }
     }
@@ -74,12 +84,19 @@ impl<T: OptionType> fmt::Debug for Resolved<T> {
 pub struct Sensitive<T: OptionType> {
     value: SecretBox<Wiped<T>>,
     version: String,
+    digest: Option<String>,
 }
 
 impl<T: OptionType> Sensitive<T> {
     /// Wraps a value; `version` is made of the uid and resourceVersion of the Secrets it came from, never of the value.
     pub fn new(value: T, version: String) -> Self {
-        Self { value: SecretBox::new(Box::new(Wiped(value))), version }
+        Self { value: SecretBox::new(Box::new(Wiped(value))), version, digest: None }
+    }
+
+    /// With the keyed digest of its sources. It is never made from the value without the hub's key: the value could be guessed.
+    #[must_use]
+    pub fn with_digest(self, digest: Option<String>) -> Self {
+        Self { digest, ..self }
     }
 
     /// The value.
@@ -91,11 +108,16 @@ impl<T: OptionType> Sensitive<T> {
     pub fn version(&self) -> &str {
         &self.version
     }
+
+    /// The keyed digest of its sources, if there is one for each.
+    pub fn digest(&self) -> Option<&str> {
+        self.digest.as_deref()
+    }
 }
 
 impl<T: OptionType> Clone for Sensitive<T> {
     fn clone(&self) -> Self {
-        Self::new(self.expose().clone(), self.version.clone())
+        Self::new(self.expose().clone(), self.version.clone()).with_digest(self.digest.clone())
     }
 }
 
@@ -158,6 +180,16 @@ mod tests {
         assert_eq!((upper.is_secret(), upper.secret_version()), (true, Some("uid/7")));
         assert_eq!(upper.expose(), "HUNTER2");
         assert!(!Resolved::Public(3_i64).map(|n| n + 1).is_secret());
+    }
+
+    #[test]
+    fn a_clone_and_a_derived_value_keep_the_digest() {
+        let digested =
+            Sensitive::new("hunter2".to_owned(), "uid/7".to_owned()).with_digest(Some("k.1".to_owned()));
+        let value = Resolved::Secret(digested);
+        assert_eq!(value.clone().secret_digest(), Some("k.1"));
+        assert_eq!(value.map(|text| text.to_uppercase()).secret_digest(), Some("k.1"));
+        assert_eq!((secret().secret_digest(), Resolved::Public(3_i64).secret_digest()), (None, None));
     }
 
     #[test]

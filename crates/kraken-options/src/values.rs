@@ -15,8 +15,6 @@ pub struct Values {
     pub config_maps: BTreeMap<String, BTreeMap<String, String>>,
     /// Secrets by name.
     pub secrets: BTreeMap<String, SecretData>,
-    /// The hub's digests of the values of Secrets, by the name of the Secret, as far as it gave them.
-    pub digests: BTreeMap<String, String>,
     /// Fields of other resources: by kind (normalized by [`kind_key`](crate::kind_key)), [full name](ResourceRef::full_name) and path; the
     /// empty path is the main id.
     pub resources: BTreeMap<String, BTreeMap<String, BTreeMap<String, Value>>>,
@@ -32,13 +30,23 @@ pub struct SecretData {
     pub version: String,
     /// The requested keys.
     pub keys: BTreeMap<String, SecretString>,
+    /// The hub's keyed digest of the value of each key, also of one that is missing; empty if the hub has no key for digests. Nobody can
+    /// guess a value from it, and equal values of the same key of a Secret have equal digests.
+    pub digests: BTreeMap<String, String>,
+}
+
+impl SecretData {
+    /// The keyed digest of the value of a key, if the hub gave one.
+    pub fn digest(&self, key: &str) -> Option<&str> {
+        self.digests.get(key).map(String::as_str).filter(|digest| !digest.is_empty())
+    }
 }
 
 /// A resolved value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found<'a> {
     Text(&'a str),
-    Secret(&'a SecretString, &'a str),
+    Secret { text: &'a SecretString, version: &'a str, digest: Option<&'a str> },
     Json(&'a Value),
 }
 
@@ -51,7 +59,8 @@ impl Values {
             }
             Dependency::Secret(KeyRef { name, key }) => {
                 let secret = self.secrets.get(name)?;
-                Some(Found::Secret(secret.keys.get(key)?, &secret.version))
+                let (text, digest) = (secret.keys.get(key)?, secret.digest(key));
+                Some(Found::Secret { text, version: &secret.version, digest })
             }
             Dependency::Resource(reference @ ResourceRef { kind, path, .. }) => {
                 let value = self.resources.get(kind)?.get(&*reference.full_name())?.get(path)?;
@@ -101,9 +110,17 @@ mod tests {
     }
 
     #[test]
+    fn a_digest_that_the_hub_did_not_give_is_none() {
+        let digests = [("password", "k.1"), ("user", "")].map(|(key, digest)| (key.into(), digest.into()));
+        let data = SecretData { digests: digests.into(), ..SecretData::default() };
+        assert_eq!(["password", "user", "port"].map(|key| data.digest(key)), [Some("k.1"), None, None]);
+    }
+
+    #[test]
     fn values_show_no_secret() {
         let keys = BTreeMap::from([("password".to_owned(), SecretString::from("hunter2"))]);
-        let secrets = BTreeMap::from([("db".to_owned(), SecretData { version: "uid/7".into(), keys })]);
+        let data = SecretData { version: "uid/7".into(), keys, ..SecretData::default() };
+        let secrets = BTreeMap::from([("db".to_owned(), data)]);
         let shown = format!("{:?}", Values { secrets, ..Values::default() });
         assert!(shown.contains("password") && shown.contains("uid/7") && !shown.contains("hunter2"));
     }

@@ -19,6 +19,7 @@ const ROOTS: &[&str] = &[
     "controllers/aws-autoscaling/src",
     "controllers/aws-dns/src",
     "controllers/aws-iam/src",
+    "controllers/aws-rds/src",
     "controllers/aws-s3/src",
     "controllers/aws-sqs/src",
     "controllers/aws-ec2-instance/src",

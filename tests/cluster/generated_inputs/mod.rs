@@ -50,7 +50,8 @@ fn names_the_place(message: &str, input: &Input) -> bool {
 }
 
 /// The fields that a kind has, as all kinds do, and rejects with any value.
-const REJECTED: &str = "ScalingPolicy spec.lifecycle.adopt";
+const REJECTED: [&str; 2] =
+    ["ScalingPolicy spec.lifecycle.adopt", "DBInstance spec.masterUserPassword.value"];
 
 /// All controllers with their webhooks.
 async fn with_webhooks() -> Result<TestEnv> {
@@ -72,7 +73,7 @@ async fn generated_mistakes_are_rejected_with_a_field_path() -> Result<()> {
     let unvisited: Vec<_> = kinds
         .iter()
         .flat_map(|kind| kind.generated.unvisited.iter().map(|path| format!("{} {path}", kind.name)))
-        .filter(|field| !field.starts_with(REJECTED))
+        .filter(|field| !REJECTED.iter().any(|rejected| field.starts_with(rejected)))
         .collect();
     assert_eq!(unvisited, [] as [&str; 0], "no sample has these fields");
     let valid: Vec<_> = kinds

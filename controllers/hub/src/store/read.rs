@@ -169,7 +169,7 @@ fn secret_values(secret: Option<&Secret>, requested: &[KeyRef]) -> SecretRead {
     read.data = secret.map(|secret| {
         let version =
             format!("{}/{}", secret.uid().unwrap_or_default(), secret.resource_version().unwrap_or_default());
-        SecretData { version, keys }
+        SecretData { version, keys, ..SecretData::default() }
     });
     read
 }

@@ -265,6 +265,13 @@ impl<S: AwsObjects> External for Managed<S> {
         S::unprotected_by(spec)
     }
 
+    fn to_delete(spec: &SpecOf<S>, mut observed: Self::Observed) -> Self::Observed {
+        for object in &mut observed {
+            S::to_delete(spec, object);
+        }
+        observed
+    }
+
     async fn unprotect(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
         for object in owned(identity, live_objects(observed)) {
             or_nothing(S::unprotect(&self.aws, object).await)?;

@@ -184,6 +184,8 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     const IN_VPC: &'static str = "vpc-id";
     /// Whether an import reads the attributes that need one call per object.
     const IMPORTS_DEEP: bool = true;
+    /// The keys of Kraken's tags besides [`tags::KEYS`], which a release removes too.
+    const OWN_KEYS: &[&str] = &[];
     /// The paths of texts in an imported spec that may come from a Secret of a former resource.
     const HIDDEN: &[&str] = &[];
 
@@ -262,6 +264,9 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<String>, Failure>> + Send {
         ready(Ok(None))
     }
+
+    /// Pure. As [`kraken_spoke::External::to_delete`], of one object.
+    fn to_delete(_: &SpecOf<Self>, _: &mut ObservedOf<Self>) {}
 
     /// Pure. As [`kraken_spoke::External::unprotected_by`].
     fn unprotected_by(_: &SpecOf<Self>) -> Option<&'static str> {

@@ -132,6 +132,9 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
         ready(Ok(()))
     }
 
+    /// Pure. As [`super::AwsResource::to_delete`].
+    fn to_delete(_: &SpecOf<Self>, _: &mut ObservedOf<Self>) {}
+
     /// Pure. As [`super::AwsResource::unprotected_by`].
     fn unprotected_by(_: &SpecOf<Self>) -> Option<&'static str> {
         None

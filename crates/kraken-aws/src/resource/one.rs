@@ -83,6 +83,10 @@ impl<S: AwsResource> AwsObjects for S {
         S::hand_over(aws, desired, replaced).await
     }
 
+    fn to_delete(spec: &SpecOf<S>, object: &mut ObservedOf<S>) {
+        S::to_delete(spec, object);
+    }
+
     fn unprotected_by(spec: &SpecOf<S>) -> Option<&'static str> {
         S::unprotected_by(spec)
     }
@@ -125,7 +129,8 @@ impl<S: AwsResource> AwsObjects for S {
 
     async fn release(aws: &Aws, _: &Identity, objects: &[&ObservedOf<S>]) -> Result<(), Failure> {
         for object in objects {
-            S::remove_tags(aws, object.tagged_as(), &KEYS).await.map_err(lagging)?;
+            let keys = [&KEYS, S::OWN_KEYS].concat();
+            S::remove_tags(aws, object.tagged_as(), &keys).await.map_err(lagging)?;
         }
         Ok(())
     }

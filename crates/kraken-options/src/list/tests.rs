@@ -30,6 +30,7 @@ fn values() -> Values {
     let data = |name: &str| SecretData {
         version: format!("{name}/7"),
         keys: [("group".to_owned(), format!("sg-{name}-hidden").into())].into(),
+        digests: BTreeMap::new(),
     };
     let state = [("", json!("sg-main")), ("ids", json!(["sg-a", "sg-b"]))];
     let state: BTreeMap<_, _> = state.map(|(path, value)| (path.to_owned(), value)).into();
@@ -38,7 +39,6 @@ fn values() -> Values {
         secrets: ["a", "b"].map(|name| (name.to_owned(), data(name))).into(),
         resources: [("securitygroup".to_owned(), [("web".to_owned(), state)].into())].into(),
         causes: BTreeMap::new(),
-        digests: BTreeMap::new(),
     }
 }
 

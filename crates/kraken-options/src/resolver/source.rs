@@ -81,9 +81,9 @@ impl<'a> Resolver<'a> {
                 }
             },
             Found::Text(text) => self.read_public(field, text, &dependency.to_string()),
-            Found::Secret(text, version) => {
-                let (text, version) = (text.expose_secret(), version.to_owned());
-                self.read_secret(field, text, &dependency.to_string(), version)
+            Found::Secret { text, version, digest } => {
+                let origin = (version.to_owned(), digest.map(str::to_owned));
+                self.read_secret(field, text.expose_secret(), &dependency.to_string(), origin)
             }
         }
     }
@@ -136,7 +136,7 @@ impl<'a> Resolver<'a> {
         }
         let rendered = template.render(|dependency| match found.get(dependency)? {
             Found::Text(text) => Some(Piece::Text(text)),
-            Found::Secret(text, _) => Some(Piece::Text(text.expose_secret())),
+            Found::Secret { text, .. } => Some(Piece::Text(text.expose_secret())),
             Found::Json(value) => Some(Piece::Json(value)),
         });
         let text = match rendered {
@@ -152,12 +152,18 @@ impl<'a> Resolver<'a> {
         let versions: BTreeSet<_> = found
             .values()
             .filter_map(|value| match value {
-                Found::Secret(_, version) => Some(*version),
+                Found::Secret { version, .. } => Some(*version),
                 _ => None,
             })
             .collect();
         let version = versions.into_iter().collect::<Vec<_>>().join(",");
-        self.read_secret(field, &text, "the rendered template", version)
+        // The digest of a Secret in the place of its value.
+        let digest = template.digest(|dependency| match found.get(dependency)? {
+            Found::Text(text) => Some(Piece::Text(text)),
+            Found::Secret { digest, .. } => digest.map(Piece::Text),
+            Found::Json(value) => Some(Piece::Json(value)),
+        });
+        self.read_secret(field, &text, "the rendered template", (version, digest))
     }
 
     /// Records a dependency, and finds its value or records that it is missing.
@@ -175,7 +181,7 @@ impl<'a> Resolver<'a> {
             None => {
                 self.found(field.to_owned(), ProblemKind::Missing, self.values.cause_of_absence(dependency));
             }
-            Some(Found::Secret(text, _)) => self.secrets.push(text.clone()),
+            Some(Found::Secret { text, .. }) => self.secrets.push(text.clone()),
             Some(_) => {}
         }
         found
@@ -197,7 +203,7 @@ impl<'a> Resolver<'a> {
         field: &str,
         text: &str,
         source: &str,
-        version: String,
+        (version, digest): (String, Option<String>),
     ) -> Option<Resolved<T>> {
         // The provider may quote one element of a list: each is a separate secret.
         if T::TYPE != JsonType::String
@@ -207,7 +213,7 @@ impl<'a> Resolver<'a> {
             value.wipe();
         }
         match read::text(text) {
-            Ok(value) => Some(Resolved::Secret(Sensitive::new(value, version))),
+            Ok(value) => Some(Resolved::Secret(Sensitive::new(value, version).with_digest(digest))),
             Err(error) => {
                 self.found(
                     field.to_owned(),

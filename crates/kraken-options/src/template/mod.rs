@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
@@ -15,6 +16,8 @@ use crate::scan::{Scanner, Unexpected};
 
 /// Longest template, in characters.
 const MAX_TEMPLATE: usize = 65_536;
+/// The number of bytes of a digest.
+const DIGEST_BYTES: usize = 16;
 
 /// A parsed template.
 ///
@@ -147,6 +150,22 @@ impl Template {
         self.references().any(|reference| matches!(reference, Dependency::Secret(_)))
     }
 
+    /// A digest of the literal texts and of the text of each reference, in which those of Secrets are keyed digests of their values; `None`
+    /// if a reference has none.
+    pub fn digest<'v>(&self, text_of: impl Fn(&Dependency) -> Option<Piece<'v>>) -> Option<String> {
+        let mut hash = Sha256::new();
+        for part in &self.parts {
+            hash = match part {
+                Part::Text(text) => hashed(hash.chain_update([0]), text),
+                Part::Reference(reference) => match text_of(reference)? {
+                    Piece::Text(text) => hashed(hash.chain_update([1]), text),
+                    Piece::Json(value) => hashed(hash.chain_update([2]), &value.to_string()),
+                },
+            };
+        }
+        Some(hex::encode(&hash.finalize()[..DIGEST_BYTES]))
+    }
+
     /// Replaces the references by their values. The text is wiped from memory when it is dropped.
     ///
     /// # Errors
@@ -185,6 +204,11 @@ impl Template {
         }
         Ok(text)
     }
+}
+
+/// Adds a text with its length, so that no two sequences of texts give the same bytes.
+fn hashed(hash: Sha256, text: &str) -> Sha256 {
+    hash.chain_update((text.len() as u64).to_le_bytes()).chain_update(text)
 }
 
 fn written<'v>(reference: &Dependency, value: &'v Value) -> Result<Cow<'v, str>, RenderError> {

@@ -92,7 +92,7 @@ pub(crate) fn elements(
 
 pub(crate) fn values(secret: &str, public: &str) -> Values {
     let keys = BTreeMap::from([("password".to_owned(), SecretString::from(secret))]);
-    let db = SecretData { version: "uid/7".to_owned(), keys };
+    let db = SecretData { version: "uid/7".to_owned(), keys, ..SecretData::default() };
     let sizes = BTreeMap::from([("small".to_owned(), public.to_owned())]);
     Values {
         config_maps: BTreeMap::from([("sizes".to_owned(), sizes)]),

@@ -26,7 +26,8 @@ pub(crate) async fn delete(
     what: &str,
     doomed: &Observed,
 ) -> Result<Vec<String>, Failure> {
-    let (identity, doomed) = (reconcile.identity.clone(), doomed.clone());
+    let doomed = reconcile.context.kind.to_delete(reconcile.object.spec(), doomed.clone());
+    let identity = reconcile.identity.clone();
     let call = |external: Arc<dyn DynExternal>| async move { external.delete(&identity, &doomed).await };
     operate(reconcile, reason, what, call).await
 }

@@ -121,6 +121,10 @@ pub trait DynKind: Send + Sync + 'static {
         None
     }
 
+    fn to_delete(&self, _: &dyn Spec, observed: Observed) -> Observed {
+        observed
+    }
+
     fn edit_of(&self, _before: &dyn Spec, _after: &dyn Spec, _field: &str) -> Edit {
         Edit::InPlace
     }

@@ -119,6 +119,15 @@ impl<E: External> DynKind for Pure<E> {
         spec.downcast_ref().and_then(E::unprotected_by)
     }
 
+    fn to_delete(&self, spec: &dyn Spec, observed: Observed) -> Observed {
+        let spec: &dyn Any = spec;
+        match spec.downcast_ref() {
+            Some(spec) => Observed::new(E::to_delete(spec, observed.get::<E::Observed>().clone())),
+            // A spec that does not decode says nothing.
+            None => observed,
+        }
+    }
+
     fn nothing(&self) -> Observed {
         Observed::new(E::Observed::default())
     }

@@ -122,6 +122,12 @@ pub trait External: Send + Sync + 'static {
         vec![]
     }
 
+    /// Pure. The observed objects with what the spec says about their deletion, for [`External::delete`]. A deletion needs no resolved
+    /// values, so only literals count. Not called for objects whose resource does not exist any more.
+    fn to_delete(_: &SpecOf<Self>, observed: Self::Observed) -> Self::Observed {
+        observed
+    }
+
     /// Pure. The maximum number of live objects that this spec accounts for. A launch that would exceed it is not made.
     fn max_objects(_: &Self::Desired) -> usize {
         1

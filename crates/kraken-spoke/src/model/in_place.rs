@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use kraken_api::{AtCreation, FieldDiff, InPlace, ResourceStatus};
-use kraken_options::Values;
+use kraken_options::{SecretData, Values};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -39,11 +39,17 @@ pub(crate) fn references_digest(uid: &str, references: &References) -> String {
 /// The same with the digests of Secrets in place of their versions, which change without their values; empty if not all are known,
 /// or if there are none.
 fn values_digest(uid: &str, values: &Values) -> String {
-    let Values { config_maps, resources, secrets, digests, .. } = values;
-    if secrets.is_empty() || !secrets.keys().all(|name| digests.contains_key(name)) {
-        return String::new();
-    }
+    let Values { config_maps, resources, secrets, .. } = values;
+    let of_each = secrets.iter().map(|(name, data)| Some((name, digests(data)?)));
+    let digests: Option<BTreeMap<&String, String>> = of_each.collect();
+    let Some(digests) = digests.filter(|digests| !digests.is_empty()) else { return String::new() };
     digest(uid, &json!([config_maps, resources, digests]).to_string(), 16)
+}
+
+/// The digests of the values of a Secret's keys; `None` if the hub did not give one of them.
+fn digests(data: &SecretData) -> Option<String> {
+    let parts: Vec<&str> = data.digests.values().map(String::as_str).collect();
+    (!parts.is_empty() && !parts.contains(&"")).then(|| parts.join(","))
 }
 
 /// A digest of the inputs and of what an account adds to the spec; that of the inputs if it adds nothing.
@@ -170,7 +176,6 @@ pub(crate) fn digest(key: &str, text: &str, bytes: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use kraken_options::SecretData;
 
     use super::*;
 
@@ -229,7 +234,9 @@ mod tests {
             let mut values = Values::default();
             values.config_maps.entry("sizes".into()).or_default().insert("small".into(), size.into());
             let keys = [("key".to_owned(), "hunter2".to_owned().into())].into();
-            values.secrets.insert("s".into(), SecretData { version: version.into(), keys });
+            values
+                .secrets
+                .insert("s".into(), SecretData { version: version.into(), keys, ..SecretData::default() });
             values
         };
         let digest = |values: &Values| inputs_digest("u", values);
@@ -244,10 +251,10 @@ mod tests {
     fn version_of_a_secret_whose_value_is_the_same_is_not_an_edit() {
         let values = |version: &str, digest: &str| {
             let mut values = Values::default();
-            values.secrets.insert("s".into(), SecretData { version: version.into(), keys: BTreeMap::new() });
-            if !digest.is_empty() {
-                values.digests.insert("s".into(), digest.into());
-            }
+            let digests = [("k".to_owned(), digest.to_owned())].into();
+            values
+                .secrets
+                .insert("s".into(), SecretData { version: version.into(), digests, ..SecretData::default() });
             values
         };
         let in_place = |version: &str, digest: &str| {

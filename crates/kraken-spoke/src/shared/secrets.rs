@@ -77,9 +77,6 @@ impl Secrets {
                     !content.keys.contains_key(key) && content.version != version_of(version)
                 })
             });
-            if let Some(digests) = found.and_then(digests) {
-                values.digests.insert(name.to_owned(), digests);
-            }
             let Some(content) = content else { continue };
             let wanted = dependencies.secrets.iter().filter(|key| key.name == name);
             let mut data = chosen(&content, wanted, &mut values.causes);
@@ -87,6 +84,8 @@ impl Secrets {
             if let Some(version) = version {
                 data.version = version;
             }
+            let digests = found.into_iter().flatten();
+            data.digests = digests.map(|(key, version)| (key.clone(), version.digest.clone())).collect();
             values.secrets.insert(name.to_owned(), data);
         }
         Ok(is_ahead)
@@ -148,18 +147,12 @@ fn chosen<'a>(
         };
         causes.insert(Dependency::Secret(wanted.clone()), cause);
     }
-    SecretData { version: content.version.clone(), keys }
+    SecretData { version: content.version.clone(), keys, ..SecretData::default() }
 }
 
 /// The version of a Secret, from the versions of its keys.
 pub(crate) fn version(keys: &BTreeMap<String, SecretVersion>) -> Option<String> {
     newest(keys.values()).map(version_of)
-}
-
-/// The digests of the values of a Secret's keys; `None` if the hub did not give one of them.
-fn digests(keys: &BTreeMap<String, SecretVersion>) -> Option<String> {
-    let parts: Vec<&str> = keys.values().map(|version| version.digest.as_str()).collect();
-    (!parts.iter().any(|part| part.is_empty())).then(|| parts.join(","))
 }
 
 fn version_of(version: &SecretVersion) -> String {

@@ -257,6 +257,16 @@ async fn deletion_protection_of_the_provider_is_turned_off_if_the_spec_says_so()
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_deletion_is_made_as_the_spec_says_at_that_time() {
+    for (spec, what) in [(json!(false), "delete disk-1 without archive"), (json!(true), "delete disk-1")] {
+        let scene = Scene::of(deleted().spec("archive", spec)).await;
+        let calls =
+            [no_dependents(), observe_by_tag(&[remote("disk-1")]), call(what), call(EVENT), call(STATUS)];
+        assert_eq!(scene.reconcile(calls).await.condition("Ready"), ("False", "Deleting"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn deletion_that_another_object_prevents_is_retried_with_backoff() {
     let scene = Scene::of(deleted()).await;
     let object = || call("observe disk-1").returns(json!([remote("disk-1")]));

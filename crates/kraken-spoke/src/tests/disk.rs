@@ -151,6 +151,17 @@ impl DynKind for Disks {
         (spec.json()["locked"] == false).then_some("locked")
     }
 
+    fn to_delete(&self, spec: &dyn Spec, observed: Observed) -> Observed {
+        if spec.json()["archive"] != false {
+            return observed;
+        }
+        let named = |mut disk: Value| {
+            disk["id"] = format!("{} without archive", disk["id"].as_str().unwrap_or_default()).into();
+            disk
+        };
+        of(objects(&observed).into_iter().map(named).collect())
+    }
+
     fn edit_of(&self, _: &dyn Spec, after: &dyn Spec, field: &str) -> Edit {
         match field {
             "image" if after.json()["image"].is_null() => Edit::Keeps,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kraken_options::{
-    Dependency, KeyRef, ListOpt, MapOpt, Opt, Resolver, ResourceRef, ValueFrom, Values, summary,
+    Dependency, KeyRef, ListOpt, MapOpt, Opt, Resolver, ResourceRef, SecretData, ValueFrom, Values, summary,
 };
 use serde_json::{Value, json};
 
@@ -85,8 +85,11 @@ fn message(seeded: &[usize]) -> String {
                 values.config_maps.entry(name).or_default().insert(key, "x".to_owned());
             }
             Dependency::Secret(KeyRef { name, key }) => {
-                let data =
-                    kraken_options::SecretData { version: "1".into(), keys: [(key, "x".into())].into() };
+                let data = SecretData {
+                    version: "1".into(),
+                    keys: [(key, "x".into())].into(),
+                    ..SecretData::default()
+                };
                 values.secrets.insert(name, data);
             }
             Dependency::Resource(ResourceRef { kind, name, path, .. }) => {

@@ -16,7 +16,7 @@ use crate::{node, ui};
 const NAMESPACE: &str = "e2e-components";
 const HUB: &str = "hub";
 /// The order in which the README installs them: the hub, then spokes. Their Accounts come last, which they can use but do not need.
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 13] = [
     HUB,
     "aws-vpc",
     "aws-ec2-instance",
@@ -25,6 +25,7 @@ const ORDER: [&str; 12] = [
     "aws-iam",
     "aws-acm",
     "aws-dns",
+    "aws-rds",
     "aws-s3",
     "aws-sqs",
     "aws-account",
@@ -187,6 +188,11 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
             "sqs/components",
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Queue\nmetadata: {name: components}\n\
              spec: {delaySeconds: {value: 1}}\n",
+        ),
+        "aws-rds" => (
+            "dbpg/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: DBParameterGroup\nmetadata: {name: components}\n\
+             spec: {family: {value: postgres16}}\n",
         ),
         "aws-account" => (
             "account/components",

@@ -37,7 +37,7 @@ fn values() -> Values {
     let sizes = [("small", "3.10"), ("large", " x\n")].map(|(key, text)| (key.to_owned(), text.to_owned()));
     values.config_maps.insert("sizes".into(), sizes.into());
     let keys = [("password".to_owned(), SecretString::from("hunter22"))].into();
-    values.secrets.insert("db".into(), SecretData { version: "u/7".into(), keys });
+    values.secrets.insert("db".into(), SecretData { version: "u/7".into(), keys, ..SecretData::default() });
     let paths = [("x".to_owned(), json!({"a": [1, "b"]})), ("n".to_owned(), json!(3))].into();
     values.resources.insert("widget".into(), [("a".to_owned(), paths)].into());
     values

@@ -19,14 +19,14 @@ fn values() -> Values {
         [("", json!("lb-1")), ("dns", json!("web.example")), ("count", json!(3)), ("none", json!(null))];
     let texts = |(key, text): (&str, &str)| (key.to_owned(), text.to_owned());
     let secret = |(key, text): (&str, &str)| (key.to_owned(), SecretString::from(text));
-    let db = SecretData { version: "uid/7".into(), keys: db.map(secret).into() };
+    let digests = [("password".to_owned(), "k.1".to_owned()), ("port".to_owned(), String::new())].into();
+    let db = SecretData { version: "uid/7".into(), keys: db.map(secret).into(), digests };
     let paths: BTreeMap<_, _> = fields.map(|(path, value)| (path.to_owned(), value)).into();
     Values {
         config_maps: [("sizes".to_owned(), sizes.map(texts).into())].into(),
         secrets: [("db".to_owned(), db)].into(),
         resources: [("loadbalancer".to_owned(), [("web".to_owned(), paths)].into())].into(),
         causes: BTreeMap::new(),
-        digests: BTreeMap::new(),
     }
 }
 
@@ -170,6 +170,45 @@ fn versions_of_several_secrets_are_joined() {
     let text = "{{ .Secret.other.port }}{{ .Secret.db.port }}{{ .Secret.db.password }}";
     let taken: Option<Resolved<String>> = resolver.take("field", &template(text));
     assert_eq!(taken.unwrap().secret_version(), Some("other/9,uid/7"));
+}
+
+/// The digest of a text that resolves in these values.
+fn digest(option: &Opt<String>, values: &Values) -> Option<String> {
+    let mut resolver = Resolver::new(values);
+    resolver.take("field", option).unwrap().secret_digest().map(str::to_owned)
+}
+
+#[test]
+fn a_secret_has_the_digest_of_its_key_as_the_hub_gave_it() {
+    let values = values();
+    assert_eq!(digest(&secret("db", "password"), &values).as_deref(), Some("k.1"));
+    assert_eq!(digest(&secret("db", "port"), &values), None);
+    assert_eq!(digest(&config_map("sizes", "small"), &values), None);
+}
+
+#[test]
+fn the_digest_of_a_template_covers_its_texts_and_the_digests_of_its_secrets() {
+    let of = |text: &str, password: &str, size: &str| {
+        let mut values = values();
+        let db = values.secrets.get_mut("db").unwrap();
+        db.digests.insert("password".into(), password.into());
+        db.digests.insert("list".into(), "k.2".into());
+        values.config_maps.get_mut("sizes").unwrap().insert("small".into(), size.into());
+        digest(&template(text), &values)
+    };
+    let text = "{{ .ConfigMap.sizes.small }}:{{ .Secret.db.password }}{{ .Secret.db.list }}";
+    let before = of(text, "k.1", "t2.nano").unwrap();
+    assert!(before.len() == 32 && !before.contains("k.1"), "{before}");
+    assert_eq!(of(text, "k.1", "t2.nano").as_ref(), Some(&before));
+    let edited = "{{ .ConfigMap.sizes.small }}{{ .Secret.db.password }}:{{ .Secret.db.list }}";
+    for after in [of(text, "k.3", "t2.nano"), of(text, "k.1", "t2.micro"), of(edited, "k.1", "t2.nano")] {
+        assert!(after.is_some_and(|after| after != before));
+    }
+    assert_eq!(
+        of("{{ .Secret.db.password }}{{ .Secret.db.port }}", "k.1", ""),
+        None,
+        "one digest is missing"
+    );
 }
 
 #[test]

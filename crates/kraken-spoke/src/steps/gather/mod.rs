@@ -45,7 +45,6 @@ const PROBE: &str = "kraken-probe";
 const MAX_IN_PLACE: usize = 1024;
 
 /// What the spec refers to.
-#[expect(clippy::large_enum_variant, reason = "one for each reconcile, on its stack")]
 pub(crate) enum Gathered {
     /// Everything is in place, as before: no value is needed.
     Unchanged,

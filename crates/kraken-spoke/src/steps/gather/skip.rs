@@ -5,8 +5,6 @@
 //! Secrets) and on the observed state. If both equal those of an earlier reconcile that found everything in place, the
 //! result is the same, and the values of Secrets, which are needed to compare and to repair, are not needed.
 
-use std::collections::BTreeMap;
-
 use kraken_api::DependencyRequest;
 use kraken_options::{Dependencies, SecretData, Values};
 use kraken_runtime::queue::Lane;
@@ -90,7 +88,7 @@ fn versions(answer: &DependencyRequest, dependencies: &Dependencies) -> Option<V
     for key in &dependencies.secrets {
         let keys = status.dependent_values.from_secrets.get(&key.name)?;
         let version = secrets::version(keys)?;
-        values.secrets.insert(key.name.clone(), SecretData { version, keys: BTreeMap::new() });
+        values.secrets.insert(key.name.clone(), SecretData { version, ..SecretData::default() });
     }
     Some(values)
 }
