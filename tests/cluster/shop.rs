@@ -52,7 +52,7 @@ async fn first_week_is_applied_in_reverse_changed_renamed_and_destroyed() -> Res
     test_env.until("Secret", "shop-connection", |secret| decoded(secret).contains(&other)).await?;
     test_env.ready("AutoScalingGroup", "shop").await?;
     let start = std::time::Instant::now();
-    while proxy.count("ModifyDBInstance") == 0 && start.elapsed() < kraken_tests::TIMEOUT {
+    while proxy.count("ModifyDBInstance") == 0 && start.elapsed() < kraken_tests::test_env::TIMEOUT {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
     test_env.ready("DBInstance", "shop").await?;

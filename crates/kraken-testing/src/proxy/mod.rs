@@ -101,7 +101,11 @@ impl Proxy {
                 *created.entry(what.to_owned()).or_default() += 1;
             }
         }
-        created.into_iter().filter(|(_, number)| *number > 0).map(|(what, number)| format!("{number} {what}")).collect()
+        created
+            .into_iter()
+            .filter(|(_, number)| *number > 0)
+            .map(|(what, number)| format!("{number} {what}"))
+            .collect()
     }
 
     /// Clears counts and journal; scripted failures remain.
@@ -154,8 +158,7 @@ fn created_by(action: &str) -> Option<&str> {
     match action {
         "RequestCertificate" => Some("Certificate"),
         // They belong to an object.
-        "CreateTags" | "CreateOrUpdateTags" | "CreateLaunchTemplateVersion" => None,
+        "CreateTags" | "CreateOrUpdateTags" | "CreateLaunchTemplateVersion" | "CreateRoute" => None,
         other => other.strip_prefix("Create"),
     }
 }
-
