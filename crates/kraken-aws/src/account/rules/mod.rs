@@ -16,11 +16,26 @@ pub const RESTRICTED: &[Restricted] = &[
     Restricted { name: SUBNET, kind: ("Subnet", GROUP) },
     Restricted { name: SUBNETS, kind: ("Subnet", GROUP) },
     Restricted { name: PROFILE, kind: ("", "") },
+    Restricted { name: DB_SUBNET_GROUP, kind: ("DBSubnetGroup", GROUP) },
+    Restricted { name: LAUNCH_TEMPLATE, kind: ("LaunchTemplate", GROUP) },
 ];
 const VPC: &str = "vpcID";
 const SUBNET: &str = "subnetID";
 const SUBNETS: &str = "subnetIDs";
 const PROFILE: &str = "iamInstanceProfile";
+/// It has subnets.
+const DB_SUBNET_GROUP: &str = "dbSubnetGroupName";
+/// It has a profile.
+const LAUNCH_TEMPLATE: &str = "launchTemplateID";
+
+/// The fields that an object named by this field decides in place of the spec.
+fn decided_by(field: &str) -> &'static [&'static str] {
+    match field {
+        DB_SUBNET_GROUP => &[SUBNET, VPC],
+        LAUNCH_TEMPLATE => &[PROFILE],
+        _ => &[],
+    }
+}
 
 /// The rules of one Account.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,18 +87,38 @@ impl AccountRules {
     fn refused_default(&self, taken: &RestrictedValue) -> Option<Problem> {
         let chosen: &[&str] = match taken.name {
             SUBNET | SUBNETS => &[SUBNET, VPC],
-            name => &[name],
+            name if decided_by(name).is_empty() => &[name],
+            name => decided_by(name),
         };
-        let restricts =
-            |name: &&str| self.patterns(name).filter(|(_, patterns)| !patterns.iter().any(|any| any == "*"));
-        let (rule, _) = chosen.iter().find_map(restricts)?;
+        let rule = self.restricts(chosen)?;
         let message = format!("is required by spec.allow.{rule} of Account {}", self.name);
+        Some(Problem::invalid(&taken.field, message))
+    }
+
+    /// The first rule that does not allow everything in one of these fields.
+    fn restricts(&self, fields: &[&str]) -> Option<&'static str> {
+        let rules = fields.iter().filter_map(|field| self.patterns(field));
+        rules.filter(|(_, patterns)| !patterns.iter().any(|any| any == "*")).map(|(rule, _)| rule).next()
+    }
+
+    /// A rule cannot be applied to what an object of others has. One of this namespace was created under the same rules.
+    fn refused_object(&self, taken: &RestrictedValue) -> Option<Problem> {
+        let rule = self.restricts(decided_by(taken.name)).filter(|_| !taken.is_main_id)?;
+        let kind = RESTRICTED.iter().find(|field| field.name == taken.name).map_or("", |field| field.kind.0);
+        let message = format!(
+            "must refer to a {kind} of this namespace, such as {{valueFrom: {{ref: {kind}/NAME}}}}: spec.allow.{rule} of Account {} \
+             cannot be applied to another one",
+            self.name
+        );
         Some(Problem::invalid(&taken.field, message))
     }
 
     fn refused_value(&self, taken: &RestrictedValue) -> Option<Problem> {
         if taken.is_default {
             return self.refused_default(taken);
+        }
+        if !decided_by(taken.name).is_empty() {
+            return self.refused_object(taken);
         }
         let (rule, patterns) = self.patterns(taken.name).filter(|_| !taken.is_main_id)?;
         let rule = format!("spec.allow.{rule} of Account {}", self.name);

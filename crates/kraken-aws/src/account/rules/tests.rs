@@ -84,6 +84,50 @@ fn a_field_whose_value_aws_would_choose_is_required_by_the_rules_about_it() {
 }
 
 #[test]
+fn an_object_that_decides_a_restricted_field_is_one_of_the_namespace() {
+    let refused = |allow: Value, field: &str, option: Value| {
+        let (rules, mut values) = (rules(json!({"allow": allow})), values());
+        for kind in ["dbsubnetgroup", "launchtemplate", "keypair"] {
+            let ids = [(String::new(), json!("main-id"))];
+            values.resources.insert(kind.into(), [("a".to_owned(), ids.into())].into());
+        }
+        let mut resolver = Resolver::governed(&values, rules.governed());
+        let option: Opt<String> = serde_json::from_value(option).unwrap();
+        resolver.take(field, &option).unwrap();
+        let problems = rules.refused(&resolver.finish().taken, None);
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let cases = [
+        ("dbSubnetGroupName", "DBSubnetGroup", "subnets"),
+        ("launchTemplateID", "LaunchTemplate", "instanceProfiles"),
+    ];
+    for (field, kind, rule) in cases {
+        let named = json!({"value": "of-the-platform"});
+        let why = refused(json!({rule: ["a-*"]}), field, named.clone());
+        let wanted = format!(
+            "spec.{field}: must refer to a {kind} of this namespace, such as {{valueFrom: {{ref: {kind}/NAME}}}}: spec.allow.{rule} of Account shop cannot be applied to another one"
+        );
+        assert_eq!(why, [wanted]);
+        let reference = |kind: &str| json!({"valueFrom": {"ref": format!("{kind}/a")}});
+        assert!(refused(json!({rule: []}), field, reference(kind)).is_empty());
+        assert_eq!(refused(json!({rule: []}), field, reference("KeyPair")).len(), 1);
+        for allow in [json!({rule: ["*"]}), json!({}), json!({"adopt": {}})] {
+            assert!(refused(allow, field, named.clone()).is_empty());
+        }
+    }
+    assert_eq!(refused(json!({"vpcs": []}), "dbSubnetGroupName", json!({"value": "default"})).len(), 1);
+    // Without one, AWS uses a group of the default VPC.
+    let (rules, values) = (rules(json!({"allow": {"vpcs": ["vpc-a"]}})), values());
+    let mut resolver = Resolver::governed(&values, rules.governed());
+    resolver.unset("dbSubnetGroupName");
+    let problems = rules.refused(&resolver.finish().taken, None);
+    assert_eq!(
+        problems[0].to_string(),
+        "spec.dbSubnetGroupName: is required by spec.allow.vpcs of Account shop"
+    );
+}
+
+#[test]
 fn adoption_is_limited_by_id_and_by_tags() {
     let refused = |allow: Value, adopt: Value| {
         let adopt: Adopt = serde_json::from_value(adopt).unwrap();
