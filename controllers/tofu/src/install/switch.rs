@@ -63,7 +63,8 @@ pub(super) fn options(folder: &Path, program: &ProgramInUse) -> ProgramOptions {
 }
 
 impl Inner {
-    /// Continues with the program in use, at the start of a process. Does nothing if it is loaded, or does not start any more.
+    /// Continues with the program in use: at the start of a process, and on a standby that did not see each change. Does nothing if it is
+    /// loaded, or does not start any more.
     pub(super) async fn continue_with(
         &self,
         install: &ProviderInstall,
@@ -71,11 +72,11 @@ impl Inner {
         existing: &Crds,
     ) {
         let name = install.name_any();
-        if self.loaded(&name).is_some() {
+        let options = options(&self.folder, used);
+        if self.loaded(&name).is_some_and(|loaded| *loaded.program.options() == options) {
             return;
         }
-        let Ok(program) = Program::load(self.host.clone(), options(&self.folder, used)).await else { return };
-        let program = Arc::new(program);
+        let Ok(program) = self.program(&name, options).await else { return };
         let config = program.has_options().then_some(name.as_str());
         let Ok(mut chosen) = choose(program.schema(), &install.spec, config) else { return };
         let is_installed = |one: &Chosen| {
