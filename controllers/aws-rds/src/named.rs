@@ -6,6 +6,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{
     Aws,
     bounds::Pattern,
+    lookup::Tagged,
     lookup_kind::{passes, tag},
     missing::or_nothing,
     observed::WithTags,
@@ -74,15 +75,22 @@ pub(crate) async fn created<T: Named>(
     match made {
         Err(failure) if failure.class == FailureClass::TokenUsed => {
             let query = DescribeQuery::of(name);
-            let mut holders: Vec<T> = read(aws, query).await?;
-            match holders.pop() {
-                Some(own) if creation.has_created(own.tags()) => Ok(own),
-                holder => {
-                    let holders: Vec<T> = holder.into_iter().collect();
-                    Err(creation.is_taken(failure, &format!("the name {name}"), &holders))
-                }
-            }
+            let holders: Vec<T> = read(aws, query).await?;
+            own_or_taken(creation, failure, &format!("the name {name}"), holders)
         }
         made => made.map(|group| group.with_tags(creation.tags.clone())),
+    }
+}
+
+/// What has the name that a creation wants: the object of this launch, whose response was lost, or an error that names the owner.
+pub(crate) fn own_or_taken<T: Tagged>(
+    creation: &Creation<'_>,
+    refusal: Failure,
+    what: &str,
+    mut holders: Vec<T>,
+) -> Result<T, Failure> {
+    match holders.pop() {
+        Some(own) if creation.has_created(own.tags()) => Ok(own),
+        holder => Err(creation.is_taken(refusal, what, holder.as_slice())),
     }
 }

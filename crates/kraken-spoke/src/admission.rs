@@ -5,7 +5,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-use kraken_api::{PREVIEW_ANNOTATION, effect::NO_ANSWER};
+use kraken_api::PREVIEW_ANNOTATION;
 use kraken_options::Problem;
 use kraken_runtime::{
     watch::RawObject,
@@ -23,7 +23,7 @@ use crate::{
         fields::Fields,
         outcome::Outcome,
     },
-    preview::{Preview, Previews, not_compared, preview},
+    preview::{Preview, Previews, preview},
     shared::blockers::References,
     steps::resolve,
 };
@@ -172,10 +172,7 @@ impl Admission {
         let before = subject.before.as_ref().and_then(|before| self.decode(before).ok());
         let edited = before.map(|before| EditedFields::between(&*self.kind, &before, after));
         let edited = edited.unwrap_or_default();
-        let preview = preview(context, after.clone(), &edited);
-        tokio::time::timeout(FOR_PREVIEW, preview).await.unwrap_or_else(|_| {
-            Preview::Failed(not_compared(&format!("{NO_ANSWER} in {} s", FOR_PREVIEW.as_secs())))
-        })
+        preview(context, Arc::new(after.clone()), &edited, FOR_PREVIEW).await
     }
 
     /// The resources that refer to this one, as `kind name`; none if they cannot be read in time.

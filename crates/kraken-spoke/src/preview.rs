@@ -70,7 +70,7 @@ impl Drop for Added {
 }
 
 /// What is said if the comparison fails.
-pub(crate) fn not_compared(why: &str) -> String {
+fn not_compared(why: &str) -> String {
     format!("{NOT_COMPARED}{why}")
 }
 
@@ -87,10 +87,16 @@ pub enum Preview {
     Failed(String),
 }
 
-/// What the remote objects say about the spec of this object. The effects of fields that the request edits are known from both specs,
-/// unless only a comparison tells.
-pub(crate) async fn preview(context: Arc<Context>, object: Object, edited: &EditedFields) -> Preview {
-    previewed(context, Arc::new(object), edited).await
+/// What the remote objects say about the spec of this object, if they do within this time. The effects of fields that the request edits
+/// are known from both specs, unless only a comparison tells.
+pub(crate) async fn preview(
+    context: Arc<Context>,
+    object: Arc<Object>,
+    edited: &EditedFields,
+    limit: Duration,
+) -> Preview {
+    let late = |_| Preview::Failed(not_compared(&format!("{NO_ANSWER} in {} s", limit.as_secs())));
+    tokio::time::timeout(limit, previewed(context, object, edited)).await.unwrap_or_else(late)
 }
 
 /// What each resource of the kind would have after its calls are made in another form, such as by a newer program; in the order of
@@ -108,9 +114,7 @@ pub(crate) async fn previews_of(
         async move {
             let edited = EditedFields { are_all: true, ..EditedFields::default() };
             let key = ObjectKey::of(&object.metadata);
-            let preview = tokio::time::timeout(FOR_ONE, previewed(other, object, &edited)).await;
-            let late = |_| Preview::Failed(not_compared(&format!("{NO_ANSWER} in {} s", FOR_ONE.as_secs())));
-            (key, preview.unwrap_or_else(late))
+            (key, preview(other, object, &edited, FOR_ONE).await)
         }
     });
     stream::iter(looks).buffered(AT_ONCE).collect().await

@@ -16,7 +16,10 @@ use super::{
     observed::Instance,
     password,
 };
-use crate::rds::{self, PAGE, RdsClients as _, to_sdk, types::Filter};
+use crate::{
+    named::own_or_taken,
+    rds::{self, PAGE, RdsClients as _, to_sdk, types::Filter},
+};
 
 const CREATE: &str = "failed to create the database";
 /// The number of identifiers in one call. More are found in a list of all databases.
@@ -125,13 +128,7 @@ impl AwsResource for Instances {
         match Box::pin(aws.call("CreateDBInstance", CREATE, call.send())).await {
             Err(failure) if failure.class == FailureClass::TokenUsed => {
                 let holders = by_ids(aws, &BTreeSet::from([name.clone()])).await?;
-                match holders.into_iter().next() {
-                    Some(own) if creation.has_created(&own.tags) => Ok(own),
-                    holder => {
-                        let holders: Vec<Instance> = holder.into_iter().collect();
-                        Err(creation.is_taken(failure, &format!("the identifier {name}"), &holders))
-                    }
-                }
+                own_or_taken(creation, failure, &format!("the identifier {name}"), holders)
             }
             made => Ok(Instance { tags, ..made?.db_instance.map(Instance::from).unwrap_or_default() }),
         }

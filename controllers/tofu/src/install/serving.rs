@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use kraken_spoke::{
-    dynamic::{DynExternal, DynKind},
-    runtime::patch::ApiError,
-};
+use kraken_spoke::{controller::Served, runtime::patch::ApiError};
 use tracing::info;
 
 use super::{
@@ -20,9 +17,6 @@ use crate::{
     provider::{Config, Program, Provider},
     review::Reviewer,
 };
-
-/// A kind and its calls.
-pub(super) type Served = (Arc<dyn DynKind>, Arc<dyn DynExternal>);
 
 impl Inner {
     /// The kinds and their calls to this program.

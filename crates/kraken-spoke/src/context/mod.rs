@@ -54,6 +54,7 @@ pub(crate) type Undecodable = Arc<Mutex<HashMap<ObjectKey, String>>>;
 /// The context of one reconcile: what all reconciles of the kind share, and the connection of its resource.
 pub(crate) struct Context {
     shared: Arc<Shared>,
+    /// The kind in the form that the calls of this context have.
     pub(crate) kind: SharedKind,
     pub(crate) external: Arc<dyn DynExternal>,
     pub(crate) batchers: Batchers,

@@ -73,7 +73,7 @@ pub async fn run_all(
 }
 
 /// A kind and its calls.
-pub(crate) type Served = (Arc<dyn DynKind>, Arc<dyn DynExternal>);
+pub type Served = (Arc<dyn DynKind>, Arc<dyn DynExternal>);
 
 /// One of the kinds whose controllers start at once.
 pub(crate) struct Member {

@@ -108,6 +108,14 @@ impl Proxy {
             .collect()
     }
 
+    /// The deletions that AWS rejected so far: those that were requested too early.
+    pub fn rejected_deletions(&self) -> Vec<String> {
+        let is_rejected = |call: &Call| call.status.is_some_and(|status| (400..500).contains(&status));
+        let rejected =
+            self.journal().into_iter().filter(|call| call.action.starts_with("Delete") && is_rejected(call));
+        rejected.map(|call| call.action).collect()
+    }
+
     /// Clears counts and journal; scripted failures remain.
     pub fn clear(&self) {
         let mut state = self.shared.lock();

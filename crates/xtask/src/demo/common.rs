@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kraken_testing::manifests::{self, Document};
 use kraken_testing::{Environment, paths};
@@ -41,6 +41,37 @@ impl<'env> Demo<'env> {
         kinds.dedup();
         let board = Board::start(&client, Some(NAMESPACE), &kinds, show::changes());
         Ok(Self { environment, client, board, samples, timeout, deadline: Instant::now() + timeout })
+    }
+
+    /// The same with dependents first: resources can be applied in any order.
+    pub(super) async fn begin_in_reverse(
+        environment: &'env Environment,
+        folder: &str,
+        timeout: Duration,
+    ) -> Result<Self> {
+        let mut demo = Self::begin(environment, folder, timeout).await?;
+        demo.samples.reverse();
+        Ok(demo)
+    }
+
+    /// Applies the samples of this folder, which [begin in reverse](Self::begin_in_reverse), until all are Ready.
+    pub(super) async fn apply(&mut self, folder: &str, entered: CommandStart) -> Result<()> {
+        ui::headline(&format!("Applying {folder}, in reverse order of the references"));
+        manifests::apply(&self.client, &self.samples, NAMESPACE).await?;
+        self.first_ready(entered).await?;
+        self.all_ready().await
+    }
+
+    /// Waits until this is true, and prints it.
+    pub(super) async fn until(&self, what: &str, is_true: impl AsyncFn() -> Result<bool>) -> Result<()> {
+        while !is_true().await.with_context(|| format!("waiting until {what}"))? {
+            if Instant::now() > self.deadline {
+                bail!("not in time: {what}");
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        println!("{what}");
+        Ok(())
     }
 
     /// How many resources of Kraken's kinds the samples hold.

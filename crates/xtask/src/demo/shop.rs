@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kraken_testing::{Environment, manifests};
+use kraken_testing::Environment;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 
@@ -26,17 +26,12 @@ pub(super) struct Shop<'env> {
 
 impl<'env> Shop<'env> {
     pub(super) async fn begin(environment: &'env Environment, timeout: Duration) -> Result<Self> {
-        let mut demo = Demo::begin(environment, SAMPLES, timeout).await?;
-        demo.samples.reverse();
-        Ok(Self { demo })
+        Ok(Self { demo: Demo::begin_in_reverse(environment, SAMPLES, timeout).await? })
     }
 
     /// Everything is applied, the last first, and becomes Ready.
     pub(super) async fn create(&mut self, entered: CommandStart) -> Result<()> {
-        ui::headline(&format!("Applying {SAMPLES}, in reverse order of the references"));
-        manifests::apply(&self.demo.client, &self.demo.samples, NAMESPACE).await?;
-        self.demo.first_ready(entered).await?;
-        self.demo.all_ready().await?;
+        self.demo.apply(SAMPLES, entered).await?;
         ui::headline("What the pod reads");
         show::config_map(ADDRESSES, &self.maps().get(ADDRESSES).await?);
         show::secret(CONNECTION, &self.secrets().get(CONNECTION).await?);
@@ -46,11 +41,12 @@ impl<'env> Shop<'env> {
     /// One key changes, and with it the group and what the pod reads.
     pub(super) async fn grow(&mut self) -> Result<()> {
         self.demo.set("shop-settings", "maximum", "8").await?;
-        self.until("SERVERS is \"2 to 8\"", async || {
-            let map = self.maps().get(ADDRESSES).await?;
-            Ok(map.data.is_some_and(|data| data.get("SERVERS").is_some_and(|text| text == "2 to 8")))
-        })
-        .await?;
+        self.demo
+            .until("SERVERS is \"2 to 8\"", async || {
+                let map = self.maps().get(ADDRESSES).await?;
+                Ok(map.data.is_some_and(|data| data.get("SERVERS").is_some_and(|text| text == "2 to 8")))
+            })
+            .await?;
         self.demo.all_ready().await
     }
 
@@ -59,16 +55,18 @@ impl<'env> Shop<'env> {
         ui::headline("Another password in Secret shop-database");
         let patch = Patch::Merge(json!({"stringData": {"password": OTHER_PASSWORD}}));
         self.secrets().patch("shop-database", &PatchParams::default(), &patch).await?;
-        self.until("the connection has the new password", async || {
-            let secret = self.secrets().get(CONNECTION).await?;
-            let url = secret.data.and_then(|mut data| data.remove("DATABASE_URL"));
-            Ok(url.is_some_and(|url| String::from_utf8_lossy(&url.0).contains(OTHER_PASSWORD)))
-        })
-        .await?;
-        self.until("the password of the database is changed", async || {
-            Ok(self.demo.environment.proxy.calls().contains_key("ModifyDBInstance"))
-        })
-        .await?;
+        self.demo
+            .until("the connection has the new password", async || {
+                let secret = self.secrets().get(CONNECTION).await?;
+                let url = secret.data.and_then(|mut data| data.remove("DATABASE_URL"));
+                Ok(url.is_some_and(|url| String::from_utf8_lossy(&url.0).contains(OTHER_PASSWORD)))
+            })
+            .await?;
+        self.demo
+            .until("the password of the database is changed", async || {
+                Ok(self.demo.environment.proxy.calls().contains_key("ModifyDBInstance"))
+            })
+            .await?;
         self.demo.all_ready().await
     }
 
@@ -81,17 +79,6 @@ impl<'env> Shop<'env> {
         }
         println!("Nothing is left in the cloud but the final snapshot of the database");
         show::calls(&self.demo.environment.proxy.calls());
-        Ok(())
-    }
-
-    async fn until(&self, what: &str, is_true: impl AsyncFn() -> Result<bool>) -> Result<()> {
-        while !is_true().await.with_context(|| format!("waiting until {what}"))? {
-            if std::time::Instant::now() > self.demo.deadline {
-                bail!("not in time: {what}");
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        println!("{what}");
         Ok(())
     }
 

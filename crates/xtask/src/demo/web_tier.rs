@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kraken_testing::{Environment, manifests};
+use kraken_testing::Environment;
 use kube::api::Api;
 
 use super::common::{Demo, NAMESPACE};
@@ -24,18 +24,12 @@ pub(super) struct WebTier<'env> {
 
 impl<'env> WebTier<'env> {
     pub(super) async fn begin(environment: &'env Environment, timeout: Duration) -> Result<Self> {
-        let mut demo = Demo::begin(environment, SAMPLES, timeout).await?;
-        // Dependents first: resources can be applied in any order.
-        demo.samples.reverse();
-        Ok(Self { demo })
+        Ok(Self { demo: Demo::begin_in_reverse(environment, SAMPLES, timeout).await? })
     }
 
     /// Everything is applied, the last first, and becomes Ready.
     pub(super) async fn create(&mut self, entered: CommandStart) -> Result<()> {
-        ui::headline(&format!("Applying {SAMPLES}, in reverse order of the references"));
-        manifests::apply(&self.demo.client, &self.demo.samples, NAMESPACE).await?;
-        self.demo.first_ready(entered).await?;
-        self.demo.all_ready().await?;
+        self.demo.apply(SAMPLES, entered).await?;
         ui::headline("The exported values");
         self.address().await.map(drop)
     }
@@ -43,14 +37,9 @@ impl<'env> WebTier<'env> {
     /// One key changes, and with it the rule of the security group, the listener and the address.
     pub(super) async fn move_port(&mut self) -> Result<()> {
         self.demo.set(SETTINGS, "port", OTHER_PORT).await?;
-        let deadline = self.demo.deadline;
         let maps: Api<ConfigMap> = Api::namespaced(self.demo.client.clone(), NAMESPACE);
-        while port(&maps.get(ADDRESS).await?) != Some(OTHER_PORT) {
-            if std::time::Instant::now() > deadline {
-                bail!("ConfigMap {ADDRESS} was not updated to port {OTHER_PORT}");
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        let what = format!("ConfigMap {ADDRESS} has port {OTHER_PORT}");
+        self.demo.until(&what, async || Ok(port(&maps.get(ADDRESS).await?) == Some(OTHER_PORT))).await?;
         self.demo.all_ready().await?;
         self.address().await.map(drop)
     }
@@ -58,13 +47,7 @@ impl<'env> WebTier<'env> {
     /// Everything is deleted at once, in the order of the references.
     pub(super) async fn delete(&mut self) -> Result<()> {
         self.demo.delete().await?;
-        let calls = self.demo.environment.proxy.journal();
-        let refused = |status: Option<u16>| status.is_some_and(|status| (400..500).contains(&status));
-        let in_vain: Vec<&str> = calls
-            .iter()
-            .filter(|call| call.action.starts_with("Delete") && refused(call.status))
-            .map(|call| call.action.as_str())
-            .collect();
+        let in_vain = self.demo.environment.proxy.rejected_deletions();
         if !in_vain.is_empty() {
             bail!("everything is deleted, but AWS rejected {}", in_vain.join(", "));
         }
