@@ -63,3 +63,38 @@ async fn a_plan_says_what_the_provider_would_do() -> Result<()> {
     s.uninstall().await?;
     s.uninstalled().await
 }
+
+#[tokio::test]
+async fn a_provider_that_is_too_slow_for_all_at_once_is_asked_one_by_one() -> Result<()> {
+    let s = setting().await?;
+    s.install(&json!({"environment": {"KTEST_READ_MS": "900"}})).await?;
+    s.installed("Installed").await?;
+    s.usual_config().await?;
+    let names: Vec<String> = (0..8).map(|number| format!("slow-{number}")).collect();
+    for name in &names {
+        s.apply(name, &json!({"name": {"value": name}})).await?;
+    }
+    let mut documents = vec![];
+    for name in &names {
+        let ready = s.test_env.ready(KIND, name).await?;
+        let spec = json!({"name": {"value": name}, "size": {"value": 5}});
+        documents.push(
+            json!({"apiVersion": ready["apiVersion"], "kind": KIND, "metadata": {"name": name}, "spec": spec}),
+        );
+    }
+    let shell = Shell::of(&s.test_env)?;
+    let text = documents.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
+    shell.write("all.yaml", &text)?;
+    let program = paths::bin_dir()?.join("kubectl-kraken");
+    let (_, plan) = shell.output(&format!("{} plan -f all.yaml", program.display())).await?;
+    assert!(!plan.contains("Not compared"), "{plan}");
+    assert_eq!(plan.matches("in place: size 10 -> 5").count(), names.len(), "{plan}");
+    for name in &names {
+        s.test_env.delete(KIND, name).await?;
+    }
+    for name in &names {
+        s.test_env.gone(KIND, name).await?;
+    }
+    s.uninstall().await?;
+    s.uninstalled().await
+}

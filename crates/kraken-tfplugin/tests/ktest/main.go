@@ -2,6 +2,7 @@
 // that they survive it.
 //
 // Environment: KTEST_PROTOCOL is 5 or 6 (default). KTEST_SILENT=1 never listens. KTEST_CHATTY=1 prints much in each call.
+// KTEST_READ_MS makes one read at a time, each of which takes as long.
 // As other versions of the provider: KTEST_WITHOUT is a list of attributes that the type does not have, separated by commas. KTEST_SIZE is
 // the size of files whose configuration has none, also of those that exist; with KTEST_REPLACES=size another size requires a new file.
 package main

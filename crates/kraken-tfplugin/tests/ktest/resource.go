@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -44,11 +45,19 @@ func (p *provider) UpgradeResourceState(_ context.Context, request *tfprotov6.Up
 	return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: upgraded}, err
 }
 
+// Held by a read that takes its time.
+var oneRead sync.Mutex
+
 func (p *provider) ReadResource(_ context.Context, request *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
 	chat()
 	state, err := unpack(request.CurrentState, p.fileType())
 	if err != nil {
 		return nil, err
+	}
+	if wait, err := strconv.Atoi(os.Getenv("KTEST_READ_MS")); err == nil {
+		oneRead.Lock()
+		time.Sleep(time.Duration(wait) * time.Millisecond)
+		oneRead.Unlock()
 	}
 	file, err := p.read(text(state["id"]))
 	if err != nil {

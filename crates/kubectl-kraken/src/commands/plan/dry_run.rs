@@ -53,6 +53,24 @@ impl<'a> DryRuns<'a> {
         let silence = self.silent.lock().unwrap_or_else(PoisonError::into_inner).get(&kind).cloned();
         let silence = silence.filter(|_| request.previews);
         request.previews &= silence.is_none();
+        let mut answer = match self.answer(request).await? {
+            Ok(answer) => answer,
+            Err(error) => return Ok(Err(error)),
+        };
+        if let Some(line) = self::silence(request, &answer) {
+            self.silent.lock().unwrap_or_else(PoisonError::into_inner).insert(kind, line);
+        }
+        answer.warnings.extend(silence.map(|line| format!("{}: {line}", request.node)));
+        Ok(Ok(answer))
+    }
+
+    /// The same, whatever the provider of the kind did before.
+    pub(super) async fn ask_alone(&self, request: &mut Request) -> Result<Result<Answer, kube::Error>> {
+        request.previews = true;
+        self.answer(request).await
+    }
+
+    async fn answer(&self, request: &mut Request) -> Result<Result<Answer, kube::Error>> {
         let mut answer = match request.try_out(self.cluster).await? {
             Ok(answer) => answer,
             Err(error) => return Ok(Err(error)),
@@ -60,13 +78,6 @@ impl<'a> DryRuns<'a> {
         if let Some(compared) = self.with_ids(request, &answer) {
             answer.warnings.extend(self.compared(compared).await?);
         }
-        let line = effects(&request.node, answer.warnings.clone())
-            .into_iter()
-            .find(|line| line.starts_with(&format!("{NOT_COMPARED}{NO_ANSWER}")));
-        if let Some(line) = line {
-            self.silent.lock().unwrap_or_else(PoisonError::into_inner).insert(kind, line);
-        }
-        answer.warnings.extend(silence.map(|line| format!("{}: {line}", request.node)));
         Ok(Ok(answer))
     }
 
@@ -104,6 +115,12 @@ impl<'a> DryRuns<'a> {
         let of = resource_of(from).filter(ResourceRef::is_id)?;
         self.ids.iter().find(|(node, _)| means(user, &of, node)).map(|(_, id)| json!(id))
     }
+}
+
+/// What an answer says if the provider of the object was silent.
+pub(super) fn silence(request: &Request, answer: &Answer) -> Option<String> {
+    let said = effects(&request.node, answer.warnings.clone());
+    said.into_iter().find(|line| line.starts_with(&format!("{NOT_COMPARED}{NO_ANSWER}")))
 }
 
 /// The id that a document adopts.

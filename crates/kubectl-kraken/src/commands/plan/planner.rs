@@ -1,6 +1,6 @@
 //! The dry runs of a plan: about each object, and about what follows. Client required.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use anyhow::{Context as _, Result, bail};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{
     ask,
     documents::Document,
-    dry_run::DryRuns,
+    dry_run::{DryRuns, silence},
     entry::{Action, Entry},
     follow::{Followed, Source, effects},
     judge::{edited, edited_map, edited_plain, in_order, keys},
@@ -34,6 +34,11 @@ use crate::{
 
 /// How many dry runs are made at once.
 const AT_ONCE: usize = 50;
+/// After how many silences in a row of providers that are asked about one resource at a time no more is asked.
+const PATIENCE: usize = 3;
+
+/// The place of a document for a person, its request, and the answer.
+type Tried = (String, Request, Result<ask::Answer, kube::Error>);
 
 /// The questions about a plan, and their answers.
 pub(super) struct Planner<'a> {
@@ -92,7 +97,23 @@ impl<'a> Planner<'a> {
             anyhow::Ok((place, request, answer))
         });
         // The controllers answer those that come at once with one look at the cloud.
-        let tried: Vec<_> = tried.buffered(AT_ONCE).try_collect().await?;
+        let mut tried: Vec<Tried> = tried.buffered(AT_ONCE).try_collect().await?;
+        // A provider that is too slow for all at once may answer about one at a time, as long as it does.
+        let is_silent =
+            |(_, request, answer): &Tried| answer.as_ref().is_ok_and(|one| silence(request, one).is_some());
+        let mut silent: VecDeque<usize> =
+            (0..tried.len()).filter(|index| is_silent(&tried[*index])).collect();
+        let mut silences = 0;
+        while let Some(index) = silent.pop_front().filter(|_| silences < PATIENCE) {
+            let (_, request, answer) = &mut tried[index];
+            *answer = dry_runs.ask_alone(request).await?;
+            if is_silent(&tried[index]) {
+                silences += 1;
+                silent.push_back(index);
+            } else {
+                silences = 0;
+            }
+        }
         for (place, request, answer) in tried {
             let node = request.node.clone();
             let mut answer = match answer {
