@@ -2,6 +2,7 @@
 //! option with `value` or `valueFrom`.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
+use kraken_spoke::options::element_schema;
 use kraken_tfplugin::{
     Type,
     schema::{Attribute, Block, Form, NestedBlock, Nesting},
@@ -21,6 +22,45 @@ pub(crate) fn is_single(nested: &NestedBlock) -> bool {
     nested.max_items == 1 || matches!(nested.nesting, Nesting::Single | Nesting::Group)
 }
 
+/// What the elements of a list or a map are, each of which is a literal or a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Element {
+    Bool,
+    Number,
+    String,
+}
+
+impl Element {
+    fn json_type(self) -> &'static str {
+        match self {
+            Self::Bool => "boolean",
+            Self::Number => "number",
+            Self::String => "string",
+        }
+    }
+}
+
+/// The elements of an attribute that can be references; `None` if it is not a list, a set or a map of them.
+pub(crate) fn element(form: &Form) -> Option<Element> {
+    let Form::Plain(Type::List(element) | Type::Set(element) | Type::Map(element)) = form else {
+        return None;
+    };
+    match **element {
+        Type::Bool => Some(Element::Bool),
+        Type::Number => Some(Element::Number),
+        Type::String => Some(Element::String),
+        _ => None,
+    }
+}
+
+/// A list, set or map of these elements.
+fn collection_of(of: &Type, element: &Json) -> Json {
+    match of {
+        Type::Map(_) => json!({"type": "object", "additionalProperties": element}),
+        _ => json!({"type": "array", "items": element}),
+    }
+}
+
 /// The schema of the options of a block.
 pub(crate) fn options(block: &Block) -> JSONSchemaProps {
     serde_json::from_value(object(block)).unwrap_or_default()
@@ -34,8 +74,10 @@ pub(crate) fn fields(block: &Block) -> impl Iterator<Item = &str> {
 
 /// The depth of the deepest option, as in [`MAX_OPTION_DEPTH`](kraken_spoke::api::crd::at_run_time::MAX_OPTION_DEPTH).
 pub(crate) fn depth(block: &Block) -> usize {
+    let options = block.attributes.iter().filter(|(name, attribute)| is_option(name, attribute));
+    let options = options.map(|(_, attribute)| if element(&attribute.form).is_some() { 3 } else { 1 });
     let of = |nested: &NestedBlock| depth(&nested.block) + if is_single(nested) { 1 } else { 2 };
-    block.blocks.values().map(of).max().unwrap_or_default().max(1)
+    options.chain(block.blocks.values().map(of)).max().unwrap_or(1)
 }
 
 fn object(block: &Block) -> Json {
@@ -62,8 +104,12 @@ fn option(attribute: &Attribute) -> Json {
     if attribute.is_deprecated {
         description = format!("Deprecated. {description}");
     }
+    let source = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let value = match &attribute.form {
-        Form::Plain(plain) => of_type(plain),
+        Form::Plain(plain) => match element(&attribute.form) {
+            Some(element) => collection_of(plain, &element_schema(element.json_type(), &source)),
+            None => of_type(plain),
+        },
         Form::Nested { nesting, attributes } => {
             let types = attributes.iter().map(|(name, attribute)| (name.clone(), value_of(attribute)));
             collection(*nesting, &json!({"type": "object", "properties": types.collect::<Map<_, _>>()}))
@@ -71,7 +117,7 @@ fn option(attribute: &Attribute) -> Json {
     };
     let mut schema = json!({
         "type": "object",
-        "properties": {"value": value, "valueFrom": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+        "properties": {"value": value, "valueFrom": source},
     });
     if !description.is_empty() {
         schema["description"] = json!(description);
@@ -108,8 +154,7 @@ fn of_type(of: &Type) -> Json {
         Type::Bool => json!({"type": "boolean"}),
         Type::Number => json!({"type": "number"}),
         Type::String => json!({"type": "string"}),
-        Type::List(element) | Type::Set(element) => json!({"type": "array", "items": of_type(element)}),
-        Type::Map(element) => json!({"type": "object", "additionalProperties": of_type(element)}),
+        Type::List(element) | Type::Set(element) | Type::Map(element) => collection_of(of, &of_type(element)),
         Type::Object(attributes) => {
             let properties = attributes.iter().map(|(name, of)| (name.clone(), of_type(of)));
             json!({"type": "object", "properties": properties.collect::<Map<_, _>>()})

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use kraken_spoke::{Opt, OptionType, Resolver};
+use kraken_spoke::{
+    Opt, OptionType, Resolved, Resolver,
+    options::{ListOpt, MapOpt},
+};
 use kraken_tfplugin::{
     Type, Value,
     schema::{Attribute, Block, Form, NestedBlock, Nesting, Schema},
 };
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 
-use crate::crd::{is_option, is_single};
+use crate::crd::{Element, element, is_option, is_single};
 
 /// The configuration of a resource, after recording what is wrong with it; and its fields at the top level whose values came from
 /// Secrets, with the versions of these.
@@ -58,7 +62,9 @@ fn refers(spec: &Json) -> bool {
 
 fn literals_of(block: &Block, spec: &Json) -> Json {
     let options = block.attributes.iter().filter(|(name, attribute)| is_option(name, attribute));
-    let options = options.map(|(name, _)| (name.clone(), spec[name.as_str()]["value"].clone()));
+    // A field with a reference in it is unknown, whatever its other parts are.
+    let literal = |option: &Json| if refers(option) { Json::Null } else { option["value"].clone() };
+    let options = options.map(|(name, _)| (name.clone(), literal(&spec[name.as_str()])));
     let blocks = block.blocks.iter().map(|(name, nested)| {
         let inside = |spec: &Json| literals_of(&nested.block, spec);
         let is_list = matches!(nested.nesting, Nesting::List | Nesting::Set);
@@ -147,6 +153,13 @@ impl Taking<'_, '_> {
         if spec.is_null() {
             return Some(Json::Null);
         }
+        let is_map = matches!(&attribute.form, Form::Plain(Type::Map(_)));
+        match element(&attribute.form) {
+            Some(Element::Bool) => return self.elements::<bool>(is_map, spec, path),
+            Some(Element::Number) => return self.elements::<f64>(is_map, spec, path),
+            Some(Element::String) => return self.elements::<String>(is_map, spec, path),
+            None => {}
+        }
         match &attribute.form {
             Form::Plain(Type::String) => self.take::<String>(spec, path),
             Form::Plain(Type::Bool) => self.take::<bool>(spec, path),
@@ -162,15 +175,36 @@ impl Taking<'_, '_> {
         if spec["value"].is_i64() { self.take::<i64>(spec, path) } else { self.take::<f64>(spec, path) }
     }
 
+    /// A list, set or map: a reference for the whole, or elements that are literals or references.
+    fn elements<T: OptionType>(&mut self, is_map: bool, spec: &Json, path: &str) -> Option<Json> {
+        if !is_map {
+            let list: ListOpt<T> = self.parsed(spec, path)?;
+            let taken = self.values.take_list(path, &list)?;
+            return self.noted(&taken, path);
+        }
+        if !spec["valueFrom"].is_null() {
+            return self.take::<BTreeMap<String, Json>>(spec, path);
+        }
+        let map: MapOpt<T> = self.parsed(&spec["value"], path)?;
+        let taken = self.values.take_map(&format!("{path}.value"), &map)?;
+        let elements = taken.iter().map(|(key, value)| Some((key.clone(), self.noted(value, path)?)));
+        elements.collect::<Option<Map<_, _>>>().map(Json::Object)
+    }
+
     fn take<T: OptionType>(&mut self, spec: &Json, path: &str) -> Option<Json> {
-        let option: Opt<T> = match serde_json::from_value(spec.clone()) {
-            Ok(option) => option,
-            Err(error) => {
-                self.values.problem(path, error.to_string());
-                return None;
-            }
-        };
+        let option: Opt<T> = self.parsed(spec, path)?;
         let taken = self.values.take(path, &option)?;
+        self.noted(&taken, path)
+    }
+
+    fn parsed<O: DeserializeOwned>(&mut self, spec: &Json, path: &str) -> Option<O> {
+        serde_json::from_value(spec.clone())
+            .map_err(|error| self.values.problem(path, error.to_string()))
+            .ok()
+    }
+
+    /// The value as JSON. If it came from a Secret, its field is noted.
+    fn noted<T: OptionType>(&mut self, taken: &Resolved<T>, path: &str) -> Option<Json> {
         if let Some(version) = taken.secret_version() {
             self.secret.entry(top(path).to_owned()).or_default().push(version.to_owned());
         }
@@ -200,21 +234,24 @@ mod tests {
         };
         let blocks = ["first", "second"].map(|name| (name.to_owned(), nested(0)));
         let block = Block {
-            attributes: options([("name", Type::String), ("size", Type::Number)]),
+            attributes: options([("name", Type::String), ("ports", Type::List(Box::new(Type::Number)))]),
             blocks: blocks.into_iter().chain([("only".to_owned(), nested(1))]).collect(),
             ..Block::default()
         };
         let schema = Schema::new(0, block);
         let reference = json!({"valueFrom": {"ref": "Network/a"}});
         let spec = json!({
-            "name": reference, "size": {"value": 3}, "lifecycle": {},
+            "name": reference, "ports": {"value": [80]}, "lifecycle": {},
             "first": [{"port": {"value": 80}}], "second": [{"port": reference}], "only": {"tag": {"value": "x"}},
         });
         let config = literals(&schema, &spec).unwrap();
-        let known = ["name", "size", "first", "second", "only"].map(|name| config.attribute(name).is_known());
+        let known =
+            ["name", "ports", "first", "second", "only"].map(|name| config.attribute(name).is_known());
         assert_eq!(known, [false, true, true, false, true]);
+        let ports = literals(&schema, &json!({"ports": {"value": [80, reference]}})).unwrap();
+        assert!(!ports.attribute("ports").is_known(), "one of its elements is a reference");
         assert_eq!(config.attribute("first").to_json().unwrap(), json!([{"port": 80, "tag": null}]));
         assert_eq!(config.attribute("only").to_json().unwrap(), json!([{"port": null, "tag": "x"}]));
-        assert_eq!(literals(&schema, &json!({"size": {"value": "three"}})), None);
+        assert_eq!(literals(&schema, &json!({"ports": {"value": ["three"]}})), None);
     }
 }

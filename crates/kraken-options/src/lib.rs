@@ -53,6 +53,7 @@ pub use dependency::{Dependencies, Dependency};
 pub use governed::{Governed, Restricted, RestrictedValue};
 pub use json_type::JsonType;
 pub use list::{Element, Elements, ListOpt};
+pub use list_schema::element_schema;
 pub use literal::Literal;
 pub use lookup::{LookupError, LookupReason};
 pub use map::{MapOpt, PublicMap};

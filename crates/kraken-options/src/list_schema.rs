@@ -91,6 +91,12 @@ fn object(fields: &Map<String, Value>, required: Option<&Value>, source: Value) 
     json_schema!({"type": "object", "properties": properties, "oneOf": [reference, literal]})
 }
 
+/// The schema of an element whose literals have this JSON type, for a kind whose schema is made while the controller runs. `source` is the
+/// schema of `valueFrom`.
+pub fn element_schema(wanted: &str, source: &Value) -> Value {
+    untyped(Some(wanted), source).to_value()
+}
+
 /// Any other element. `wanted` is the JSON type of its literals, if only one is possible.
 fn untyped(wanted: Option<&str>, source: &Value) -> Schema {
     let mut schema = json_schema!({
