@@ -265,6 +265,23 @@ pub fn rss_bytes(pid: i32) -> Result<u64> {
     Ok(kibibytes * 1024)
 }
 
+/// The memory of a process and of those that it started, in bytes.
+///
+/// # Errors
+/// When there is no such process.
+pub fn rss_bytes_with_children(pid: i32) -> Result<u64> {
+    // A child belongs to the thread that started it.
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let mut sum = rss_bytes(pid)?;
+    for list in lists {
+        let children = list.split_whitespace().filter_map(|child| child.parse().ok());
+        // One that ended meanwhile has no memory.
+        sum += children.map(|child| rss_bytes_with_children(child).unwrap_or_default()).sum::<u64>();
+    }
+    Ok(sum)
+}
+
 /// The text of a log. A controller that is killed may leave part of a character.
 ///
 /// # Errors

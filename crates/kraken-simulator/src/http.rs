@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::http::request::Builder;
-use hyper::{Method, Request};
+use hyper::{HeaderMap, Method, Request};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 
@@ -19,6 +19,8 @@ pub struct Response {
     pub status: u16,
     /// The body as text.
     pub body: String,
+    /// The headers.
+    pub headers: HeaderMap,
 }
 
 /// GET.
@@ -78,6 +80,14 @@ pub async fn call(url: &str, headers: &[(&str, &str)], body: Option<&str>) -> Re
     with_headers(url, request, headers, body.unwrap_or_default()).await
 }
 
+/// A request with any method.
+///
+/// # Errors
+/// If there is no response within 30 seconds. A status of 4xx or 5xx is a response.
+pub async fn exchange(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Result<Response> {
+    with_headers(url, Request::builder().method(method).uri(url), headers, body).await
+}
+
 async fn with_headers(
     url: &str,
     mut request: Builder,
@@ -97,8 +107,9 @@ async fn send(url: &str, request: hyper::http::Result<Request<Full<Bytes>>>) -> 
         let client = Client::builder(TokioExecutor::new()).build_http();
         let response = client.request(request).await?;
         let status = response.status().as_u16();
+        let headers = response.headers().clone();
         let body = response.into_body().collect().await?.to_bytes();
-        anyhow::Ok(Response { status, body: String::from_utf8_lossy(&body).into_owned() })
+        anyhow::Ok(Response { status, body: String::from_utf8_lossy(&body).into_owned(), headers })
     };
     tokio::time::timeout(TIMEOUT, exchange)
         .await

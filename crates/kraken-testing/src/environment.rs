@@ -9,9 +9,10 @@ use crate::canary::random_marker;
 use crate::cluster::{ControlPlane, ControlPlaneOptions};
 use crate::leaks::Searched;
 use crate::moto::Moto;
+use crate::pool::Pool;
 use crate::proxy::Proxy;
 use crate::shared::Shared;
-use crate::suite::{Suite, SuiteOptions};
+use crate::suite::{self, Suite, SuiteOptions};
 
 /// The options of an environment.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +21,14 @@ pub struct EnvironmentOptions {
     pub control_plane: ControlPlaneOptions,
     /// The options of the controllers. Without a `cloud_endpoint` they use the proxy.
     pub suite: SuiteOptions,
+}
+
+impl EnvironmentOptions {
+    /// Whether the control plane is as by default, with everything installed on it.
+    fn is_usual(&self) -> bool {
+        let Self { control_plane: ControlPlaneOptions { audit, network }, suite } = self;
+        !audit && network.is_none() && suite.namespaces.is_none() && !suite.installed_alone
+    }
 }
 
 /// All of Kraken on one machine; stopped on drop.
@@ -31,36 +40,37 @@ pub struct Environment {
     /// The proxy that they use as AWS: counts calls and can fail them.
     pub proxy: Proxy,
     /// AWS.
-    pub moto: Moto,
+    pub moto: Arc<Moto>,
     /// Kubernetes.
-    pub control_plane: ControlPlane,
+    pub control_plane: Arc<ControlPlane>,
     marker: String,
     pub(crate) searched: Mutex<Searched>,
 }
 
 impl Environment {
-    /// Starts everything.
+    /// Starts everything. Kubernetes and moto may be those of an environment that ended, as they were before.
     ///
     /// # Errors
     /// When a part does not start; the error names it and the path of its log.
     pub async fn start(options: EnvironmentOptions) -> Result<Self> {
-        Self::start_with(options, Moto::start()).await
+        Self::start_with(options, reset_moto()).await
     }
 
     /// As [`Environment::start`], with moto as this future starts it.
     ///
     /// # Errors
     /// As [`Environment::start`].
-    pub async fn start_with(
+    pub async fn start_with<M: Into<Arc<Moto>>>(
         options: EnvironmentOptions,
-        moto: impl Future<Output = Result<Moto>>,
+        moto: impl Future<Output = Result<M>>,
     ) -> Result<Self> {
         // Both take seconds, and can run in parallel.
-        let (control_plane, moto) = tokio::try_join!(ControlPlane::start_with(options.control_plane), moto)?;
+        let (control_plane, moto) = tokio::try_join!(installed(&options), moto)?;
+        let moto = moto.into();
         let proxy = Proxy::start(moto.endpoint())?;
         let mut suite = options.suite;
         suite.cloud_endpoint.get_or_insert_with(|| proxy.endpoint().to_owned());
-        let suite = Suite::start(&control_plane, &moto, suite).await?;
+        let suite = Suite::start_installed(&control_plane, &moto, suite).await?;
         Self::of(suite, proxy, moto, control_plane)
     }
 
@@ -68,7 +78,13 @@ impl Environment {
     ///
     /// # Errors
     /// When the system has no random bytes for the [marker](Environment::marker).
-    pub fn of(suite: Suite, proxy: Proxy, moto: Moto, control_plane: ControlPlane) -> Result<Self> {
+    pub fn of(
+        suite: Suite,
+        proxy: Proxy,
+        moto: impl Into<Arc<Moto>>,
+        control_plane: impl Into<Arc<ControlPlane>>,
+    ) -> Result<Self> {
+        let (moto, control_plane) = (moto.into(), control_plane.into());
         Ok(Self { suite, proxy, moto, control_plane, marker: random_marker()?, searched: Mutex::default() })
     }
 
@@ -92,4 +108,37 @@ impl Environment {
         static SHARED: Shared<Environment> = Shared::new();
         SHARED.get(|| Self::start(EnvironmentOptions::default())).await
     }
+}
+
+/// A control plane on which what these options require is installed. With the usual ones, it is one that a test before used, if there is
+/// any.
+async fn installed(options: &EnvironmentOptions) -> Result<Arc<ControlPlane>> {
+    static POOL: Pool<ControlPlane> = Pool::new();
+    if !options.is_usual() {
+        let control_plane = ControlPlane::start_with(options.control_plane).await?;
+        suite::install_for(&control_plane, &options.suite).await?;
+        return Ok(control_plane.into());
+    }
+    while let Some(control_plane) = POOL.take() {
+        match control_plane.reset().await {
+            Ok(()) => return Ok(control_plane),
+            Err(_) => POOL.discard(&control_plane), // a test installed kinds, or ended one of its programs
+        }
+    }
+    let control_plane = ControlPlane::start_with(options.control_plane).await?;
+    suite::install_for(&control_plane, &options.suite).await?;
+    control_plane.note_baseline().await?;
+    Ok(POOL.add(control_plane))
+}
+
+/// moto with an empty account.
+async fn reset_moto() -> Result<Arc<Moto>> {
+    static POOL: Pool<Moto> = Pool::new();
+    while let Some(moto) = POOL.take() {
+        match moto.reset().await {
+            Ok(()) => return Ok(moto),
+            Err(_) => POOL.discard(&moto),
+        }
+    }
+    Ok(POOL.add(Moto::start().await?))
 }

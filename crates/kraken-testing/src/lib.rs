@@ -23,12 +23,15 @@ pub mod moto;
 pub mod namespace;
 pub mod node;
 pub mod oci;
+pub mod openstack;
 pub mod packaging;
 #[cfg(test)]
 mod parity;
 pub mod paths;
+mod pool;
 pub mod programs;
 pub mod prometheus;
+pub mod providers;
 pub mod proxy;
 mod random;
 pub mod schemas;

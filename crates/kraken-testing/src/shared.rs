@@ -9,9 +9,9 @@ use anyhow::Result;
 use tokio::sync::Mutex;
 
 /// How often it is looked at.
-const INTERVAL: Duration = Duration::from_secs(1);
+pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
 /// After how many looks without a user it is dropped. Tests of a file run one after the other; a start takes as long as several looks.
-const LOOKS: u32 = 20;
+pub(crate) const LOOKS: u32 = 20;
 
 /// Started by the first test that needs it, dropped some seconds after the last one that uses it, and started again if there
 /// is another one.

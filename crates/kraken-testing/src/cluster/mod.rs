@@ -1,5 +1,7 @@
 //! A local Kubernetes control plane: etcd, kube-apiserver and kube-controller-manager on loopback.
 
+mod baseline;
+mod etcd;
 mod programs;
 mod stored;
 
@@ -55,6 +57,7 @@ pub struct ControlPlane {
     assets: Assets,
     options: ControlPlaneOptions,
     audit_log: Option<PathBuf>,
+    baseline: tokio::sync::Mutex<Option<baseline::Baseline>>,
     scratch: Scratch,
 }
 
@@ -86,6 +89,7 @@ impl ControlPlane {
                 assets,
                 options,
                 audit_log: options.audit.then(|| audit_log(scratch.path())),
+                baseline: tokio::sync::Mutex::default(),
                 scratch,
             }),
             Err(error) => {

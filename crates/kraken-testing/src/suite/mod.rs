@@ -80,6 +80,17 @@ pub async fn install(control_plane: &ControlPlane) -> Result<()> {
     install_components(control_plane, &paths::controllers()?).await
 }
 
+/// Installs what these options require.
+pub(crate) async fn install_for(control_plane: &ControlPlane, options: &SuiteOptions) -> Result<()> {
+    match &options.namespaces {
+        Some(namespaces) => install_in(control_plane, namespaces).await,
+        None if options.installed_alone => {
+            install_components(control_plane, options.only.as_deref().unwrap_or_default()).await
+        }
+        None => install(control_plane).await,
+    }
+}
+
 /// As [`install`], with these components only.
 async fn install_components(control_plane: &ControlPlane, components: &[String]) -> Result<()> {
     let client = control_plane.client().await?;
@@ -130,13 +141,7 @@ impl Suite {
     /// When a binary is not built, a manifest is not generated, or a controller is not ready within a minute; the end
     /// of its log is in the message.
     pub async fn start(control_plane: &ControlPlane, moto: &Moto, options: SuiteOptions) -> Result<Self> {
-        match &options.namespaces {
-            Some(namespaces) => install_in(control_plane, namespaces).await?,
-            None if options.installed_alone => {
-                install_components(control_plane, options.only.as_deref().unwrap_or_default()).await?;
-            }
-            None => install(control_plane).await?,
-        }
+        install_for(control_plane, &options).await?;
         Self::start_installed(control_plane, moto, options).await
     }
 

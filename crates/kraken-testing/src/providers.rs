@@ -1,0 +1,103 @@
+//! OpenTofu providers for tests, demo and benchmarks, each built once from its Go module, and their installation in an environment.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::environment::Environment;
+use crate::go::{Ensure as _, Module, Program};
+use crate::manifests;
+
+/// The API of ProviderInstalls and ProviderConfigs.
+pub const API: &str = "providers.kraken-iac.eoinfennessy.com/v1alpha1";
+/// The API of the kinds of all providers.
+pub const KINDS: &str = "tofu.kraken-iac.eoinfennessy.com/v1alpha1";
+
+const OPENSTACK: Module = Module {
+    name: "terraform-provider-openstack",
+    go_mod: include_str!("../../kraken-tfplugin/tests/providers/openstack/go.mod"),
+    go_sum: include_str!("../../kraken-tfplugin/tests/providers/openstack/go.sum"),
+    tools: include_str!("../../kraken-tfplugin/tests/providers/openstack/tools.go"),
+    files: &[],
+};
+const KTEST: Module = Module {
+    name: "ktest",
+    go_mod: include_str!("../../kraken-tfplugin/tests/ktest/go.mod"),
+    go_sum: include_str!("../../kraken-tfplugin/tests/ktest/go.sum"),
+    tools: "package main\n",
+    files: &[
+        ("main.go", include_str!("../../kraken-tfplugin/tests/ktest/main.go")),
+        ("provider.go", include_str!("../../kraken-tfplugin/tests/ktest/provider.go")),
+        ("resource.go", include_str!("../../kraken-tfplugin/tests/ktest/resource.go")),
+        ("schema.go", include_str!("../../kraken-tfplugin/tests/ktest/schema.go")),
+        ("values.go", include_str!("../../kraken-tfplugin/tests/ktest/values.go")),
+    ],
+};
+
+/// The unmodified provider of OpenStack, built first if it is not in the cache.
+///
+/// # Errors
+/// When Go is absent or the build fails.
+pub async fn openstack() -> Result<PathBuf> {
+    const PACKAGE: &str = "github.com/terraform-provider-openstack/terraform-provider-openstack/v3";
+    built(&OPENSTACK, PACKAGE, PACKAGE, "90 seconds").await
+}
+
+/// A provider whose objects are files in a folder, built first if it is not in the cache.
+///
+/// # Errors
+/// As [`openstack`].
+pub async fn ktest() -> Result<PathBuf> {
+    built(&KTEST, ".", "github.com/hashicorp/terraform-plugin-go", "20 seconds").await
+}
+
+async fn built(
+    module: &Module,
+    package: &'static str,
+    version_of: &'static str,
+    takes: &'static str,
+) -> Result<PathBuf> {
+    module.ensure(&Program { name: module.name, package, version_of, takes, without_go: "" }).await
+}
+
+/// Puts a program where the controller of an environment finds it, and applies the ProviderInstall `name` with the digest and what
+/// `spec` has besides. Returns the number of kinds, when they are there.
+///
+/// # Errors
+/// If the ProviderInstall is not Ready in time, with its message.
+pub async fn install(
+    environment: &Environment,
+    name: &str,
+    program: &Path,
+    spec: &Value,
+    timeout: Duration,
+) -> Result<u64> {
+    let folder = environment.suite.providers();
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    fs::copy(program, folder.join(name)).with_context(|| format!("cannot copy {}", program.display()))?;
+    let mut install =
+        json!({"apiVersion": API, "kind": "ProviderInstall", "metadata": {"name": name}, "spec": spec});
+    install["spec"]["path"] = name.into();
+    install["spec"]["sha256"] = hex::encode(Sha256::digest(fs::read(program)?)).into();
+    let client = environment.control_plane.client().await?;
+    let documents = manifests::parse("the ProviderInstall", &install.to_string())?;
+    manifests::apply(&client, &documents, "default").await?;
+    let document = documents.first().context("no ProviderInstall")?;
+    let installs = manifests::api(&client, document, "default").await?;
+    let deadline = Instant::now() + timeout;
+    loop {
+        let status = installs.get(name).await?.data["status"].take();
+        let ready = &status["conditions"][0];
+        if ready["status"] == "True" {
+            return status["kinds"].as_u64().context("the status has no number of kinds");
+        }
+        if Instant::now() > deadline {
+            bail!("the ProviderInstall is not Ready: {}", ready["message"]);
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
