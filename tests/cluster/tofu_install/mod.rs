@@ -3,6 +3,7 @@
 
 pub(crate) mod host;
 mod plan;
+mod replicas;
 mod setting;
 mod switch;
 
@@ -22,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::{kubectl::Shell, tofu::programs};
 use setting::setting;
-pub(crate) use setting::setting_of;
+pub(crate) use setting::{Setting, setting_of};
 
 const KIND: &str = "KtestFile";
 /// One that the controller must not write.

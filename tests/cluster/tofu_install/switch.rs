@@ -23,7 +23,7 @@ impl Setting {
         Ok(sizes)
     }
 
-    async fn sizes_are(&self, wanted: &Value) -> Result<()> {
+    pub(super) async fn sizes_are(&self, wanted: &Value) -> Result<()> {
         for _ in 0..300 {
             if self.sizes()? == *wanted {
                 return Ok(());
@@ -34,13 +34,13 @@ impl Setting {
     }
 
     /// Edits the size of a resource, and waits until its object has it.
-    async fn resize(&self, name: &str, size: u64, wanted: &Value) -> Result<()> {
+    pub(super) async fn resize(&self, name: &str, size: u64, wanted: &Value) -> Result<()> {
         self.test_env.patch(KIND, name, json!({"spec": {"size": {"value": size}}})).await?;
         self.sizes_are(wanted).await
     }
 
     /// The versions of the journals.
-    async fn journals(&self) -> Result<Vec<String>> {
+    pub(super) async fn journals(&self) -> Result<Vec<String>> {
         let all: Value = serde_json::from_str(&self.test_env.all("Secret").await?)?;
         let journals = all.as_array().into_iter().flatten();
         let journals = journals.filter(|secret| secret["type"] == "kraken-iac.eoinfennessy.com/tofu-state");

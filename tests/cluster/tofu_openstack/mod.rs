@@ -2,6 +2,8 @@
 //! clients name one on which networks may be created.
 #![allow(clippy::unwrap_used, reason = "helpers of these tests only")]
 
+mod types;
+
 use std::{
     env,
     sync::Arc,
