@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: Kraken's load on the API server and the cloud, measured outside Kraken.
 
 mod admission;
+mod providers;
 mod report;
 mod rest;
 mod tally;
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     Tiers(tiers::Tiers),
     /// AdmissionReviews at a constant rate: latency and memory of the webhooks of the hub and of EC2Instances.
     Admission(admission::Admission),
+    /// Resources of an OpenTofu provider: creations per second, writes, and memory with the provider's process.
+    Providers(providers::Providers),
 }
 
 #[derive(Args)]
@@ -71,6 +74,7 @@ pub(crate) async fn run(command: Command) -> Result<ExitCode> {
         Command::Edit(rest) => return rest::edit(rest).await,
         Command::Tiers(tiers) => return tiers::run(tiers).await,
         Command::Admission(admission) => return admission::run(admission).await,
+        Command::Providers(options) => return providers::run(options).await,
     };
     // No resyncs while counting: steady state means that nothing is due.
     let suite = SuiteOptions { resync_interval: Some("1h".to_owned()), ..SuiteOptions::default() };

@@ -62,6 +62,11 @@ impl<'env> Demo<'env> {
         self.all_ready().await
     }
 
+    /// Lets what follows take as long as what was before.
+    pub(super) fn extend(&mut self) {
+        self.deadline = Instant::now() + self.timeout;
+    }
+
     /// Waits until this is true, and prints it.
     pub(super) async fn until(&self, what: &str, is_true: impl AsyncFn() -> Result<bool>) -> Result<()> {
         while !is_true().await.with_context(|| format!("waiting until {what}"))? {

@@ -2,6 +2,7 @@
 
 mod common;
 mod on_node;
+mod openstack;
 mod quickstart;
 mod shop;
 mod show;
@@ -18,12 +19,15 @@ use crate::elapsed::CommandStart;
 use crate::signals::Stop;
 use crate::{cargo, stage, ui};
 use on_node::OnNode;
+use openstack::OnOpenStack;
 use quickstart::Quickstart;
 use shop::Shop;
 use web_tier::WebTier;
 
 /// The controllers of the quickstart, which are built and started first.
 const QUICKSTART: [&str; 2] = ["hub", "aws-ec2-instance"];
+/// The controllers of the demo with a provider.
+const PROVIDERS: [&str; 2] = ["hub", "tofu"];
 
 /// The demo and its options.
 #[derive(Args)]
@@ -50,6 +54,9 @@ enum Samples {
     WebTier,
     /// A web team's first week: domain, certificate, load balancer, scaling group, role, database, bucket and queues.
     Shop,
+    /// A network and a server on the OpenStack cloud that OS_AUTH_URL and the other variables of its clients name, by its OpenTofu
+    /// provider.
+    Openstack,
 }
 
 /// Starts the environment, runs the demo, and then either keeps running until Ctrl-C or (`once`) exits.
@@ -93,6 +100,18 @@ pub(crate) async fn run(stop: &mut Stop, args: DemoArgs, entered: CommandStart) 
             stop.race(demo.rotate()).await?;
             pause(stop, &args, || show::what_to_try_with_the_shop(&environment)).await;
             stop.race(demo.delete()).await?;
+        }
+        Samples::Openstack => {
+            OnOpenStack::check_variables()?;
+            let environment = stop.race(set_up(Some(&PROVIDERS))).await?;
+            let mut demo = stop.race(OnOpenStack::begin(&environment, args.timeout)).await?;
+            let shown = stop.race(demo.show(entered)).await;
+            if shown.is_ok() {
+                pause(stop, &args, || show::what_to_try_on_openstack(&environment)).await;
+            }
+            // Also after an error or Ctrl-C: the cloud outlives the demo.
+            demo.delete().await?;
+            shown?;
         }
     }
     done(entered);

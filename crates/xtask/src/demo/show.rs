@@ -23,7 +23,7 @@ pub(super) fn changes() -> impl Fn(Change<'_>) + Send + Sync + 'static {
         };
         let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
         if printed.insert(view.title(), line.clone()).as_ref() != Some(&line) {
-            println!("{:>6.1} s  {:<28}{line}", began.elapsed().as_secs_f64(), view.title());
+            println!("{:>6.1} s  {:<28} {line}", began.elapsed().as_secs_f64(), view.title());
         }
     }
 }
@@ -117,6 +117,18 @@ pub(super) fn what_to_try_with_the_shop(environment: &Environment) {
   kubectl patch configmap shop-settings --type merge -p '{\"data\":{\"minimum\":\"3\"}}'
   kubectl delete queue.aws.kraken-iac.eoinfennessy.com shop-failed --wait=false
   kubectl get queue.aws.kraken-iac.eoinfennessy.com shop-failed -o wide",
+    );
+}
+
+pub(super) fn what_to_try_on_openstack(environment: &Environment) {
+    print_commands(
+        environment,
+        "kubectl get openstack
+  kubectl get providerinstall openstack -o yaml
+  kubectl explain openstacknetworkingsubnetv2.spec
+  kubectl patch configmap cloud --type merge -p '{\"data\":{\"cidr\":\"10.10.0.0/24\"}}'
+  kubectl get openstacknetworkingsubnetv2 web -o wide
+  kubectl delete openstacknetworkingnetworkv2 web --wait=false",
     );
 }
 
