@@ -14,6 +14,7 @@ use crate::logs::types;
 pub(super) const STANDARD: &str = "STANDARD";
 
 #[aws_observed(from = types::LogGroup)]
+#[allow(clippy::struct_field_names)] // AWS's names
 pub(crate) struct LogGroup {
     pub(super) log_group_name: String,
     pub(super) log_group_arn: String,

@@ -55,7 +55,7 @@ impl AwsResource for Repositories {
 
     async fn complete(aws: &Aws, repository: &mut Repository, deep: bool) -> Result<(), Failure> {
         if deep {
-            repository.policies = Some(policies(aws, &repository.repository_name).await?);
+            repository.policies = Some(Box::pin(policies(aws, &repository.repository_name)).await?);
         }
         Ok(())
     }

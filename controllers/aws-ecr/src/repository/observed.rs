@@ -19,6 +19,7 @@ pub(super) const AES: &str = "AES256";
 pub(super) const NONE: &str = "{}";
 
 #[aws_observed(from = types::Repository)]
+#[allow(clippy::struct_field_names)] // AWS's names
 pub(crate) struct Repository {
     pub(super) repository_name: String,
     pub(super) repository_arn: String,

@@ -16,6 +16,7 @@ const UNCONFIRMED: &str = "PendingConfirmation";
 pub(super) const NO_FILTER: &str = "{}";
 
 #[aws_observed]
+#[allow(clippy::struct_field_names)] // AWS's names
 pub(crate) struct Subscription {
     pub(super) subscription_arn: String,
     pub(super) topic_arn: String,

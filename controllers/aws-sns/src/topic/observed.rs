@@ -13,6 +13,7 @@ use kraken_aws::{
 pub(super) const FIFO: &str = ".fifo";
 
 #[aws_observed]
+#[allow(clippy::struct_field_names)] // AWS's names
 pub(crate) struct Topic {
     pub(super) topic_arn: String,
     pub(super) topic_name: String,
