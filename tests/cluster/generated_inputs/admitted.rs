@@ -72,7 +72,6 @@ const REASONS: &[(&str, &str, &str, Admitted)] = &[
     ("Repository", "spec.lifecyclePolicy.value", "*", Later("AWS knows the syntax of lifecycle policies")),
     ("Repository", "*.value.rules", "*", Later("AWS knows the syntax of lifecycle policies")),
     ("Repository", "*.value.rules[0]", "*", Later("AWS knows the syntax of lifecycle policies")),
-    ("Repository", "spec.policy.value", "*", Later("AWS knows the syntax of policies")),
     ("Repository", "*.value.Statement", "*", Later("AWS knows the syntax of policies")),
     ("Subscription", "spec.filterPolicy.value", "*", Later("AWS knows the syntax of filter policies")),
     ("Subscription", "*.value.event", "*", Later("AWS knows the syntax of filter policies")),
@@ -84,7 +83,6 @@ const REASONS: &[(&str, &str, &str, Admitted)] = &[
     ("Topic", "spec.displayName.value", "*", ANY_TEXT),
     ("Topic", "*.values.value[0]", "*", ANY_TEXT),
     ("Subscription", "spec.deadLetterTargetARN.value", "empty text", Valid("it removes the queue")),
-    ("Subscription", "spec.endpoint.value", "*", Later("AWS knows which endpoints exist")),
     (
         "DBInstance",
         "spec.masterUserPassword",
