@@ -25,6 +25,11 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         | "DBInstanceAlreadyExists"
         | "DBParameterGroupAlreadyExists"
         | "DBSubnetGroupAlreadyExists"
+        // A log group, a repository, an alias of a key, a secret.
+        | "ResourceAlreadyExistsException"
+        | "RepositoryAlreadyExistsException"
+        | "AlreadyExistsException"
+        | "ResourceExistsException"
         // The reference of the caller is the token.
         | "HostedZoneAlreadyExists" => FailureClass::TokenUsed,
         "IdempotentInstanceTerminated" => FailureClass::TokenSpent,
@@ -95,6 +100,10 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         | "InvalidDBInstanceStateFault"
         | "InvalidDBParameterGroupState"
         | "InvalidDBSubnetGroupStateFault" => FailureClass::NotYet,
+        // A topic or subscription, a repository, or a key that was deleted.
+        "NotFound" | "ResourceNotFound" | "RepositoryNotFoundException" | "NotFoundException" => FailureClass::NotYet,
+        // A key that is being created.
+        "KMSInvalidStateException" => FailureClass::NotYet,
         // Instances of a group are being launched or replaced.
         "ScalingActivityInProgress" | "InstanceRefreshInProgress" => FailureClass::NotYet,
         "ValidationError" if message.contains("Invalid IAM Instance Profile") => FailureClass::NotYet,
@@ -119,6 +128,9 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         // Another change of the same Auto Scaling group, or of the same bucket, is in progress.
         | "ResourceContention"
         | "OperationAborted"
+        // Another change of the same log group or topic is in progress.
+        | "OperationAbortedException"
+        | "ConcurrentAccess"
         // A stale read: the object exists already, or is deleted already.
         | "RouteAlreadyExists"
         | "InvalidRoute.NotFound"
@@ -192,6 +204,13 @@ mod tests {
             ("OperationAborted", 409, Transient),
             ("NoSuchBucket", 404, NotYet),
             ("AWS.SimpleQueueService.NonExistentQueue", 400, NotYet),
+            ("ResourceAlreadyExistsException", 400, TokenUsed),
+            ("RepositoryAlreadyExistsException", 400, TokenUsed),
+            ("AlreadyExistsException", 400, TokenUsed),
+            ("ResourceExistsException", 400, TokenUsed),
+            ("NotFound", 404, NotYet),
+            ("RepositoryNotFoundException", 400, NotYet),
+            ("OperationAbortedException", 400, Transient),
             ("MalformedPolicy", 400, Terminal),
             ("ValidationError", 400, Terminal),
             ("ConcurrentModification", 409, Transient),

@@ -50,6 +50,10 @@ pub fn is_invalid_id(failure: &Failure) -> bool {
             | "DBSubnetGroupNotFoundFault"
             | "QueueDoesNotExist"
             | "AWS.SimpleQueueService.NonExistentQueue"
+            | "NotFound"
+            | "ResourceNotFound"
+            | "RepositoryNotFoundException"
+            | "NotFoundException"
     ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
 }
 

@@ -22,6 +22,9 @@ const ROOTS: &[&str] = &[
     "controllers/aws-rds/src",
     "controllers/aws-s3/src",
     "controllers/aws-sqs/src",
+    "controllers/aws-cloudwatch/src",
+    "controllers/aws-sns/src",
+    "controllers/aws-ecr/src",
     "controllers/aws-ec2-instance/src",
 ];
 /// The module of each.

@@ -101,9 +101,20 @@ mod tests {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crds");
         let count = |folder: &std::path::Path| kraken_testing::manifests::read(folder).unwrap().len();
         // They have no behavior that other kinds do not have.
-        let others =
-            ["aws-acm", "aws-autoscaling", "aws-dns", "aws-iam", "aws-rds", "aws-s3", "aws-sqs", "tofu"]
-                .map(|component| count(&folder.join(component)));
+        let others = [
+            "aws-acm",
+            "aws-autoscaling",
+            "aws-cloudwatch",
+            "aws-dns",
+            "aws-ecr",
+            "aws-iam",
+            "aws-rds",
+            "aws-s3",
+            "aws-sns",
+            "aws-sqs",
+            "tofu",
+        ]
+        .map(|component| count(&folder.join(component)));
         assert_eq!(crds().len(), count(&folder) - others.iter().sum::<usize>());
         let vpc = served("VPC").unwrap();
         assert_eq!(

@@ -16,7 +16,7 @@ use crate::{node, ui};
 const NAMESPACE: &str = "e2e-components";
 const HUB: &str = "hub";
 /// The order in which the README installs them: the hub, then spokes. Their Accounts come last, which they can use but do not need.
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 16] = [
     HUB,
     "aws-vpc",
     "aws-ec2-instance",
@@ -28,6 +28,9 @@ const ORDER: [&str; 13] = [
     "aws-rds",
     "aws-s3",
     "aws-sqs",
+    "aws-cloudwatch",
+    "aws-sns",
+    "aws-ecr",
     "aws-account",
     TOFU,
 ];
@@ -193,6 +196,20 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
             "dbpg/components",
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: DBParameterGroup\nmetadata: {name: components}\n\
              spec: {family: {value: postgres16}}\n",
+        ),
+        "aws-cloudwatch" => (
+            "lg/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: LogGroup\nmetadata: {name: components}\n\
+             spec: {retentionDays: {value: 1}}\n",
+        ),
+        "aws-sns" => (
+            "sns/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Topic\nmetadata: {name: components}\n\
+             spec: {displayName: {value: components}}\n",
+        ),
+        "aws-ecr" => (
+            "ecr/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Repository\nmetadata: {name: components}\n\\n             spec: {scanOnPush: {value: true}}\n",
         ),
         "aws-account" => (
             "account/components",

@@ -1,0 +1,53 @@
+//! `kraken-aws-ecr`: the spoke that manages repositories of images.
+
+#![cfg_attr(test, allow(clippy::needless_pass_by_value))] // literals of JSON are passed by value
+
+mod ecr;
+mod repository;
+
+use std::process::ExitCode;
+
+use kraken_aws::{Aws, AwsArgs, Managed};
+use kraken_spoke::{Manager, Registry, Spoke};
+
+/// The spoke of repositories of images.
+#[derive(Clone, Copy, Debug)]
+pub struct Ecr;
+
+impl Spoke for Ecr {
+    const NAME: &'static str = "kraken-aws-ecr";
+    const ABOUT: &'static str = "Manages repositories of images for Kraken";
+    type Args = AwsArgs;
+    type Context = Aws;
+
+    async fn connect(args: AwsArgs, manager: &Manager) -> anyhow::Result<Aws> {
+        Ok(Aws::for_spoke(&args, manager).await)
+    }
+
+    fn kinds(registry: &mut impl Registry<Aws>) {
+        registry.kind::<Managed<repository::Repositories>>();
+    }
+}
+
+/// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run
+/// it.
+pub fn main() -> ExitCode {
+    kraken_spoke::main::<Ecr>()
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_aws::testing::{descriptions, unlisted_secrets};
+
+    #[test]
+    fn every_field_that_can_be_secret_is_listed_in_secret_echoes() {
+        assert_eq!(unlisted_secrets::<super::Ecr>(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn every_field_has_a_description_with_an_example() {
+        for (path, text) in descriptions::<super::Ecr>() {
+            assert!(text.contains("Example: `"), "{path}: {text}");
+        }
+    }
+}
