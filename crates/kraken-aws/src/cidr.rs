@@ -37,8 +37,11 @@ pub fn v4_of(text: &str, largest: i32, smallest: i32) -> ValidationResult<Valida
 /// # Errors
 /// If it is invalid, or has host bits set.
 pub fn v6(text: &str) -> ValidationResult<ValidationError> {
-    let block: Ipv6Net =
-        text.parse().map_err(|_| "must be an IPv6 CIDR block such as 2001:db8::/56".to_owned())?;
+    // `/00` is parsed as 0, and has another text than the block that AWS returns.
+    let is_padded =
+        text.rsplit_once('/').is_some_and(|(_, prefix)| prefix.len() > 1 && prefix.starts_with('0'));
+    let block = text.parse::<Ipv6Net>().ok().filter(|_| !is_padded);
+    let block = block.ok_or_else(|| "must be an IPv6 CIDR block such as 2001:db8::/56".to_owned())?;
     is_first(block.addr() == block.network(), block.trunc(), block.prefix_len())
 }
 

@@ -10,8 +10,9 @@ use tokio::sync::Mutex;
 
 /// How often it is looked at.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
-/// After how many looks without a user it is dropped. Tests of a file run one after the other; a start takes as long as several looks.
-pub(crate) const LOOKS: u32 = 20;
+/// After how many looks without a user it is dropped. Tests of a file run one after the other, and an environment whose control plane is
+/// [used again](crate::environment) starts in seconds.
+const LOOKS: u32 = 5;
 
 /// Started by the first test that needs it, dropped some seconds after the last one that uses it, and started again if there
 /// is another one.
