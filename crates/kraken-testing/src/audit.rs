@@ -67,11 +67,22 @@ struct Status {
     code: u16,
 }
 
-/// Reads the log. A last line that the server is still writing is read by the next call.
-pub(crate) fn read(log: &Path) -> Result<Vec<Request>> {
-    let text = fs::read_to_string(log).with_context(|| format!("cannot read {}", log.display()))?;
-    let complete = text.rfind('\n').map_or("", |end| &text[..end]);
-    complete.lines().map(parse).collect()
+/// Reads the log after its first `skipped` lines. A last line that the server is still writing is read by the next call.
+pub(crate) fn read(log: &Path, skipped: usize) -> Result<Vec<Request>> {
+    complete(&text(log)?).lines().skip(skipped).map(parse).collect()
+}
+
+/// The number of lines of the log.
+pub(crate) fn lines(log: &Path) -> Result<usize> {
+    Ok(complete(&text(log)?).lines().count())
+}
+
+fn text(log: &Path) -> Result<String> {
+    fs::read_to_string(log).with_context(|| format!("cannot read {}", log.display()))
+}
+
+fn complete(text: &str) -> &str {
+    text.rfind('\n').map_or("", |end| &text[..end])
 }
 
 fn parse(line: &str) -> Result<Request> {

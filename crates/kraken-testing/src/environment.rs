@@ -24,10 +24,10 @@ pub struct EnvironmentOptions {
 }
 
 impl EnvironmentOptions {
-    /// Whether the control plane is as by default, with everything installed on it.
+    /// Whether the control plane is as by default, apart from its log, with everything installed on it.
     fn is_usual(&self) -> bool {
-        let Self { control_plane: ControlPlaneOptions { audit, network }, suite } = self;
-        !audit && network.is_none() && suite.namespaces.is_none() && !suite.installed_alone
+        let Self { control_plane: ControlPlaneOptions { audit: _, network }, suite } = self;
+        network.is_none() && suite.namespaces.is_none() && !suite.installed_alone
     }
 }
 
@@ -114,21 +114,23 @@ impl Environment {
 /// any.
 async fn installed(options: &EnvironmentOptions) -> Result<Arc<ControlPlane>> {
     static POOL: Pool<ControlPlane> = Pool::new();
+    static AUDITED: Pool<ControlPlane> = Pool::new();
     if !options.is_usual() {
         let control_plane = ControlPlane::start_with(options.control_plane).await?;
         suite::install_for(&control_plane, &options.suite).await?;
         return Ok(control_plane.into());
     }
-    while let Some(control_plane) = POOL.take() {
+    let pool = if options.control_plane.audit { &AUDITED } else { &POOL };
+    while let Some(control_plane) = pool.take() {
         match control_plane.reset().await {
             Ok(()) => return Ok(control_plane),
-            Err(_) => POOL.discard(&control_plane), // a test installed kinds, or ended one of its programs
+            Err(_) => pool.discard(&control_plane), // a test installed kinds, or ended one of its programs
         }
     }
     let control_plane = ControlPlane::start_with(options.control_plane).await?;
     suite::install_for(&control_plane, &options.suite).await?;
     control_plane.note_baseline().await?;
-    Ok(POOL.add(control_plane))
+    Ok(pool.add(control_plane))
 }
 
 /// moto with an empty account.

@@ -2,6 +2,7 @@
 //! back. The API server and the controllers learn it as they learn every change, by their watches.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -9,6 +10,7 @@ use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
 use super::{ControlPlane, etcd};
+use crate::audit;
 
 /// Everything that Kubernetes stores.
 const ALL: (&str, &str) = ("/registry/", "/registry0");
@@ -87,6 +89,9 @@ impl ControlPlane {
             etcd::call(&self.etcd_url, "txn", &json!({"success": changes})).await?;
         }
         baseline.revisions = self.revisions().await?;
+        if let Some(log) = &self.audit_log {
+            self.audited_before.store(audit::lines(log)?, Ordering::Relaxed);
+        }
         Ok(())
     }
 

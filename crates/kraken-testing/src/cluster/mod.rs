@@ -7,6 +7,7 @@ mod stored;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -57,6 +58,8 @@ pub struct ControlPlane {
     assets: Assets,
     options: ControlPlaneOptions,
     audit_log: Option<PathBuf>,
+    /// The lines of the log that are of an earlier environment.
+    audited_before: AtomicUsize,
     baseline: tokio::sync::Mutex<Option<baseline::Baseline>>,
     scratch: Scratch,
 }
@@ -89,6 +92,7 @@ impl ControlPlane {
                 assets,
                 options,
                 audit_log: options.audit.then(|| audit_log(scratch.path())),
+                audited_before: AtomicUsize::default(),
                 baseline: tokio::sync::Mutex::default(),
                 scratch,
             }),
@@ -185,7 +189,8 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Every write that a service account of `kraken-system` made so far, oldest first.
+    /// Every write that a service account of `kraken-system` made so far, since the control plane was started or [reset](Self::reset), oldest
+    /// first.
     ///
     /// # Errors
     /// When this control plane was started without [`ControlPlaneOptions::audit`].
@@ -201,7 +206,7 @@ impl ControlPlane {
     /// As [`ControlPlane::writes`].
     pub fn requests(&self) -> Result<Vec<audit::Request>> {
         let log = self.audit_log.as_ref().context("this control plane was started without its audit log")?;
-        audit::read(log)
+        audit::read(log, self.audited_before.load(Ordering::Relaxed))
     }
 
     /// Copies the kubeconfig of a part of a node to its folder.

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::graph::Node;
 
-/// A map whose values are literals or references.
-const TAGS: &str = "tags";
+/// The fields with maps whose values are literals or references: tags, and the literal of an option.
+const MAPS: [&str; 2] = ["tags", "value"];
 
 /// The spec with the literals in the place of references for which `literal` returns a value; `None` if there is none of them.
 pub(crate) fn with_literals(spec: &Value, literal: &dyn Fn(&ValueFrom) -> Option<Value>) -> Option<Value> {
@@ -41,7 +41,7 @@ fn replaced(
             }
             if let Some(new) = from.as_ref().and_then(literal) {
                 *is_any = true;
-                // The item of a list and a tag are literals themselves.
+                // The item of a list or a map is a literal itself.
                 return if is_plain {
                     new
                 } else {
@@ -50,9 +50,9 @@ fn replaced(
             }
             let each = fields.iter().map(|(name, value)| {
                 let value = match value {
-                    Value::Object(tags) if name == TAGS && !tags.contains_key("valueFrom") => {
-                        let each = tags.iter();
-                        let each = each.map(|(key, tag)| (key.clone(), replaced(tag, literal, is_any, true)));
+                    Value::Object(map) if MAPS.contains(&name.as_str()) && !map.contains_key("valueFrom") => {
+                        let each = map.iter();
+                        let each = each.map(|(key, one)| (key.clone(), replaced(one, literal, is_any, true)));
                         Value::Object(each.collect())
                     }
                     other => replaced(other, literal, is_any, false),
@@ -111,6 +111,7 @@ mod tests {
             "ids": {"value": ["a", {"valueFrom": {"krakenResource": {"kind": "vpc", "name": "main"}}}]},
             "other": {"valueFrom": {"configMap": {"name": "m", "key": "k"}}},
             "tags": {"Vpc": {"valueFrom": {"ref": "VPC/main"}}, "Team": "shop"},
+            "metadata": {"value": {"vpc": {"valueFrom": {"ref": "VPC/main"}}}},
             "userData": {"valueFrom": {"templateString": "{{ .VPC.main }} {{ .VPC.other }}"}},
             "note": {"valueFrom": {"templateString": "{{ .VPC.other }}"}},
         });
@@ -122,6 +123,7 @@ mod tests {
             "ids": {"value": ["a", "vpc-0"]},
             "other": {"valueFrom": {"configMap": {"name": "m", "key": "k"}}},
             "tags": {"Vpc": "vpc-0", "Team": "shop"},
+            "metadata": {"value": {"vpc": "vpc-0"}},
             "userData": {"valueFrom": {"templateString": "vpc-0 {{ .VPC.other }}"}},
             "note": {"valueFrom": {"templateString": "{{ .VPC.other }}"}},
         });
