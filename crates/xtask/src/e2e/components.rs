@@ -209,7 +209,8 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
         ),
         "aws-ecr" => (
             "ecr/components",
-            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Repository\nmetadata: {name: components}\n\\n             spec: {scanOnPush: {value: true}}\n",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Repository\nmetadata: {name: components}\n\
+             spec: {scanOnPush: {value: true}}\n",
         ),
         "aws-account" => (
             "account/components",
