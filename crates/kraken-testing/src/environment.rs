@@ -65,7 +65,7 @@ impl Environment {
         moto: impl Future<Output = Result<M>>,
     ) -> Result<Self> {
         // Both take seconds, and can run in parallel.
-        let (control_plane, moto) = tokio::try_join!(installed(&options), moto)?;
+        let (control_plane, moto) = tokio::try_join!(Box::pin(installed(&options)), moto)?;
         let moto = moto.into();
         let proxy = Proxy::start(moto.endpoint())?;
         let mut suite = options.suite;

@@ -12,6 +12,7 @@ use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::GroupVersionKind;
 use serde_json::json;
 
+use super::report::number_of;
 use super::tally::Tally;
 use super::{NAMESPACE, REST, SETTLE, prepare_namespace, row, with_audit};
 use crate::board::{Board, View};
@@ -95,14 +96,14 @@ pub(crate) async fn run(options: Providers) -> Result<ExitCode> {
     let mut memory = 0.0;
     for controller in environment.suite.controllers() {
         let bytes = process::rss_bytes_with_children(controller.pid())?;
-        println!("   {}: {:.0} MiB", controller.name(), bytes as f64 / MIB);
-        memory += bytes as f64 / MIB;
+        println!("   {}: {:.0} MiB", controller.name(), number_of(bytes) / MIB);
+        memory += number_of(bytes) / MIB;
     }
     let rows = [
         // The same form as the others: what is measured must not be more than its limit.
         row("milliseconds per creation", 1000.0 / rate, 1000.0 / RATE),
-        row("writes per resource", creation.total as f64 / f64::from(options.n), 6.0),
-        row("writes at rest", at_rest.total as f64, 0.0),
+        row("writes per resource", number_of(creation.total) / f64::from(options.n), 6.0),
+        row("writes at rest", number_of(at_rest.total), 0.0),
         row("memory of hub, controller and provider, MiB", memory, MEMORY),
     ];
     print!("{}", ui::table(&["", "measured", "target", ""], rows.clone()));
