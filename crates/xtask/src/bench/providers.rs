@@ -99,6 +99,9 @@ pub(crate) async fn run(options: Providers) -> Result<ExitCode> {
         println!("   {}: {:.0} MiB", controller.name(), number_of(bytes) / MIB);
         memory += number_of(bytes) / MIB;
     }
+    for write in &creation.rows {
+        println!("   {} {} of {}: {}", write.controller, write.verb, write.resource, write.number);
+    }
     let rows = [
         // The same form as the others: what is measured must not be more than its limit.
         row("milliseconds per creation", 1000.0 / rate, 1000.0 / RATE),
