@@ -115,32 +115,26 @@ impl Environment {
 async fn installed(options: &EnvironmentOptions) -> Result<Arc<ControlPlane>> {
     static POOL: Pool<ControlPlane> = Pool::new();
     static AUDITED: Pool<ControlPlane> = Pool::new();
-    if !options.is_usual() {
+    let start = async || {
         let control_plane = ControlPlane::start_with(options.control_plane).await?;
         suite::install_for(&control_plane, &options.suite).await?;
-        return Ok(control_plane.into());
+        anyhow::Ok(control_plane)
+    };
+    if !options.is_usual() {
+        return Ok(start().await?.into());
     }
     let pool = if options.control_plane.audit { &AUDITED } else { &POOL };
-    while let Some(control_plane) = pool.take() {
-        match control_plane.reset().await {
-            Ok(()) => return Ok(control_plane),
-            Err(_) => pool.discard(&control_plane), // a test installed kinds, or ended one of its programs
-        }
-    }
-    let control_plane = ControlPlane::start_with(options.control_plane).await?;
-    suite::install_for(&control_plane, &options.suite).await?;
-    control_plane.note_baseline().await?;
-    Ok(pool.add(control_plane))
+    let start = async || {
+        let control_plane = start().await?;
+        control_plane.note_baseline().await?;
+        Ok(control_plane)
+    };
+    // It fails if a test installed kinds, or ended one of the programs.
+    pool.get(ControlPlane::reset, start).await
 }
 
 /// moto with an empty account.
 async fn reset_moto() -> Result<Arc<Moto>> {
     static POOL: Pool<Moto> = Pool::new();
-    while let Some(moto) = POOL.take() {
-        match moto.reset().await {
-            Ok(()) => return Ok(moto),
-            Err(_) => POOL.discard(&moto),
-        }
-    }
-    Ok(POOL.add(Moto::start().await?))
+    POOL.get(Moto::reset, Moto::start).await
 }

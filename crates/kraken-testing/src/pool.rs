@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
+use anyhow::Result;
 use parking_lot::Mutex;
 
 use crate::shared::INTERVAL;
@@ -25,20 +26,38 @@ impl<T> Pool<T> {
     }
 
     /// One that nobody uses, as its last user left it.
-    pub(crate) fn take(&self) -> Option<Arc<T>> {
+    fn take(&self) -> Option<Arc<T>> {
         // The pool has one reference to each. Nobody else can get a second one while it is locked.
         self.values.lock().iter().find(|value| Arc::strong_count(value) == 1).cloned()
     }
 
-    /// Gives this one up: its user could not make it as it was.
-    pub(crate) fn discard(&self, value: &Arc<T>) {
+    /// Gives this one up: it cannot be made as it was.
+    fn discard(&self, value: &Arc<T>) {
         self.values.lock().retain(|other| !Arc::ptr_eq(other, value));
     }
 }
 
 impl<T: Send + Sync + 'static> Pool<T> {
+    /// One that nobody uses and that `reset` made as it was; else one that is started.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub(crate) async fn get(
+        &'static self,
+        reset: impl AsyncFn(&T) -> Result<()>,
+        start: impl AsyncFnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
+        while let Some(value) = self.take() {
+            match reset(&value).await {
+                Ok(()) => return Ok(value),
+                Err(_) => self.discard(&value),
+            }
+        }
+        Ok(self.add(start().await?))
+    }
+
     /// Adds one, for its user now and for others later.
-    pub(crate) fn add(&'static self, value: T) -> Arc<T> {
+    fn add(&'static self, value: T) -> Arc<T> {
         let value = Arc::new(value);
         self.values.lock().push(value.clone());
         let added = Arc::downgrade(&value);
