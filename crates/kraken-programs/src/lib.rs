@@ -5,6 +5,7 @@
 
 pub mod cache;
 pub mod control_plane;
+pub mod providers;
 mod sha256;
 
 use std::path::{Path, PathBuf};

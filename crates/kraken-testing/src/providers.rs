@@ -1,15 +1,16 @@
-//! OpenTofu providers for tests, demo and benchmarks, each built once from its Go module, and their installation in an environment.
+//! OpenTofu providers for tests, demo and benchmarks, each built once, and their installation in an environment.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use kraken_programs::providers::{KTEST, OPENSTACK};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::environment::Environment;
-use crate::go::{Ensure as _, Module, Program};
+use crate::go::Ensure as _;
 use crate::manifests;
 
 /// The API of ProviderInstalls and ProviderConfigs.
@@ -17,34 +18,13 @@ pub const API: &str = "providers.kraken-iac.eoinfennessy.com/v1alpha1";
 /// The API of the kinds of all providers.
 pub const KINDS: &str = "tofu.kraken-iac.eoinfennessy.com/v1alpha1";
 
-const OPENSTACK: Module = Module {
-    name: "terraform-provider-openstack",
-    go_mod: include_str!("../../kraken-tfplugin/tests/providers/openstack/go.mod"),
-    go_sum: include_str!("../../kraken-tfplugin/tests/providers/openstack/go.sum"),
-    tools: include_str!("../../kraken-tfplugin/tests/providers/openstack/tools.go"),
-    files: &[],
-};
-const KTEST: Module = Module {
-    name: "ktest",
-    go_mod: include_str!("../../kraken-tfplugin/tests/ktest/go.mod"),
-    go_sum: include_str!("../../kraken-tfplugin/tests/ktest/go.sum"),
-    tools: "package main\n",
-    files: &[
-        ("main.go", include_str!("../../kraken-tfplugin/tests/ktest/main.go")),
-        ("provider.go", include_str!("../../kraken-tfplugin/tests/ktest/provider.go")),
-        ("resource.go", include_str!("../../kraken-tfplugin/tests/ktest/resource.go")),
-        ("schema.go", include_str!("../../kraken-tfplugin/tests/ktest/schema.go")),
-        ("values.go", include_str!("../../kraken-tfplugin/tests/ktest/values.go")),
-    ],
-};
-
 /// The unmodified provider of OpenStack, built first if it is not in the cache.
 ///
 /// # Errors
 /// When Go is absent or the build fails.
 pub async fn openstack() -> Result<PathBuf> {
-    const PACKAGE: &str = "github.com/terraform-provider-openstack/terraform-provider-openstack/v3";
-    built(&OPENSTACK, PACKAGE, PACKAGE, "90 seconds").await
+    let (module, program) = &OPENSTACK;
+    module.ensure(program).await
 }
 
 /// A provider whose objects are files in a folder, built first if it is not in the cache.
@@ -52,16 +32,8 @@ pub async fn openstack() -> Result<PathBuf> {
 /// # Errors
 /// As [`openstack`].
 pub async fn ktest() -> Result<PathBuf> {
-    built(&KTEST, ".", "github.com/hashicorp/terraform-plugin-go", "20 seconds").await
-}
-
-async fn built(
-    module: &Module,
-    package: &'static str,
-    version_of: &'static str,
-    takes: &'static str,
-) -> Result<PathBuf> {
-    module.ensure(&Program { name: module.name, package, version_of, takes, without_go: "" }).await
+    let (module, program) = &KTEST;
+    module.ensure(program).await
 }
 
 /// Puts a program where the controller of an environment finds it, and applies the ProviderInstall `name` with the digest and what

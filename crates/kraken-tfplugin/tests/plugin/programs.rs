@@ -3,55 +3,25 @@
 use std::fs;
 use std::path::PathBuf;
 
-use kraken_programs::{Module, Program, cache};
-
-const KTEST: Module = Module {
-    name: "ktest",
-    go_mod: include_str!("../ktest/go.mod"),
-    go_sum: include_str!("../ktest/go.sum"),
-    // It imports what it needs itself.
-    tools: "package main\n",
-    files: &[
-        ("main.go", include_str!("../ktest/main.go")),
-        ("provider.go", include_str!("../ktest/provider.go")),
-        ("resource.go", include_str!("../ktest/resource.go")),
-        ("schema.go", include_str!("../ktest/schema.go")),
-        ("values.go", include_str!("../ktest/values.go")),
-    ],
-};
-const TIME: Module = Module {
-    name: "terraform-provider-time",
-    go_mod: include_str!("../providers/time/go.mod"),
-    go_sum: include_str!("../providers/time/go.sum"),
-    tools: include_str!("../providers/time/tools.go"),
-    files: &[],
-};
-
-const OPENSTACK: Module = Module {
-    name: "terraform-provider-openstack",
-    go_mod: include_str!("../providers/openstack/go.mod"),
-    go_sum: include_str!("../providers/openstack/go.sum"),
-    tools: include_str!("../providers/openstack/tools.go"),
-    files: &[],
+use kraken_programs::{
+    Module, Program, cache,
+    providers::{KTEST, OPENSTACK, TIME},
 };
 
 pub(crate) fn ktest() -> PathBuf {
-    ensure(&KTEST, ".", "github.com/hashicorp/terraform-plugin-go", "20 seconds")
+    ensure(&KTEST)
 }
 
 pub(crate) fn time() -> PathBuf {
-    let module = "github.com/hashicorp/terraform-provider-time";
-    ensure(&TIME, module, module, "1 minute")
+    ensure(&TIME)
 }
 
 pub(crate) fn openstack() -> PathBuf {
-    let module = "github.com/terraform-provider-openstack/terraform-provider-openstack/v3";
-    ensure(&OPENSTACK, module, module, "90 seconds")
+    ensure(&OPENSTACK)
 }
 
-/// The only program of a module, built first if it is not in the cache.
-fn ensure(module: &Module, package: &'static str, version_of: &'static str, takes: &'static str) -> PathBuf {
-    let program = Program { name: module.name, package, version_of, takes, without_go: "" };
+/// The program of a module, built first if it is not in the cache.
+fn ensure((module, program): &(Module, Program)) -> PathBuf {
     let folder = module.folder().unwrap();
     let path = folder.join(program.name);
     // Held by the test that builds, also of another process.
@@ -61,8 +31,8 @@ fn ensure(module: &Module, package: &'static str, version_of: &'static str, take
         let sources = tempfile::tempdir().unwrap();
         module.write(sources.path()).unwrap();
         let unfinished = sources.path().join("program");
-        let version = module.version(&program).unwrap();
-        let output = module.build(&program, version, sources.path(), &unfinished).output().unwrap();
+        let version = module.version(program).unwrap();
+        let output = module.build(program, version, sources.path(), &unfinished).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         // A copy beside it, because a rename works within a file system only.
         let copy = path.with_extension("tmp");
