@@ -1,7 +1,7 @@
 //! Log groups in moto, through their controller as its real binary.
 
-use anyhow::{Result, bail};
-use kraken_simulator::{FailureMode, FailurePoint, REGION, http};
+use anyhow::Result;
+use kraken_simulator::{FailureMode, FailurePoint};
 use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
@@ -33,20 +33,7 @@ fn group(name: &str, spec: &Value) -> String {
 
 /// A call of moto's CloudWatch Logs.
 async fn logs(test_env: &TestEnv, action: &str, body: &Value) -> Result<Value> {
-    let target = format!("Logs_20140328.{action}");
-    let credential = format!(
-        "AWS4-HMAC-SHA256 Credential=testing/20200101/{REGION}/logs/aws4_request, SignedHeaders=host, Signature=0"
-    );
-    let headers = [
-        ("content-type", "application/x-amz-json-1.1"),
-        ("x-amz-target", target.as_str()),
-        ("authorization", credential.as_str()),
-    ];
-    let answer = http::post_json(test_env.env.moto.endpoint(), &headers, body).await?;
-    if answer.status != 200 {
-        bail!("{action} failed with {}: {}", answer.status, answer.body);
-    }
-    Ok(serde_json::from_str(&answer.body).unwrap_or_default())
+    test_env.env.moto.json("logs", "1.1", &format!("Logs_20140328.{action}"), body).await
 }
 
 /// The log group with this name; null if there is none.

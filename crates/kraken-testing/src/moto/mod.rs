@@ -110,15 +110,25 @@ impl Moto {
     /// # Errors
     /// When moto does not respond, or rejects the call.
     pub async fn acm(&self, action: &str, body: &Value) -> Result<Value> {
-        let (credential, target) = (instances::credential("acm"), format!("CertificateManager.{action}"));
+        self.json("acm", "1.1", &format!("CertificateManager.{action}"), body).await
+    }
+
+    /// Calls a service with the protocol `json` of this version; `target` is the service's name for the protocol and the action, such as
+    /// `AmazonSQS.ListQueues`.
+    ///
+    /// # Errors
+    /// When moto does not respond, or rejects the call.
+    pub async fn json(&self, service: &str, version: &str, target: &str, body: &Value) -> Result<Value> {
+        let (credential, content) =
+            (instances::credential(service), format!("application/x-amz-json-{version}"));
         let headers = [
-            ("content-type", "application/x-amz-json-1.1"),
+            ("content-type", content.as_str()),
             ("authorization", credential.as_str()),
-            ("x-amz-target", target.as_str()),
+            ("x-amz-target", target),
         ];
         let answer = http::post_json(&self.endpoint, &headers, body).await?;
         if answer.status != 200 {
-            bail!("{action} failed with {}: {}", answer.status, answer.body);
+            bail!("{target} failed with {}: {}", answer.status, answer.body);
         }
         Ok(serde_json::from_str(&answer.body).unwrap_or_default())
     }
