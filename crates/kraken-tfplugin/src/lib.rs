@@ -32,11 +32,20 @@ mod value;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use diff::{Difference, KNOWN_AFTER_APPLY, SENSITIVE, differences, masked};
-pub use host::{Host, HostLink, HostOptions, Recalled, StartRequest, Ticket, serve};
+pub use host::{
+    Asked, Host, HostLink, HostOptions, Reach, Recalled, Replied, Service, StartRequest, Ticket, serve,
+};
 pub use path::{Path, Step};
 pub use plugin::{Action, Answer, Applied, CallError, Plan, Plugin, ResourceState};
 pub use process::{StartError, exec_plugin};
 pub use proposed::proposed_new_state;
 pub use rpc::Protocol;
 pub use types::{Type, TypeError};
+/// The messages of both protocols, for a [`Service`].
+pub mod wire {
+    pub use prost::Message;
+
+    pub use crate::rpc::messages::*;
+    pub use crate::rpc::schema;
+}
 pub use value::{ConvertError, Elements, NotANumber, Number, Value};

@@ -1,10 +1,12 @@
 //! The way to a host: in this process, or behind a socket.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::future::BoxFuture;
 use tokio::net::UnixStream;
 use tokio::sync::Semaphore;
 
@@ -25,7 +27,23 @@ pub enum HostLink {
     Own(Arc<Host>),
     /// In another process, which serves it on a Unix socket.
     Remote(Arc<Remote>),
+    /// Reached in another way.
+    Other(Arc<dyn Reach>),
 }
+
+/// A way to a host.
+pub trait Reach: fmt::Debug + Send + Sync {
+    /// Gets the reply of the host. An error says whether the request [may have got there](CallError::may_have_changed).
+    fn ask(&self, asked: Asked) -> BoxFuture<'_, Result<Replied, CallError>>;
+}
+
+/// What a host is asked.
+#[derive(Clone, Debug)]
+pub struct Asked(pub(super) Ask);
+
+/// What it replies.
+#[derive(Clone, Debug)]
+pub struct Replied(pub(super) Reply);
 
 /// A host behind a Unix socket.
 #[derive(Debug)]
@@ -70,6 +88,7 @@ impl HostLink {
         match self {
             Self::Own(host) => host.answer(ask).await,
             Self::Remote(remote) => remote.ask(ask).await,
+            Self::Other(way) => Ok(way.ask(Asked(ask)).await?.0),
         }
     }
 
@@ -134,6 +153,23 @@ impl HostLink {
     /// If the host is not reachable.
     pub async fn acknowledge(&self, ticket: Ticket) -> Result<(), CallError> {
         self.ask(Ask::Acknowledge(ticket)).await.map(drop)
+    }
+}
+
+impl Asked {
+    /// The name of the request, and of the method that it calls.
+    pub fn name(&self) -> String {
+        let method = |call: &Call| call.path.rsplit('/').next().unwrap_or_default().to_owned();
+        match &self.0 {
+            Ask::Start(_) => "start".to_owned(),
+            Ask::Share(_) => "share".to_owned(),
+            Ask::Call(call) => format!("call {}", method(call)),
+            Ask::End(_) => "end".to_owned(),
+            Ask::Reserve(_) => "reserve".to_owned(),
+            Ask::Operate(_) => "operate".to_owned(),
+            Ask::Recall(_) => "recall".to_owned(),
+            Ask::Acknowledge(_) => "acknowledge".to_owned(),
+        }
     }
 }
 

@@ -22,11 +22,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::join_all;
-pub use link::{HostLink, Recalled};
+pub use link::{Asked, HostLink, Reach, Recalled, Replied};
 use messages::{Ask, Call, Operate, Recall, Reply, Started};
 pub use messages::{StartRequest, Ticket};
 use operations::Operations;
 use raw::RawPlugin;
+pub use raw::Service;
 pub use server::serve;
 use tracing::{info, warn};
 
@@ -58,6 +59,8 @@ pub struct HostOptions {
     /// After so many calls, a plugin is replaced by another process when it is not used: those made with the newer of the two libraries
     /// of providers leak memory. 1,000 by default.
     pub calls: u64,
+    /// The provider that runs in this process instead of any program; without one, programs are started.
+    pub service: Option<Arc<dyn Service>>,
 }
 
 impl HostOptions {
@@ -65,7 +68,7 @@ impl HostOptions {
     pub fn new(instance: impl Into<String>) -> Self {
         let instance = instance.into();
         let (deadline, idle) = (Duration::from_secs(30), Duration::from_mins(10));
-        Self { instance, launcher: vec![], deadline, idle, calls: 1_000 }
+        Self { instance, launcher: vec![], deadline, idle, calls: 1_000, service: None }
     }
 }
 
@@ -106,6 +109,14 @@ impl Host {
     fn plugin(&self, id: u64) -> Result<Arc<RawPlugin>, CallError> {
         let plugin = self.plugins().all.get(&id).map(|entry| entry.raw.clone());
         plugin.ok_or_else(|| CallError::Ended("it was idle".to_owned()))
+    }
+
+    /// Answers what was asked for on another [way](Reach). Dropping the future cancels a call, and never an operation.
+    ///
+    /// # Errors
+    /// The failure of what was asked for.
+    pub async fn replied(&self, asked: Asked) -> Result<Replied, CallError> {
+        self.answer(asked.0).await.map(Replied)
     }
 
     /// Answers one request. Dropping the future cancels a call, and never an operation.
@@ -150,6 +161,9 @@ impl Host {
         if let Some(shared) = key.as_deref().and_then(|key| self.shared(key)) {
             return Ok(shared);
         }
+        if let Some(service) = &self.options.service {
+            return self.insert(RawPlugin::own(service.clone()), key);
+        }
         let folder = tempfile::Builder::new().prefix("kraken-").tempdir();
         let folder = folder.map_err(|error| StartError::Folder(std::env::temp_dir(), error.to_string()))?;
         let options = StartOptions {
@@ -160,7 +174,7 @@ impl Host {
             ..StartOptions::new(program, folder.path())
         };
         let raw = RawPlugin::start(&options, Some(folder)).await?;
-        let process = raw.process().id();
+        let process = raw.id();
         let started = self.insert(raw, key)?;
         info!(program = %options.program.display(), process, "started a provider");
         Ok(started)
@@ -182,7 +196,7 @@ impl Host {
         let is_usable = |entry: &Entry| {
             entry.is_shared
                 && entry.key.as_deref() == Some(key)
-                && entry.raw.process().status().is_none()
+                && !entry.raw.has_ended()
                 && entry.raw.usage().calls < self.options.calls
         };
         let (id, entry) = plugins.all.iter().find(|(_, entry)| is_usable(entry))?;
@@ -217,7 +231,7 @@ impl Host {
             let usage = entry.raw.usage();
             let (idle, calls) = (self.options.idle, self.options.calls);
             let rest = if usage.calls >= calls { REST.min(idle) } else { idle };
-            entry.raw.process().status().is_some() || (entry.raw.is_idle() && usage.last.elapsed() >= rest)
+            entry.raw.has_ended() || (entry.raw.is_idle() && usage.last.elapsed() >= rest)
         };
         let done: Vec<Entry> = {
             let mut plugins = self.plugins();
@@ -227,7 +241,7 @@ impl Host {
         };
         join_all(done.iter().map(|entry| async {
             entry.raw.shut_down(GRACE).await;
-            info!(process = entry.raw.process().id(), "a provider ended");
+            info!(process = entry.raw.id(), "a provider ended");
         }))
         .await;
     }
@@ -258,5 +272,5 @@ impl Host {
 
 fn of(plugin: u64, raw: &RawPlugin, is_shared: bool) -> Started {
     let protocol = if raw.protocol() == Protocol::V5 { 5 } else { 6 };
-    Started { plugin, protocol, process: raw.process().id(), is_shared }
+    Started { plugin, protocol, process: raw.id(), is_shared }
 }

@@ -1,8 +1,10 @@
 //! The process of a plugin with its connection: bytes in, bytes out.
 
-use std::sync::{Mutex, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures::future::BoxFuture;
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -16,16 +18,30 @@ use crate::rpc::{Connection, Protocol};
 /// The time from a lost connection until the end of the process is known.
 const EXIT: Duration = Duration::from_secs(1);
 
+/// A provider in this process, instead of a program of its own. It speaks protocol 6.
+pub trait Service: fmt::Debug + Send + Sync {
+    /// Answers an encoded call of the method at this path.
+    fn call<'a>(&'a self, path: &'a str, body: Vec<u8>) -> BoxFuture<'a, Result<Vec<u8>, CallError>>;
+}
+
 /// A running plugin. It is killed when this is dropped.
 #[derive(Debug)]
 pub(super) struct RawPlugin {
-    connection: Connection,
-    process: Process,
+    provider: Provider,
     operations: Running,
     calls: Running,
     usage: Mutex<Usage>,
-    /// The folder of its socket, deleted with it.
-    _folder: Option<TempDir>,
+}
+
+#[derive(Debug)]
+enum Provider {
+    Program {
+        connection: Connection,
+        process: Process,
+        /// The folder of its socket, deleted with it.
+        _folder: Option<TempDir>,
+    },
+    Own(Arc<dyn Service>),
 }
 
 /// How much a plugin was used.
@@ -45,17 +61,37 @@ impl RawPlugin {
         // Nobody else shall connect, and a plugin that is killed would leave it. A plugin that ends removes it if it exists.
         let _ = tokio::fs::remove_file(&handshake.socket).await;
         tokio::spawn(connection.clone().discard_output());
+        Ok(Self::of(Provider::Program { connection, process, _folder: folder }))
+    }
+
+    /// A provider in this process.
+    pub(super) fn own(service: Arc<dyn Service>) -> Self {
+        Self::of(Provider::Own(service))
+    }
+
+    fn of(provider: Provider) -> Self {
         let usage = Mutex::new(Usage { calls: 0, last: Instant::now() });
-        let (operations, calls) = (Running::default(), Running::default());
-        Ok(Self { connection, process, operations, calls, usage, _folder: folder })
+        Self { provider, operations: Running::default(), calls: Running::default(), usage }
     }
 
     pub(super) fn protocol(&self) -> Protocol {
-        self.connection.protocol
+        match &self.provider {
+            Provider::Program { connection, .. } => connection.protocol,
+            Provider::Own(_) => Protocol::V6,
+        }
     }
 
-    pub(super) fn process(&self) -> &Process {
-        &self.process
+    /// The id of its process.
+    pub(super) fn id(&self) -> i32 {
+        match &self.provider {
+            Provider::Program { process, .. } => process.id(),
+            Provider::Own(_) => std::process::id().cast_signed(),
+        }
+    }
+
+    /// Whether its process ended.
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(&self.provider, Provider::Program { process, .. } if process.status().is_some())
     }
 
     /// Counts a use, also one that makes no call.
@@ -82,35 +118,48 @@ impl RawPlugin {
     pub(super) async fn call(&self, path: &str, body: Vec<u8>) -> Result<Vec<u8>, CallError> {
         let _running = self.calls.begin()?;
         self.used(1);
-        let answer = self.connection.call(path, body).await;
-        self.used(0);
-        let status = match answer {
-            Ok(body) => return Ok(body),
-            Err(status) => status,
+        let answer = match &self.provider {
+            Provider::Program { connection, process, .. } => called(connection, process, path, body).await,
+            Provider::Own(service) => service.call(path, body).await,
         };
-        // A provider answers with diagnostics. All other codes than these are of a connection that ended.
-        let is_answer =
-            matches!(status.code(), Code::Unimplemented | Code::InvalidArgument | Code::ResourceExhausted);
-        if !is_answer && let Some(exit) = self.process.ended_within(EXIT).await {
-            return Err(CallError::Ended(exit.to_string()));
-        }
-        Err(CallError::Rpc { code: format!("{:?}", status.code()), message: status.message().to_owned() })
+        self.used(0);
+        answer
     }
 
     /// Ends the process: no operation starts any more, those that run are waited for without a limit, then the plugin is asked to end.
     /// After each `grace` it gets SIGTERM, then SIGKILL.
     pub(super) async fn shut_down(&self, grace: Duration) {
         self.operations.close().await;
+        let Provider::Program { connection, process, .. } = &self.provider else { return };
         // Its response is lost if the plugin ends at once.
-        let _ = timeout(grace, self.connection.shut_down()).await;
+        let _ = timeout(grace, connection.shut_down()).await;
         for signal in [Signal::SIGTERM, Signal::SIGKILL] {
-            if self.process.ended_within(grace).await.is_some() {
+            if process.ended_within(grace).await.is_some() {
                 return;
             }
-            self.process.signal(signal);
+            process.signal(signal);
         }
-        self.process.ended_within(grace).await;
+        process.ended_within(grace).await;
     }
+}
+
+async fn called(
+    connection: &Connection,
+    process: &Process,
+    path: &str,
+    body: Vec<u8>,
+) -> Result<Vec<u8>, CallError> {
+    let status = match connection.call(path, body).await {
+        Ok(body) => return Ok(body),
+        Err(status) => status,
+    };
+    // A provider answers with diagnostics. All other codes than these are of a connection that ended.
+    let is_answer =
+        matches!(status.code(), Code::Unimplemented | Code::InvalidArgument | Code::ResourceExhausted);
+    if !is_answer && let Some(exit) = process.ended_within(EXIT).await {
+        return Err(CallError::Ended(exit.to_string()));
+    }
+    Err(CallError::Rpc { code: format!("{:?}", status.code()), message: status.message().to_owned() })
 }
 
 /// The operations of a plugin that run now, or its calls.

@@ -1,48 +1,50 @@
 //! The messages of both protocols. Only numbers and types of fields are transmitted, and those of these messages are the same in
 //! protocol 5 and 6, so that there is one definition of each and no generated code.
 
+#![expect(missing_docs, reason = "the names of the protocol")]
+
 use std::collections::BTreeMap;
 
 use prost::{Message, Oneof};
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Empty {}
+pub struct Empty {}
 
 /// A value, as MessagePack or JSON.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct DynamicValue {
+pub struct DynamicValue {
     #[prost(bytes = "vec", tag = "1")]
-    pub(crate) msgpack: Vec<u8>,
+    pub msgpack: Vec<u8>,
     #[prost(bytes = "vec", tag = "2")]
-    pub(crate) json: Vec<u8>,
+    pub json: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Diagnostic {
+pub struct Diagnostic {
     #[prost(int32, tag = "1")]
-    pub(crate) severity: i32,
+    pub severity: i32,
     #[prost(string, tag = "2")]
-    pub(crate) summary: String,
+    pub summary: String,
     #[prost(string, tag = "3")]
-    pub(crate) detail: String,
+    pub detail: String,
     #[prost(message, optional, tag = "4")]
-    pub(crate) attribute: Option<AttributePath>,
+    pub attribute: Option<AttributePath>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct AttributePath {
+pub struct AttributePath {
     #[prost(message, repeated, tag = "1")]
-    pub(crate) steps: Vec<PathStep>,
+    pub steps: Vec<PathStep>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct PathStep {
+pub struct PathStep {
     #[prost(oneof = "Selector", tags = "1, 2, 3")]
-    pub(crate) selector: Option<Selector>,
+    pub selector: Option<Selector>,
 }
 
 #[derive(Clone, PartialEq, Oneof)]
-pub(crate) enum Selector {
+pub enum Selector {
     #[prost(string, tag = "1")]
     Attribute(String),
     #[prost(string, tag = "2")]
@@ -52,227 +54,227 @@ pub(crate) enum Selector {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct ClientCapabilities {
+pub struct ClientCapabilities {
     #[prost(bool, tag = "1")]
-    pub(crate) deferral_allowed: bool,
+    pub deferral_allowed: bool,
     #[prost(bool, tag = "2")]
-    pub(crate) write_only_attributes_allowed: bool,
+    pub write_only_attributes_allowed: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Deferred {
+pub struct Deferred {
     #[prost(int32, tag = "1")]
-    pub(crate) reason: i32,
+    pub reason: i32,
 }
 
 /// A response that has only diagnostics, or of which no more is needed.
-pub(crate) mod checked {
+pub mod checked {
     use super::{Diagnostic, Message};
 
     #[derive(Clone, PartialEq, Message)]
-    pub(crate) struct First {
+    pub struct First {
         #[prost(message, repeated, tag = "1")]
-        pub(crate) diagnostics: Vec<Diagnostic>,
+        pub diagnostics: Vec<Diagnostic>,
     }
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct ProviderConfig {
+pub struct ProviderConfig {
     #[prost(message, optional, tag = "1")]
-    pub(crate) config: Option<DynamicValue>,
+    pub config: Option<DynamicValue>,
 }
 
 /// The response of protocol 5 can change the configuration, that of protocol 6 has the same fields.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct PreparedConfig {
+pub struct PreparedConfig {
     #[prost(message, optional, tag = "1")]
-    pub(crate) prepared_config: Option<DynamicValue>,
+    pub prepared_config: Option<DynamicValue>,
     #[prost(message, repeated, tag = "2")]
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Configure {
+pub struct Configure {
     #[prost(string, tag = "1")]
-    pub(crate) terraform_version: String,
+    pub terraform_version: String,
     #[prost(message, optional, tag = "2")]
-    pub(crate) config: Option<DynamicValue>,
+    pub config: Option<DynamicValue>,
     #[prost(message, optional, tag = "3")]
-    pub(crate) client_capabilities: Option<ClientCapabilities>,
+    pub client_capabilities: Option<ClientCapabilities>,
 }
 
 /// The configuration of a resource or data source, to be validated.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct TypeConfig {
+pub struct TypeConfig {
     #[prost(string, tag = "1")]
-    pub(crate) type_name: String,
+    pub type_name: String,
     #[prost(message, optional, tag = "2")]
-    pub(crate) config: Option<DynamicValue>,
+    pub config: Option<DynamicValue>,
     /// Of resources only.
     #[prost(message, optional, tag = "3")]
-    pub(crate) client_capabilities: Option<ClientCapabilities>,
+    pub client_capabilities: Option<ClientCapabilities>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct RawState {
+pub struct RawState {
     #[prost(bytes = "vec", tag = "1")]
-    pub(crate) json: Vec<u8>,
+    pub json: Vec<u8>,
     /// The form of before 2019; never sent.
     #[prost(btree_map = "string, string", tag = "2")]
-    pub(crate) flatmap: BTreeMap<String, String>,
+    pub flatmap: BTreeMap<String, String>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Upgrade {
+pub struct Upgrade {
     #[prost(string, tag = "1")]
-    pub(crate) type_name: String,
+    pub type_name: String,
     #[prost(int64, tag = "2")]
-    pub(crate) version: i64,
+    pub version: i64,
     #[prost(message, optional, tag = "3")]
-    pub(crate) raw_state: Option<RawState>,
+    pub raw_state: Option<RawState>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Upgraded {
+pub struct Upgraded {
     #[prost(message, optional, tag = "1")]
-    pub(crate) upgraded_state: Option<DynamicValue>,
+    pub upgraded_state: Option<DynamicValue>,
     #[prost(message, repeated, tag = "2")]
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Read {
+pub struct Read {
     #[prost(string, tag = "1")]
-    pub(crate) type_name: String,
+    pub type_name: String,
     #[prost(message, optional, tag = "2")]
-    pub(crate) current_state: Option<DynamicValue>,
+    pub current_state: Option<DynamicValue>,
     #[prost(bytes = "vec", tag = "3")]
-    pub(crate) private: Vec<u8>,
+    pub private: Vec<u8>,
     #[prost(message, optional, tag = "5")]
-    pub(crate) client_capabilities: Option<ClientCapabilities>,
+    pub client_capabilities: Option<ClientCapabilities>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct ReadState {
+pub struct ReadState {
     #[prost(message, optional, tag = "1")]
-    pub(crate) new_state: Option<DynamicValue>,
+    pub new_state: Option<DynamicValue>,
     #[prost(message, repeated, tag = "2")]
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
     #[prost(bytes = "vec", tag = "3")]
-    pub(crate) private: Vec<u8>,
+    pub private: Vec<u8>,
     #[prost(message, optional, tag = "4")]
-    pub(crate) deferred: Option<Deferred>,
+    pub deferred: Option<Deferred>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Plan {
+pub struct Plan {
     #[prost(string, tag = "1")]
-    pub(crate) type_name: String,
+    pub type_name: String,
     #[prost(message, optional, tag = "2")]
-    pub(crate) prior_state: Option<DynamicValue>,
+    pub prior_state: Option<DynamicValue>,
     #[prost(message, optional, tag = "3")]
-    pub(crate) proposed_new_state: Option<DynamicValue>,
+    pub proposed_new_state: Option<DynamicValue>,
     #[prost(message, optional, tag = "4")]
-    pub(crate) config: Option<DynamicValue>,
+    pub config: Option<DynamicValue>,
     #[prost(bytes = "vec", tag = "5")]
-    pub(crate) prior_private: Vec<u8>,
+    pub prior_private: Vec<u8>,
     #[prost(message, optional, tag = "7")]
-    pub(crate) client_capabilities: Option<ClientCapabilities>,
+    pub client_capabilities: Option<ClientCapabilities>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Planned {
+pub struct Planned {
     #[prost(message, optional, tag = "1")]
-    pub(crate) planned_state: Option<DynamicValue>,
+    pub planned_state: Option<DynamicValue>,
     #[prost(message, repeated, tag = "2")]
-    pub(crate) requires_replace: Vec<AttributePath>,
+    pub requires_replace: Vec<AttributePath>,
     #[prost(bytes = "vec", tag = "3")]
-    pub(crate) planned_private: Vec<u8>,
+    pub planned_private: Vec<u8>,
     #[prost(message, repeated, tag = "4")]
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
     #[prost(message, optional, tag = "6")]
-    pub(crate) deferred: Option<Deferred>,
+    pub deferred: Option<Deferred>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Apply {
+pub struct Apply {
     #[prost(string, tag = "1")]
-    pub(crate) type_name: String,
+    pub type_name: String,
     #[prost(message, optional, tag = "2")]
-    pub(crate) prior_state: Option<DynamicValue>,
+    pub prior_state: Option<DynamicValue>,
     #[prost(message, optional, tag = "3")]
-    pub(crate) planned_state: Option<DynamicValue>,
+    pub planned_state: Option<DynamicValue>,
     #[prost(message, optional, tag = "4")]
-    pub(crate) config: Option<DynamicValue>,
+    pub config: Option<DynamicValue>,
     #[prost(bytes = "vec", tag = "5")]
-    pub(crate) planned_private: Vec<u8>,
+    pub planned_private: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Applied {
+pub struct Applied {
     #[prost(message, optional, tag = "1")]
-    pub(crate) new_state: Option<DynamicValue>,
+    pub new_state: Option<DynamicValue>,
     #[prost(bytes = "vec", tag = "2")]
-    pub(crate) private: Vec<u8>,
+    pub private: Vec<u8>,
     #[prost(message, repeated, tag = "3")]
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Import {
+pub struct Import {
     #[prost(string, tag = "1")]
-    pub(crate) type_name: String,
+    pub type_name: String,
     #[prost(string, tag = "2")]
-    pub(crate) id: String,
+    pub id: String,
     #[prost(message, optional, tag = "3")]
-    pub(crate) client_capabilities: Option<ClientCapabilities>,
+    pub client_capabilities: Option<ClientCapabilities>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Imported {
+pub struct Imported {
     #[prost(message, repeated, tag = "1")]
-    pub(crate) imported_resources: Vec<ImportedResource>,
+    pub imported_resources: Vec<ImportedResource>,
     #[prost(message, repeated, tag = "2")]
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
     #[prost(message, optional, tag = "3")]
-    pub(crate) deferred: Option<Deferred>,
+    pub deferred: Option<Deferred>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct ImportedResource {
+pub struct ImportedResource {
     #[prost(string, tag = "1")]
-    pub(crate) type_name: String,
+    pub type_name: String,
     #[prost(message, optional, tag = "2")]
-    pub(crate) state: Option<DynamicValue>,
+    pub state: Option<DynamicValue>,
     #[prost(bytes = "vec", tag = "3")]
-    pub(crate) private: Vec<u8>,
+    pub private: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct ReadDataSource {
+pub struct ReadDataSource {
     #[prost(string, tag = "1")]
-    pub(crate) type_name: String,
+    pub type_name: String,
     #[prost(message, optional, tag = "2")]
-    pub(crate) config: Option<DynamicValue>,
+    pub config: Option<DynamicValue>,
     #[prost(message, optional, tag = "4")]
-    pub(crate) client_capabilities: Option<ClientCapabilities>,
+    pub client_capabilities: Option<ClientCapabilities>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct DataSourceState {
+pub struct DataSourceState {
     #[prost(message, optional, tag = "1")]
-    pub(crate) state: Option<DynamicValue>,
+    pub state: Option<DynamicValue>,
     #[prost(message, repeated, tag = "2")]
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
     #[prost(message, optional, tag = "3")]
-    pub(crate) deferred: Option<Deferred>,
+    pub deferred: Option<Deferred>,
 }
 
 /// Output of a plugin that go-plugin took from its standard streams.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct StdioData {
+pub struct StdioData {
     #[prost(int32, tag = "1")]
-    pub(crate) channel: i32,
+    pub channel: i32,
     #[prost(bytes = "vec", tag = "2")]
-    pub(crate) data: Vec<u8>,
+    pub data: Vec<u8>,
 }

@@ -1,10 +1,9 @@
 //! Calls of a plugin.
 
-#[expect(clippy::struct_field_names, reason = "the names of the protocol")]
 pub(crate) mod messages;
 mod raw;
-#[expect(clippy::struct_field_names, clippy::struct_excessive_bools, reason = "as the protocol has them")]
-pub(crate) mod schema;
+#[expect(clippy::struct_excessive_bools, reason = "as the protocol has them")]
+pub mod schema;
 
 use std::path::Path;
 

@@ -1,5 +1,7 @@
 //! The messages of a provider's schema, the only ones in which the protocols differ: the fields of attributes have other numbers.
 
+#![expect(missing_docs, reason = "the names of the protocol")]
+
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
@@ -8,64 +10,64 @@ use prost::Message;
 use super::messages::Diagnostic;
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Response<A: AnyAttribute> {
+pub struct Response<A: AnyAttribute> {
     #[prost(message, optional, tag = "1")]
-    pub(crate) provider: Option<Schema<A>>,
+    pub provider: Option<Schema<A>>,
     #[prost(btree_map = "string, message", tag = "2")]
-    pub(crate) resource_schemas: BTreeMap<String, Schema<A>>,
+    pub resource_schemas: BTreeMap<String, Schema<A>>,
     #[prost(btree_map = "string, message", tag = "3")]
-    pub(crate) data_source_schemas: BTreeMap<String, Schema<A>>,
+    pub data_source_schemas: BTreeMap<String, Schema<A>>,
     #[prost(message, repeated, tag = "4")]
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
     #[prost(message, optional, tag = "6")]
-    pub(crate) server_capabilities: Option<ServerCapabilities>,
+    pub server_capabilities: Option<ServerCapabilities>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct ServerCapabilities {
+pub struct ServerCapabilities {
     #[prost(bool, tag = "1")]
-    pub(crate) plan_destroy: bool,
+    pub plan_destroy: bool,
     #[prost(bool, tag = "2")]
-    pub(crate) get_provider_schema_optional: bool,
+    pub get_provider_schema_optional: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Schema<A: AnyAttribute> {
+pub struct Schema<A: AnyAttribute> {
     #[prost(int64, tag = "1")]
-    pub(crate) version: i64,
+    pub version: i64,
     #[prost(message, optional, tag = "2")]
-    pub(crate) block: Option<Block<A>>,
+    pub block: Option<Block<A>>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Block<A: AnyAttribute> {
+pub struct Block<A: AnyAttribute> {
     #[prost(message, repeated, tag = "2")]
-    pub(crate) attributes: Vec<A>,
+    pub attributes: Vec<A>,
     #[prost(message, repeated, tag = "3")]
-    pub(crate) block_types: Vec<NestedBlock<A>>,
+    pub block_types: Vec<NestedBlock<A>>,
     #[prost(string, tag = "4")]
-    pub(crate) description: String,
+    pub description: String,
     #[prost(bool, tag = "6")]
-    pub(crate) deprecated: bool,
+    pub deprecated: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct NestedBlock<A: AnyAttribute> {
+pub struct NestedBlock<A: AnyAttribute> {
     #[prost(string, tag = "1")]
-    pub(crate) type_name: String,
+    pub type_name: String,
     #[prost(message, optional, tag = "2")]
-    pub(crate) block: Option<Block<A>>,
+    pub block: Option<Block<A>>,
     #[prost(int32, tag = "3")]
-    pub(crate) nesting: i32,
+    pub nesting: i32,
     #[prost(int64, tag = "4")]
-    pub(crate) min_items: i64,
+    pub min_items: i64,
     #[prost(int64, tag = "5")]
-    pub(crate) max_items: i64,
+    pub max_items: i64,
 }
 
 /// An attribute of protocol 5.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Attribute5 {
+pub struct Attribute5 {
     #[prost(string, tag = "1")]
     name: String,
     #[prost(bytes = "vec", tag = "2")]
@@ -88,39 +90,39 @@ pub(crate) struct Attribute5 {
 
 /// An attribute of protocol 6, and the form that both become.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct CommonAttribute {
+pub struct CommonAttribute {
     #[prost(string, tag = "1")]
-    pub(crate) name: String,
+    pub name: String,
     #[prost(bytes = "vec", tag = "2")]
-    pub(crate) r#type: Vec<u8>,
+    pub r#type: Vec<u8>,
     #[prost(string, tag = "3")]
-    pub(crate) description: String,
+    pub description: String,
     #[prost(bool, tag = "4")]
-    pub(crate) required: bool,
+    pub required: bool,
     #[prost(bool, tag = "5")]
-    pub(crate) optional: bool,
+    pub optional: bool,
     #[prost(bool, tag = "6")]
-    pub(crate) computed: bool,
+    pub computed: bool,
     #[prost(bool, tag = "7")]
-    pub(crate) sensitive: bool,
+    pub sensitive: bool,
     #[prost(bool, tag = "9")]
-    pub(crate) deprecated: bool,
+    pub deprecated: bool,
     #[prost(message, optional, tag = "10")]
-    pub(crate) nested_type: Option<NestedType>,
+    pub nested_type: Option<NestedType>,
     #[prost(bool, tag = "11")]
-    pub(crate) write_only: bool,
+    pub write_only: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct NestedType {
+pub struct NestedType {
     #[prost(message, repeated, tag = "1")]
-    pub(crate) attributes: Vec<CommonAttribute>,
+    pub attributes: Vec<CommonAttribute>,
     #[prost(int32, tag = "3")]
-    pub(crate) nesting: i32,
+    pub nesting: i32,
 }
 
 /// An attribute of either protocol.
-pub(crate) trait AnyAttribute: Message + Default + PartialEq + Debug {
+pub trait AnyAttribute: Message + Default + PartialEq + Debug {
     fn into_common(self) -> CommonAttribute;
 }
 

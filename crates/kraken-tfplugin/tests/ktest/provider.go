@@ -111,6 +111,9 @@ func (p *provider) ReadDataSource(_ context.Context, request *tfprotov6.ReadData
 			found = append(found, file)
 		}
 	}
+	if len(found) == 0 {
+		return &tfprotov6.ReadDataSourceResponse{Diagnostics: failed("the query returned no file", "0 match")}, nil
+	}
 	if len(found) != 1 {
 		return &tfprotov6.ReadDataSourceResponse{Diagnostics: failed("expected one file", fmt.Sprintf("%d match", len(found)))}, nil
 	}

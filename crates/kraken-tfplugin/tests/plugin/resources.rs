@@ -106,7 +106,7 @@ async fn a_data_source_finds_one_object() {
         assert_eq!(found.unwrap().value.attribute("id"), created.value.attribute("id"));
         for (config, error) in [
             (json!({"name": "web"}), "expected one file: 2 match"),
-            (json!({"name": "other"}), "expected one file: 0 match"),
+            (json!({"name": "other"}), "the query returned no file: 0 match"),
         ] {
             let failure = ktest.plugin.read_data_source(FILE, &search(config)).await.unwrap_err();
             assert_eq!(failure.to_string(), error);
