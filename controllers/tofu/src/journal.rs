@@ -15,17 +15,24 @@ use kraken_spoke::{
     Failure, FailureClass, Identity,
     api::names::owned_name,
     runtime::{
-        patch::{ApiError, apply, within},
+        patch::{ApiError, within},
         watch::ObjectKey,
     },
 };
 use kraken_tfplugin::{Applied, ResourceState, Ticket};
-use kube::{Api, Client, api::DeleteParams, core::ApiResource};
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::{DeleteParams, Patch, PatchParams, PostParams},
+    core::ApiResource,
+};
 use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 
 /// The type of the Secret.
 pub const SECRET_TYPE: &str = "kraken-iac.eoinfennessy.com/tofu-state";
+/// Keeps the Secret while an object exists, or may exist: a namespace that is deleted, and a deletion of dependents first, delete all
+/// Secrets at once, and without its journal an object cannot be deleted.
+pub const JOURNAL_FINALIZER: &str = "kraken-iac.eoinfennessy.com/tofu-state";
 /// The key of its content.
 const KEY: &str = "journal";
 
@@ -44,6 +51,13 @@ pub(crate) struct Entry {
     pub(crate) is_answered: bool,
     /// The state of the object, if there is one.
     pub(crate) state: Option<Stored>,
+}
+
+impl Entry {
+    /// Whether it is the creation of this launch, and has no response yet.
+    pub(crate) fn is_open(&self, epoch: i64) -> bool {
+        self.epoch == epoch && !self.is_answered
+    }
 }
 
 /// A state as it is stored.
@@ -82,6 +96,11 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
+    /// Whether nothing exists any more, and nothing is being created.
+    pub(crate) fn is_over(&self) -> bool {
+        self.entries.iter().all(|entry| entry.is_answered && entry.state.is_none())
+    }
+
     /// Completes the entry of this launch with the provider's answer. If it has no state, the object is as before.
     pub(crate) fn complete(&mut self, epoch: i64, version: i64, applied: &Applied, now: Timestamp) {
         if !self.entries.iter().any(|entry| entry.epoch == epoch) {
@@ -106,8 +125,18 @@ pub(crate) struct Journals {
     resource: ApiResource,
     /// The key of the kind in names.
     key: String,
-    /// By UID. This process is their only writer.
-    known: Mutex<HashMap<String, Option<Journal>>>,
+    /// By UID, as this process wrote or read it last.
+    known: Mutex<HashMap<String, Known>>,
+}
+
+/// A journal as it is stored.
+#[derive(Clone, Default)]
+struct Known {
+    journal: Option<Journal>,
+    /// The version of the Secret; `None` if there is none.
+    version: Option<String>,
+    /// Whether it has the finalizer.
+    is_held: bool,
 }
 
 impl Journals {
@@ -117,55 +146,82 @@ impl Journals {
 
     /// The journal of a resource; `None` if it has none.
     pub(crate) async fn read(&self, identity: &Identity) -> Result<Option<Journal>, Failure> {
+        Ok(self.known(identity).await?.journal)
+    }
+
+    async fn known(&self, identity: &Identity) -> Result<Known, Failure> {
         if let Some(known) = self.known.lock().get(&identity.uid) {
             return Ok(known.clone());
         }
-        let journal = self.stored(identity).await?;
-        self.known.lock().insert(identity.uid.clone(), journal.clone());
-        Ok(journal)
+        let known = self.fetch(identity).await?;
+        self.known.lock().insert(identity.uid.clone(), known.clone());
+        Ok(known)
     }
 
     /// The same as it is stored, for a look: another process may write it next.
     pub(crate) async fn stored(&self, identity: &Identity) -> Result<Option<Journal>, Failure> {
-        let (namespace, name) = self.place(identity)?;
-        let read = within("read the journal", self.api(&namespace).get_opt(&name)).await;
-        let secret = read.map_err(|error| failed(&error))?;
-        match secret.and_then(|secret| secret.data?.remove(KEY)) {
-            None => Ok(None),
-            Some(text) => decode(&text.0).map(Some).ok_or_else(|| unreadable(&namespace, &name)),
-        }
+        Ok(self.fetch(identity).await?.journal)
     }
 
-    /// Writes the journal of a resource, if it changed.
+    async fn fetch(&self, identity: &Identity) -> Result<Known, Failure> {
+        let (namespace, name) = self.place(identity)?;
+        let read = within("read the journal", self.api(&namespace).get_opt(&name)).await;
+        let Some(secret) = read.map_err(|error| failed(&error))? else { return Ok(Known::default()) };
+        let is_held = secret.finalizers().iter().any(|one| one == JOURNAL_FINALIZER);
+        let (version, text) =
+            (secret.metadata.resource_version, secret.data.and_then(|mut data| data.remove(KEY)));
+        let text = text.ok_or_else(|| unreadable(&namespace, &name))?;
+        let journal = decode(&text.0).ok_or_else(|| unreadable(&namespace, &name))?;
+        Ok(Known { journal: Some(journal), version, is_held })
+    }
+
+    /// Writes the journal of a resource, if it changed. A process that is not the leader any more, and does not know it yet, is
+    /// rejected: what it knows of the journal is outdated, and so is what it would do next.
     pub(crate) async fn write(&self, identity: &Identity, journal: Journal) -> Result<(), Failure> {
-        if self.known.lock().get(&identity.uid).is_some_and(|known| known.as_ref() == Some(&journal)) {
+        let known = self.known(identity).await?;
+        let is_held = !journal.is_over();
+        // A former version made journals without a finalizer.
+        if known.journal.as_ref() == Some(&journal) && known.is_held == is_held {
             return Ok(());
         }
         let (namespace, name) = self.place(identity)?;
-        let secret = Secret {
-            metadata: ObjectMeta {
-                name: Some(name.clone()),
-                owner_references: Some(vec![owner_of(&self.resource, identity)]),
-                ..ObjectMeta::default()
-            },
-            type_: Some(SECRET_TYPE.to_owned()),
-            data: Some(BTreeMap::from([(
-                KEY.to_owned(),
-                ByteString(encode(&journal).to_string().into_bytes()),
-            )])),
-            ..Secret::default()
-        };
+        let api = self.api(&namespace);
+        let finalizers: Vec<_> = is_held.then(|| JOURNAL_FINALIZER.to_owned()).into_iter().collect();
+        let content = ByteString(encode(&journal).to_string().into_bytes());
         // Until it is written, what is stored is not known.
         self.known.lock().remove(&identity.uid);
-        apply(&self.api(&namespace), self.manager, &name, &secret).await.map_err(|error| failed(&error))?;
-        self.known.lock().insert(identity.uid.clone(), Some(journal));
+        let written = if let Some(version) = &known.version {
+            let patch = json!({
+                "metadata": {"resourceVersion": version, "finalizers": finalizers},
+                "data": {KEY: content},
+            });
+            let params =
+                PatchParams { field_manager: Some(self.manager.to_owned()), ..PatchParams::default() };
+            within("write the journal", api.patch(&name, &params, &Patch::Merge(&patch))).await
+        } else {
+            let secret = Secret {
+                metadata: ObjectMeta {
+                    name: Some(name.clone()),
+                    owner_references: Some(vec![owner_of(&self.resource, identity)]),
+                    finalizers: Some(finalizers),
+                    ..ObjectMeta::default()
+                },
+                type_: Some(SECRET_TYPE.to_owned()),
+                data: Some(BTreeMap::from([(KEY.to_owned(), content)])),
+                ..Secret::default()
+            };
+            let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
+            within("write the journal", api.create(&params, &secret)).await
+        };
+        let version = written.map_err(|error| failed(&error))?.metadata.resource_version;
+        self.known.lock().insert(identity.uid.clone(), Known { journal: Some(journal), version, is_held });
         Ok(())
     }
 
     /// Deletes the journal of a resource that releases its object.
     pub(crate) async fn delete(&self, identity: &Identity) -> Result<(), Failure> {
+        self.forget(identity).await?;
         let (namespace, name) = self.place(identity)?;
-        self.known.lock().remove(&identity.uid);
         let api = self.api(&namespace);
         match within("delete the journal", api.delete(&name, &DeleteParams::default())).await {
             Err(error) if !error.is_not_found() => Err(failed(&error)),
@@ -173,9 +229,20 @@ impl Journals {
         }
     }
 
-    /// Forgets a resource that is gone.
-    pub(crate) fn forget(&self, identity: &Identity) {
-        self.known.lock().remove(&identity.uid);
+    /// Forgets a resource that is gone, whose journal may be deleted with it.
+    pub(crate) async fn forget(&self, identity: &Identity) -> Result<(), Failure> {
+        let known = self.known.lock().remove(&identity.uid);
+        if known.is_some_and(|known| !known.is_held) {
+            return Ok(());
+        }
+        let (namespace, name) = self.place(identity)?;
+        let patch = json!({"metadata": {"finalizers": []}});
+        let params = PatchParams { field_manager: Some(self.manager.to_owned()), ..PatchParams::default() };
+        let api = self.api(&namespace);
+        match within("release the journal", api.patch(&name, &params, &Patch::Merge(&patch))).await {
+            Err(error) if !error.is_not_found() => Err(failed(&error)),
+            _ => Ok(()),
+        }
     }
 
     fn api(&self, namespace: &str) -> Api<Secret> {

@@ -35,7 +35,7 @@ pub(crate) struct Hosted {
 }
 
 /// With a provider whose objects have no description, so that they cannot be found.
-async fn hosted() -> Result<Hosted> {
+pub(super) async fn hosted() -> Result<Hosted> {
     let hosted = hosted_of("ktest", programs::ktest).await?;
     hosted.s.install(&json!({"environment": {"KTEST_WITHOUT": "description"}})).await?;
     let (_, status) = hosted.s.installed("Installed").await?;

@@ -1,6 +1,7 @@
 //! ProviderInstalls and ProviderConfigs, with the controller of providers as its real binary.
 #![allow(clippy::unwrap_used, reason = "helpers of these tests only")]
 
+mod deletion;
 pub(crate) mod host;
 mod plan;
 mod replicas;
@@ -308,7 +309,7 @@ async fn data_sources_are_looked_up_beside_another_provider() -> Result<()> {
     s.test_env.apply(&search(json!({"name": {"value": "web"}}))).await?;
     let message = s.test_env.not_ready(DATA, "found", "CloudRefused").await?;
     assert!(
-        message.contains("failed to read the data source ktest_file: expected one file: 0 match"),
+        message.contains("failed to read the data source ktest_file: the query returned no file: 0 match"),
         "{message}"
     );
     s.apply(

@@ -121,6 +121,7 @@ impl<S: AwsResource> Resource<S> {
             search: true,
             deep: true,
             launched: 0,
+            is_own_record: false,
             wanted: None,
         };
         self.external.observe(&[request]).await.unwrap().remove(0)

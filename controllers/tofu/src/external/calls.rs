@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kraken_spoke::{Failure, Identity, dynamic};
 use kraken_tfplugin::{CallError, Plan, ResourceState, Value};
 
-use super::TofuExternal;
+use super::{TofuExternal, find};
 use crate::{
     journal::Stored,
     marker,
@@ -101,7 +101,11 @@ impl TofuExternal {
     pub(super) async fn imported(&self, id: &str) -> Result<Option<ResourceState>, Failure> {
         let plugin = self.provider.plugin().await?;
         let imported = plugin.import(&self.type_name, id).await;
-        let imported = imported.map_err(|error| self.failed("import", &error, &[]))?;
-        self.read(&imported.value).await
+        match imported {
+            Ok(imported) => self.read(&imported.value).await,
+            // Some providers read the object already when they import it.
+            Err(CallError::Provider(diagnostics)) if find::say_nothing(&diagnostics) => Ok(None),
+            Err(error) => Err(self.failed("import", &error, &[])),
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! What exists according to the journal.
 
-use kraken_spoke::{Failure, Fate, ObserveRequest, runtime::clock};
-use kraken_tfplugin::ResourceState;
+use kraken_spoke::{Failure, Fate, Identity, ObserveRequest, runtime::clock};
+use kraken_tfplugin::{ResourceState, Ticket, Value};
 
-use super::TofuExternal;
+use super::{TofuExternal, operation::Verb};
 use crate::{
     journal::{Entry, Journal, Stored},
+    marker,
     observed::{self, Object},
 };
 
@@ -33,16 +34,43 @@ impl TofuExternal {
                 None => entry.state = None,
             }
         }
-        let is_over = journal.entries.iter().all(|entry| entry.is_answered && entry.state.is_none());
         self.journals.write(identity, journal).await?;
-        if is_over {
-            // The resource may be deleted next, and nothing else would free the memory.
-            self.journals.forget(identity);
-            self.upgraded.lock().retain(|(uid, _)| *uid != identity.uid);
-        }
         // The newest first: it is the main one.
         objects.reverse();
         Ok(observed::Observed { objects, fate })
+    }
+
+    /// The permission for the creation of this launch, which the journal names from now on.
+    pub(super) async fn requested(
+        &self,
+        identity: &Identity,
+        epoch: i64,
+        config: &Value,
+    ) -> Result<Ticket, Failure> {
+        let mut journal = self.journals.read(identity).await?.unwrap_or_default();
+        let description = self.is_marked.then(|| marker::description(config)).flatten();
+        // What does not exist any more, and what a person says was not created.
+        journal.entries.retain(|entry| entry.state.is_some());
+        let ticket = self.ticket(identity, Verb::Create).await?;
+        let (at, of_host) = (clock::now(), Some(ticket.clone()));
+        journal.entries.push(Entry {
+            epoch,
+            at,
+            description,
+            ticket: of_host,
+            is_answered: false,
+            state: None,
+        });
+        self.journals.write(identity, journal).await?;
+        Ok(ticket)
+    }
+
+    /// Records that the requested creation of this launch was not begun. If that fails, it is asked of the host later, while that still
+    /// knows it.
+    pub(super) async fn not_begun(&self, identity: &Identity, epoch: i64) {
+        let Ok(Some(mut journal)) = self.journals.read(identity).await else { return };
+        journal.entries.retain(|entry| !entry.is_open(epoch));
+        let _ = self.journals.write(identity, journal).await;
     }
 
     /// A journal that is lost is restored by the id on record.
@@ -59,7 +87,7 @@ impl TofuExternal {
                     .await?;
                 observed.objects.push(object(request.launched.max(1), state));
             }
-        } else if request.launched > 0 {
+        } else if request.launched > 0 && !request.is_own_record {
             observed.fate = Fate::Unknown(format!(
                 "the journal of the creation of {} is lost (a Secret of this namespace)",
                 self.type_name

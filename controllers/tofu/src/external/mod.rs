@@ -22,7 +22,7 @@ use kraken_spoke::{
     Adopt, Candidate, Failure, FailureClass, Fate, Identity, Launch, Location, ObserveRequest,
     account::{Connection, OnChange, Refusal},
     dynamic::{Change, Desired, DynExternal, DynKind, Observed, Spec},
-    runtime::{clock, webhook::ReviewResult},
+    runtime::webhook::ReviewResult,
 };
 use kraken_tfplugin::{ResourceState, Value, schema::Schema};
 use kube::Client;
@@ -31,7 +31,7 @@ use tokio::time::Instant;
 
 use crate::{
     config::OfInstall,
-    journal::{Entry, Journal, Journals},
+    journal::{Journal, Journals},
     kind::TofuKind,
     marker, observed,
     provider::Provider,
@@ -165,13 +165,6 @@ impl DynExternal for TofuExternal {
         Ok(planned)
     }
 
-    async fn prepare(&self, identity: &Identity) -> Result<(), Failure> {
-        match self.journals.read(identity).await? {
-            Some(_) => Ok(()),
-            None => self.journals.write(identity, Journal::default()).await,
-        }
-    }
-
     async fn create(
         &self,
         identity: &Identity,
@@ -182,20 +175,7 @@ impl DynExternal for TofuExternal {
         let desired: &observed::Desired = desired.get();
         let config = Self::sent(self.is_marked, identity, launch.epoch, &desired.config);
         let plan = self.plan("plan", &ResourceState::default(), &config).await?;
-        let mut journal: Journal = self.journals.read(identity).await?.unwrap_or_default();
-        // What does not exist any more, and what a person says was not created.
-        journal.entries.retain(|entry| entry.state.is_some());
-        let description = self.is_marked.then(|| marker::description(&config)).flatten();
-        let ticket = self.ticket(identity, Verb::Create).await?;
-        journal.entries.push(Entry {
-            epoch: launch.epoch,
-            at: clock::now(),
-            description,
-            ticket: Some(ticket.clone()),
-            is_answered: false,
-            state: None,
-        });
-        self.journals.write(identity, journal).await?;
+        let ticket = self.requested(identity, launch.epoch, &config).await?;
         let label = Label::now(Verb::Create, launch.epoch);
         let state = self.apply(identity, ticket, label, plan).await?;
         self.write_outputs(identity, desired, &state).await?;
@@ -254,5 +234,11 @@ impl DynExternal for TofuExternal {
     async fn release(&self, identity: &Identity, _: &Observed) -> Result<(), Failure> {
         self.release_outputs(identity).await?;
         self.journals.delete(identity).await
+    }
+
+    async fn forget(&self, identity: &Identity) -> Result<(), Failure> {
+        self.nothing_since.lock().remove(&identity.uid);
+        self.upgraded.lock().retain(|(uid, _)| *uid != identity.uid);
+        self.journals.forget(identity).await
     }
 }

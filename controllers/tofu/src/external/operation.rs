@@ -74,11 +74,25 @@ impl TofuExternal {
         // A deletion has no configuration, and its state has the same secret values.
         let secrets = [self.secrets_of(&plan.config), self.secrets_of(&plan.prior.value)].concat();
         let action = self.action(label.verb.word());
-        let plugin = self.provider.plugin().await?;
-        let applied = plugin.apply(ticket.clone(), label.text(), plan).await;
-        let applied = applied.map_err(|error| self.provider.failed(&action, &error, &secrets))?;
+        let applied = match self.provider.plugin().await {
+            Err(failure) => Err((failure, false)),
+            Ok(plugin) => plugin
+                .apply(ticket.clone(), label.text(), plan)
+                .await
+                .map_err(|error| (self.provider.failed(&action, &error, &secrets), error.may_have_changed())),
+        };
+        let applied = match applied {
+            Ok(applied) => applied,
+            Err((failure, may_have_changed)) => {
+                if label.verb == Verb::Create && !may_have_changed {
+                    self.not_begun(identity, label.epoch).await;
+                }
+                return Err(failure);
+            }
+        };
         let mut journal = self.journals.read(identity).await?.unwrap_or_default();
-        journal.complete(label.epoch, self.schema.version, &applied, clock::now());
+        self.complete(identity, &mut journal, label.epoch, &applied).await;
+        let may_exist = !journal.is_over();
         self.journals.write(identity, journal).await?;
         self.acknowledge(ticket).await;
         let Applied { state, diagnostics } = applied;
@@ -87,8 +101,8 @@ impl TofuExternal {
         if errors.is_empty() {
             return Ok(state);
         }
-        // With a state, an object may exist although its creation failed: observed next.
-        let class = if state.exists() { FailureClass::Transient } else { FailureClass::Terminal };
+        // An object may exist although its creation failed: observed next.
+        let class = if may_exist { FailureClass::Transient } else { FailureClass::Terminal };
         Err(self.provider.failure(&action, class, &errors.join("; "), &secrets))
     }
 
@@ -138,8 +152,7 @@ impl TofuExternal {
                     verb = label.verb.word(),
                     "recorded the answer of an operation"
                 );
-                let recorded = journal.get_or_insert_default();
-                recorded.complete(label.epoch, self.schema.version, &applied, clock::now());
+                self.complete(identity, journal.get_or_insert_default(), label.epoch, &applied).await;
             }
             (Err(error), Some(Label { verb: Verb::Create, .. })) => {
                 if let Some(entry) = unanswered {

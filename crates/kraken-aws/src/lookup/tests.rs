@@ -29,6 +29,7 @@ fn request(uid: &str, ids: &[&str], search: bool) -> ObserveRequest {
         search,
         deep: false,
         launched: 0,
+        is_own_record: false,
         wanted: None,
     }
 }

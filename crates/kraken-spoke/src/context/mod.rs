@@ -23,7 +23,7 @@ use kube::{Api, ResourceExt, core::PartialObjectMeta};
 use parking_lot::Mutex;
 
 use crate::{
-    Failure, ObserveRequest,
+    Failure, Identity, ObserveRequest,
     account::Rules,
     dynamic::{DynExternal, KindInfo, Object, Observed, SharedKind},
     model::{fields::Fields, followed::Followed},
@@ -224,6 +224,12 @@ impl Context {
         let invalid = |error| ApiError { verb, source: Box::new(kube::Error::SerdeError(error)) };
         let decoded = self.kind.decode(answer);
         decoded.map(Arc::new).map_err(|(_, error)| invalid(serde::de::Error::custom(error)))
+    }
+
+    /// The identity of a resource of this kind.
+    pub(crate) fn identity(&self, key: &ObjectKey, uid: String) -> Identity {
+        let owner = format!("{}/{}/{}", self.info().name, key.namespace, key.name);
+        Identity { cluster: self.manager.cluster_id.clone(), uid, owner }
     }
 
     /// The key of the DependencyRequest and the StateDeclaration of the resource of this key.

@@ -16,7 +16,7 @@ use kube::{Resource, ResourceExt};
 
 use crate::{
     Identity,
-    context::{Context, place},
+    context::Context,
     dynamic::Object,
     model::{
         in_place::Inputs,
@@ -73,12 +73,7 @@ impl<'a> Reconcile<'a> {
         memory: &'a mut Memory,
         slot: &'a mut Slot,
     ) -> Self {
-        let (namespace, name) = place(&*object);
-        let identity = Identity {
-            cluster: context.manager.cluster_id.clone(),
-            uid: object.uid().unwrap_or_default(),
-            owner: format!("{}/{namespace}/{name}", context.info().name),
-        };
+        let identity = context.identity(&ObjectKey::of(object.meta()), object.uid().unwrap_or_default());
         let facts = ReconcileFacts { uid: identity.uid.clone(), ..ReconcileFacts::default() };
         let began = clock::now();
         Self {

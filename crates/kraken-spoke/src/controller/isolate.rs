@@ -119,8 +119,12 @@ pub(super) async fn forget(context: &Context, key: &ObjectKey) -> Requeue {
     context.published.forget(&owned);
     // A reconcile that completes a deletion releases the request and leaves no memory. Otherwise, the request may exist, and may
     // have lost its label before this process started to watch it.
-    if context.memories.forget(key) {
+    if let Some(uid) = context.memories.forget(key) {
         context.unselected.insert(owned);
+        if let Err(failure) = context.external.forget(&context.identity(key, uid)).await {
+            let (namespace, name) = (&*key.namespace, &*key.name);
+            warn!(namespace, name, error = %failure.message, "failed to release what is recorded of a deleted resource");
+        }
     }
     let released = async {
         let is_gone = references::release_of_missing(context, key).await?;

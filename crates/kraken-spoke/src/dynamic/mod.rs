@@ -238,12 +238,6 @@ pub trait DynExternal: Send + Sync + 'static {
         Ok(observed.clone())
     }
 
-    /// Called before a new launch is recorded in the intent. An external that keeps a journal makes it now: if the process ends in
-    /// between, a journal that does not name the launch proves that nothing was created.
-    async fn prepare(&self, _: &Identity) -> Result<(), Failure> {
-        Ok(())
-    }
-
     async fn create(
         &self,
         identity: &Identity,
@@ -297,6 +291,12 @@ pub trait DynExternal: Send + Sync + 'static {
     }
 
     async fn release(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
+    /// The resource is gone, or will be with the next write: its deletion is complete, or somebody removed its finalizer. What is
+    /// recorded of it elsewhere need not be kept any more. May be called twice.
+    async fn forget(&self, _: &Identity) -> Result<(), Failure> {
+        Ok(())
+    }
+
     async fn mark_created(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
         Ok(())
     }

@@ -62,6 +62,9 @@ pub struct ObserveRequest {
     pub deep: bool,
     /// The number of the last launch on record, 0 if there is none: an external that keeps a journal must know of it.
     pub launched: i64,
+    /// Whether the resource itself recorded that launch before it was made: a journal that does not exist then was not begun. Otherwise
+    /// the record was rebuilt from others.
+    pub is_own_record: bool,
     /// What a look-up searches for, which is its desired state; `None` for any other kind.
     pub wanted: Option<Desired>,
 }

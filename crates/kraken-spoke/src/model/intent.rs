@@ -118,11 +118,15 @@ impl Intent {
         sealed::with_digest(uid, &serde_json::to_string(self).unwrap_or_default())
     }
 
+    /// Whether it was lost, and rebuilt from other records.
+    pub(crate) fn is_rebuilt(&self) -> bool {
+        self.hash.is_empty()
+    }
+
     /// Whether no other launch can have been made after this one: it was not rebuilt from other records, and the status does not
     /// name a later one. Then a repeated call has the token of the last launch.
     pub(crate) fn is_last(&self, status: Option<&ResourceStatus>) -> bool {
-        let is_rebuilt = self.hash.is_empty();
-        !is_rebuilt && status.is_none_or(|status| status.epoch <= Some(self.epoch))
+        !self.is_rebuilt() && status.is_none_or(|status| status.epoch <= Some(self.epoch))
     }
 
     /// The intent of another launch: it inherits the record of the resource.

@@ -27,6 +27,8 @@ pub(crate) struct RecordedState {
     pub epoch: i64,
     /// The number of the last launch on record; 0 if there is none.
     pub launched: i64,
+    /// Whether the resource itself recorded that launch; otherwise the record is rebuilt.
+    pub is_own_record: bool,
     /// Whether a launch may have been made whose result is not recorded.
     pub outstanding: bool,
     /// The epoch of the launch of the intent if the record in the status was edited, see `Memory::launch.edited_record`: it does not count.
@@ -77,8 +79,10 @@ impl RecordedState {
             || object.creation_timestamp().is_some_and(|created| created.0 >= began);
         let may_exist =
             has_finalizer(object) || outstanding || !ids.is_empty() || !is_new || memory.tag_search.is_first;
-        let launched = intent.filter(|intent| !intent.adopts).map_or(0, |intent| intent.epoch);
-        Self { ids, unproven, epoch, launched, outstanding, edited_record, may_exist }
+        let launch = intent.filter(|intent| !intent.adopts);
+        let launched = launch.map_or(0, |intent| intent.epoch);
+        let is_own_record = launch.is_some_and(|intent| !intent.is_rebuilt());
+        Self { ids, unproven, epoch, launched, is_own_record, outstanding, edited_record, may_exist }
     }
 
     /// The recorded ids without those that are [unproven](Self::unproven).
@@ -101,6 +105,7 @@ impl RecordedState {
             search,
             deep,
             launched: self.launched,
+            is_own_record: self.is_own_record,
             wanted: None,
         })
     }

@@ -223,6 +223,7 @@ mod tests {
             search: false,
             deep: false,
             launched: 0,
+            is_own_record: false,
             wanted: None,
         }
     }

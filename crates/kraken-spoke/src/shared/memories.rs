@@ -104,16 +104,15 @@ impl Memories {
         self.of.lock().insert(key, (uid, memory));
     }
 
-    /// Forgets a deleted resource, and returns whether there was a record of it: then this process did not complete its deletion.
-    pub(crate) fn forget(&self, key: &ObjectKey) -> bool {
+    /// Forgets a deleted resource. The UID of one of which there was a record: this process did not complete its deletion.
+    pub(crate) fn forget(&self, key: &ObjectKey) -> Option<String> {
         self.restored.lock().remove(key);
         self.to_search.lock().remove(key);
         self.taken.lock().remove(key);
         let known = self.of.lock().remove(key);
-        if let Some((uid, memory)) = &known {
-            self.gone(uid.clone(), memory);
-        }
-        known.is_some()
+        let (uid, memory) = known?;
+        self.gone(uid.clone(), &memory);
+        Some(uid)
     }
 
     /// Forgets a resource whose deletion ended with this record. If it was not `held` by the finalizer, a client removed that, and
@@ -234,7 +233,7 @@ mod tests {
         assert!(!memories.take(&key, "u").tag_search.is_first, "it had no remote objects");
         assert_eq!(memories.losses(), 0);
         memories.put(key.clone(), "u".into(), launched());
-        assert!(memories.forget(&key));
+        assert!(memories.forget(&key).is_some());
         assert_eq!(memories.losses(), 1);
         assert!(!memories.take(&key, "v").tag_search.is_first, "another resource of the same name");
         assert_eq!(memories.restored_at(), None);

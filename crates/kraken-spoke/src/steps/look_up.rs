@@ -37,6 +37,7 @@ pub(crate) async fn look_up(reconcile: &mut Reconcile<'_>, target: &Target) -> R
         search: false,
         deep: false,
         launched: 0,
+        is_own_record: false,
         wanted: Some(target.desired.clone()),
     };
     let observed = reconcile.context.observe(reconcile.slot.lane(), Some(request));

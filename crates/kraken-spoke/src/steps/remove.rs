@@ -280,6 +280,7 @@ async fn release(
 async fn finish(reconcile: &Reconcile<'_>, reason: Reason, note: &str) -> Result<Outcome, Outcome> {
     let Reconcile { context, object, identity, .. } = reconcile;
     states::drop_orphaned(reconcile).await.map_err(Outcome::Kubernetes)?;
+    context.external.forget(identity).await.map_err(Outcome::Failed)?;
     let api = context.api(&place(&**object).0);
     // What was released or deleted was decided by this generation of the spec.
     let fields = [("/metadata/generation", json!(object.meta().generation))];

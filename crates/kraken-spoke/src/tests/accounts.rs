@@ -56,6 +56,7 @@ fn request(id: &str) -> ObserveRequest {
         search: false,
         deep: false,
         launched: 0,
+        is_own_record: false,
         wanted: None,
     }
 }

@@ -112,8 +112,6 @@ async fn epoch(
             Err(Outcome::InProgress(Reason::Creating, message))
         }
         LaunchPlan::New(epoch) => {
-            let prepared = reconcile.context.external.prepare(&reconcile.identity);
-            prepared.await.map_err(Outcome::Failed)?;
             let intent = launch::prepared(reconcile, observation, epoch, hash).await?;
             if !mutants::active(Mutant::SkipIntent) {
                 persist(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
