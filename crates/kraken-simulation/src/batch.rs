@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use crate::coverage::Coverage;
 use crate::engine::{Report, Statistics};
 use crate::generate::generate;
-use crate::run;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, Suite};
+use crate::{providers, run};
 
 /// One of this number of seeds is run twice, and both traces must be equal.
 const TWICE: u64 = 100;
@@ -30,12 +30,22 @@ pub struct BatchOptions {
     pub failures: usize,
     /// Only those of the seeds that begin with this opening.
     pub opening: Option<String>,
+    /// Which controllers run.
+    pub suite: Suite,
 }
 
 impl Default for BatchOptions {
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, NonZero::get);
-        Self { first: 0, seeds: None, limit: None, jobs, failures: usize::MAX, opening: None }
+        Self {
+            first: 0,
+            seeds: None,
+            limit: None,
+            jobs,
+            failures: usize::MAX,
+            opening: None,
+            suite: Suite::Aws,
+        }
     }
 }
 
@@ -99,7 +109,7 @@ pub fn batch(options: &BatchOptions, report: impl Fn(&Summary, Option<&FailedSee
                     if is_over {
                         return;
                     }
-                    let schedule = generate(options.first + number);
+                    let schedule = generated(options.suite, options.first + number);
                     if options.opening.is_some() && schedule.opening != options.opening {
                         continue;
                     }
@@ -121,6 +131,14 @@ pub fn batch(options: &BatchOptions, report: impl Fn(&Summary, Option<&FailedSee
     summary.took = begin.elapsed();
     summary.failures.sort_by_key(|failure| failure.seed);
     summary
+}
+
+/// The schedule of a seed.
+pub fn generated(suite: Suite, seed: u64) -> Schedule {
+    match suite {
+        Suite::Aws => generate(seed),
+        Suite::Provider => providers::generate(seed),
+    }
 }
 
 fn one(schedule: Schedule, summary: &Mutex<Summary>, begin: Instant) -> Option<FailedSeed> {

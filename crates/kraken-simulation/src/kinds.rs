@@ -12,6 +12,8 @@ use kraken_runtime::Program as _;
 use kraken_spoke::SpokeProgram;
 use serde_json::Value;
 
+use crate::engine::providers;
+
 static DEFINITIONS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(|| {
     [
         Hub::crds(),
@@ -51,6 +53,14 @@ pub fn crds() -> &'static [Value] {
     &CRDS
 }
 
+/// Those of the simulated provider.
+pub(crate) fn provider_crds() -> &'static [Value] {
+    static CRDS: LazyLock<Vec<Value>> = LazyLock::new(|| {
+        providers::crds().iter().map(|crd| serde_json::to_value(crd).unwrap_or_default()).collect()
+    });
+    &CRDS
+}
+
 /// Where a kind is served; `None` for an unknown one.
 pub fn served(kind: &str) -> Option<Served<'static>> {
     let core = |plural| Some(Served { group: "", version: "v1", plural });
@@ -60,7 +70,7 @@ pub fn served(kind: &str) -> Option<Served<'static>> {
         "Secret" => return core("secrets"),
         _ => {}
     }
-    let crd = crds().iter().find(|crd| crd["spec"]["names"]["kind"] == kind)?;
+    let crd = crds().iter().chain(provider_crds()).find(|crd| crd["spec"]["names"]["kind"] == kind)?;
     Some(Served {
         group: crd["spec"]["group"].as_str()?,
         version: "v1alpha1",

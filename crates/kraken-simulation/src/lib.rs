@@ -14,6 +14,7 @@ pub mod kinds;
 pub mod mutant_search;
 pub mod oracle;
 pub mod parity;
+pub mod providers;
 mod random;
 pub mod run;
 pub mod schedule;

@@ -5,7 +5,8 @@ use kraken_simulator::hook::{Answer, Call};
 
 use crate::check::FullCheck;
 use crate::engine::{Caller, Checker, Event, EventKind, Report, Simulation, View, Violation};
-use crate::schedule::{Operation, Schedule, Side};
+use crate::providers::ProviderCheck;
+use crate::schedule::{Operation, Schedule, Side, Suite};
 use crate::shrink::{Shrunk, shrink};
 
 /// How many runs making a schedule short may take.
@@ -13,6 +14,10 @@ pub const SHRINKING: usize = 400;
 
 /// Runs a schedule with every check.
 pub fn run(schedule: &Schedule) -> (Report, Reached) {
+    if schedule.settings.suite == Suite::Provider {
+        let check = Box::new(ProviderCheck::new(schedule));
+        return (Simulation::run(schedule, check), Reached::default());
+    }
     let check = FullCheck::new(schedule);
     let reached = check.reached();
     let report = Simulation::run(schedule, Box::new(check));
@@ -22,6 +27,10 @@ pub fn run(schedule: &Schedule) -> (Report, Reached) {
 
 /// As [`run`]; prints the request and response bodies of each write.
 pub fn with_bodies(schedule: &Schedule) -> (Report, Reached) {
+    if schedule.settings.suite == Suite::Provider {
+        let check = Box::new(Bodies(ProviderCheck::new(schedule)));
+        return (Simulation::run(schedule, check), Reached::default());
+    }
     let check = FullCheck::new(schedule);
     let reached = check.reached();
     let report = Simulation::run(schedule, Box::new(Bodies(check)));
@@ -30,9 +39,9 @@ pub fn with_bodies(schedule: &Schedule) -> (Report, Reached) {
 }
 
 /// The checks, with output of the checked calls on stdout.
-struct Bodies(FullCheck);
+struct Bodies<C>(C);
 
-impl Checker for Bodies {
+impl<C: Checker> Checker for Bodies<C> {
     fn event(&mut self, view: &View<'_>, event: &Event) -> Vec<Violation> {
         if let EventKind::Operation(text)
         | EventKind::Fault(text)

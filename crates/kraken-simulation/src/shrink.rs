@@ -19,7 +19,8 @@ pub struct Shrunk {
 /// Shrinks a failing schedule; `fails` runs one and returns whether it fails in the same way. At most `budget` runs.
 pub fn shrink(schedule: &Schedule, budget: usize, fails: impl FnMut(&Schedule) -> bool) -> Shrunk {
     let mut search = Search { best: schedule.clone(), runs: 0, budget, fails };
-    search.settings(&Settings::default());
+    let suite = schedule.settings.suite;
+    search.settings(&Settings { suite, ..Settings::default() });
     loop {
         let before = search.best.clone();
         search.steps();

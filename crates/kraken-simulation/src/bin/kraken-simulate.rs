@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use kraken_runtime::mutants::{BUILT_IN, Mutant};
-use kraken_simulation::batch::{BatchOptions, FailedSeed, Summary, batch, unequal};
+use kraken_simulation::batch::{BatchOptions, FailedSeed, Summary, batch, generated, unequal};
 use kraken_simulation::generate::OPENINGS;
 use kraken_simulation::mutant_search::{self, MutantSearch};
 use kraken_simulation::run::{self, SHRINKING};
-use kraken_simulation::schedule::Schedule;
+use kraken_simulation::schedule::{Schedule, Suite};
 use kraken_simulation::story;
 
 /// Run Kraken in a simulated cluster and cloud, where a seed decides what happens.
@@ -46,6 +46,9 @@ struct Cli {
     /// Of these seeds, only those that begin with this opening, such as `restored_resource`.
     #[arg(long, value_name = "NAME")]
     opening: Option<String>,
+    /// Run the controller of a simulated OpenTofu provider, instead of the spokes of AWS.
+    #[arg(long)]
+    providers: bool,
     /// Simulations at once [default: one for each core]
     #[arg(long)]
     jobs: Option<usize>,
@@ -86,12 +89,16 @@ fn started(cli: &Cli) -> Result<bool> {
         return one(cli, &schedule, &file.display().to_string());
     }
     if let Some(seed) = cli.seed {
-        return one(cli, &kraken_simulation::generate::generate(seed), &format!("seed {seed}"));
+        return one(cli, &generated(suite(cli), seed), &format!("seed {seed}"));
     }
     if let Some(names) = &cli.mutants {
         return mutants(cli, names);
     }
     many(cli)
+}
+
+fn suite(cli: &Cli) -> Suite {
+    if cli.providers { Suite::Provider } else { Suite::Aws }
 }
 
 /// How many seeds each seeded bug takes.
@@ -150,6 +157,7 @@ fn many(cli: &Cli) -> Result<bool> {
     }
     let mut options = BatchOptions { first: cli.from, seeds: cli.seeds, ..BatchOptions::default() };
     options.opening.clone_from(&cli.opening);
+    options.suite = suite(cli);
     options.limit = cli.minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
     if options.seeds.is_none() && options.limit.is_none() {
         options.limit = Some(Duration::from_mins(1));

@@ -9,6 +9,7 @@ use kraken_runtime::metrics::Metrics;
 use kraken_simulator::Simulator;
 use kraken_simulator::hook::{Answer, Call};
 
+use super::providers::World;
 use super::trace::{Event, ProcessId};
 use crate::apiserver::ApiServer;
 use crate::schedule::{Controller, Operation, Settings, Side};
@@ -79,6 +80,8 @@ pub struct View<'a> {
     pub now: Duration,
     /// The cluster.
     pub api: &'a ApiServer,
+    /// The service of the simulated provider.
+    pub world: &'a World,
     /// The cloud, by account and region.
     pub clouds: &'a BTreeMap<Place, Arc<Simulator>>,
     /// Where each controller works now.

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::Simulation;
 use super::trace::EventKind;
-use crate::kinds::crds;
+use crate::kinds::{crds, provider_crds};
 use crate::schedule::{Controller, Fault, Operation, Side};
 
 /// How soon another client follows a call of a controller.
@@ -80,12 +80,13 @@ impl Simulation {
                 (options.capacity, options.per_launch) = (None, None);
             });
         }
-        for process in Controller::ALL.into_iter().flat_map(|controller| self.0.processes(controller)) {
+        let controllers = self.0.settings.suite.controllers();
+        for process in controllers.iter().flat_map(|controller| self.0.processes(*controller)) {
             if process.id.replica > 0 {
                 self.0.end(process.id, Duration::ZERO);
             }
         }
-        for controller in Controller::ALL {
+        for &controller in controllers {
             self.0.start(controller, 0);
         }
     }
@@ -126,7 +127,7 @@ impl Simulation {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         let spec =
             |crd: &serde_json::Value| (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["plural"]));
-        let kinds = crds().iter().map(spec);
+        let kinds = crds().iter().chain(provider_crds()).map(spec);
         let core = ["configmaps", "secrets"].map(|plural| (String::new(), plural.to_owned()));
         let is_meant = |kind: &(String, String)| plural.is_none_or(|plural| plural == kind.1);
         let kinds: Vec<_> = kinds.chain(core).filter(is_meant).collect();

@@ -9,6 +9,7 @@ mod gate;
 mod operate;
 mod panics;
 mod process;
+pub mod providers;
 mod report;
 mod shared;
 mod trace;
@@ -96,7 +97,8 @@ impl Simulation {
             _ => None,
         };
         let mut state = State::new(checker);
-        state.places = Controller::ALL.into_iter().map(|controller| (controller, Place::default())).collect();
+        let controllers = schedule.settings.suite.controllers();
+        state.places = controllers.iter().map(|controller| (*controller, Place::default())).collect();
         Self(Arc::new(Shared {
             api: ApiServer::new(kinds, schedule.seed),
             settings: schedule.settings.clone(),
@@ -105,6 +107,7 @@ impl Simulation {
             stop: CancellationToken::new(),
             state: Mutex::new(state),
             memory: Mutex::default(),
+            world: Arc::default(),
         }))
     }
 
@@ -114,7 +117,7 @@ impl Simulation {
         tokio::spawn(self.0.api.run_controllers(schedule.seed, move || shared.collected()));
         self.0.cloud_at(&Place::default());
         self.install();
-        for controller in Controller::ALL {
+        for &controller in self.0.settings.suite.controllers() {
             self.0.state.lock().replicas.insert((controller, 0));
             self.0.start(controller, 0);
         }
@@ -180,7 +183,7 @@ impl Simulation {
     /// Replaces every process by one without a memory, and waits until these have observed everything.
     async fn restart_all(&self) {
         self.phase(RESTARTS);
-        for controller in Controller::ALL {
+        for &controller in self.0.settings.suite.controllers() {
             self.restart(controller, self.place(controller));
         }
         self.settle(self.0.settings.swept_after()).await;
@@ -278,7 +281,7 @@ fn served_kinds() -> Result<Arc<Kinds>, SchemaError> {
     if let Some(kinds) = KINDS.get() {
         return Ok(kinds.clone());
     }
-    let kinds = Kinds::new(kinds::definitions())?;
+    let kinds = Kinds::new(&[kinds::definitions(), &providers::crds()].concat())?;
     Ok(KINDS.get_or_init(|| kinds).clone())
 }
 

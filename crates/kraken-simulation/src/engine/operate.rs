@@ -6,15 +6,20 @@ use http::Request;
 use hyper::body::Bytes;
 use kraken_simulator::Simulator;
 
-use super::{Place, Simulation};
+use super::{Place, Simulation, providers};
 use crate::apiserver::ApiServer;
 use crate::apply::{self, Installation};
-use crate::schedule::{Controller, Operation};
+use crate::schedule::{Controller, Operation, Suite};
 
 impl Simulation {
     /// Performs an operation, and records the reason if it had no effect.
     pub(super) fn carry_out(&self, operation: &Operation) -> Option<String> {
         // It is not awaited: operations follow the schedule.
+        if let (Suite::Provider, Operation::TamperRemote { remote, tamper }) =
+            (self.0.settings.suite, operation)
+        {
+            return providers::tamper(&self.0.api, &self.0.world, remote, tamper).err();
+        }
         let mut memory = self.0.memory.lock();
         apply::operation(self, &mut memory, operation)
     }

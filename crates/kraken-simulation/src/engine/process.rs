@@ -17,6 +17,7 @@ use kraken_hub::{Hub, HubArgs};
 use kraken_runtime::{Bounds, EndError, Program, RunArgs, embedded, metrics::Metrics, task::Group};
 use kraken_simulator::Simulator;
 use kraken_spoke::{LoopArgs, OrphanArgs, Spoke, SpokeArgs, SpokeProgram};
+use kraken_tfplugin::{Host, HostLink, HostOptions};
 use kube::Client;
 use kube::client::DynBody;
 use parking_lot::Mutex;
@@ -25,6 +26,7 @@ use tower::{BoxError, ServiceExt as _};
 
 use super::checker::{Caller, Place};
 use super::gate::Gate;
+use super::providers::{Args, Provider, RunningHost, SimulatedTofu, Way};
 use super::shared::Shared;
 use super::trace::ProcessId;
 use crate::apiserver::Connection;
@@ -84,7 +86,27 @@ impl Process {
             Controller::Vpc => Box::pin(self.spoke::<Network>(&shared)).await,
             Controller::Elb => Box::pin(self.spoke::<Elb>(&shared)).await,
             Controller::Ec2Instance => Box::pin(self.spoke::<Ec2>(&shared)).await,
+            Controller::Tofu => {
+                let way = Arc::new(Way(self.gate(&shared, Side::Cloud)));
+                let args = Args { host: Some(HostLink::Other(way)), common: loop_args(&shared.settings) };
+                Box::pin(self.program::<SimulatedTofu>(&shared, args)).await
+            }
+            Controller::TofuHost => {
+                self.host(&shared).await;
+                Ok(())
+            }
         }
+    }
+
+    /// Runs the host of the simulated provider, which finishes its operations when it is asked to stop.
+    async fn host(self, shared: &Arc<Shared>) {
+        let lag = shared.settings.change_lag;
+        let service = Provider { gate: self.gate(shared, Side::Cloud), world: shared.world.clone(), lag };
+        let options = HostOptions { service: Some(Arc::new(service)), ..HostOptions::new(self.identity()) };
+        let (host, gone) = (Host::new(options), CancellationToken::new());
+        shared.state.lock().host = Some(RunningHost { id: self.id, host: host.clone(), gone });
+        self.shutdown.cancelled().await;
+        host.close().await;
     }
 
     async fn spoke<S: Spoke<Args = AwsArgs>>(self, shared: &Arc<Shared>) -> Result<(), EndError> {

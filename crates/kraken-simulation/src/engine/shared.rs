@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::checker::{Caller, Checker, Place, View, Violation};
 use super::panics;
 use super::process::Process;
+use super::providers::{RunningHost, World};
 use super::report::Statistics;
 use super::trace::{CallEvent, Event, EventKind, ProcessId, Trace};
 use crate::apiserver::ApiServer;
@@ -41,12 +42,16 @@ pub(super) struct Shared {
     pub(super) state: Mutex<State>,
     /// The state between operations.
     pub(super) memory: Mutex<Memory>,
+    /// The service of the simulated provider.
+    pub(super) world: Arc<World>,
 }
 
 pub(super) struct State {
     pub(super) clouds: BTreeMap<Place, Arc<Simulator>>,
     pub(super) places: BTreeMap<Controller, Place>,
     pub(super) processes: BTreeMap<(Controller, u32), Process>,
+    /// The host of the simulated provider.
+    pub(super) host: Option<RunningHost>,
     incarnations: BTreeMap<(Controller, u32), u32>,
     /// When the latest process of a controller ended.
     ended: BTreeMap<Controller, Timestamp>,
@@ -81,6 +86,7 @@ impl State {
             clouds: BTreeMap::new(),
             places: BTreeMap::new(),
             processes: BTreeMap::new(),
+            host: None,
             incarnations: BTreeMap::new(),
             ended: BTreeMap::new(),
             replicas: BTreeSet::new(),
@@ -105,6 +111,7 @@ impl State {
     ) -> T {
         let Self { checker, clouds, places, trace, metrics, .. } = self;
         let view = View {
+            world: &shared.world,
             now: shared.begin.elapsed(),
             api: &shared.api,
             clouds,
@@ -255,6 +262,9 @@ impl Shared {
         }
         let process = state.processes.remove(&key);
         state.ended.insert(id.controller, clock::now());
+        if let Some(host) = state.host.take_if(|host| host.id == id) {
+            host.gone.cancel();
+        }
         drop(state);
         if let Some(process) = process {
             process.is_dead.store(true, Ordering::Relaxed);

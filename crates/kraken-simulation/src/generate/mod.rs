@@ -17,7 +17,7 @@ pub use openings::OPENINGS;
 pub use source::CANARY;
 
 use crate::random::Random;
-use crate::schedule::{Action, Operation, Schedule, Settings, Step};
+use crate::schedule::{Action, Operation, Schedule, Settings, Step, Suite};
 use mix::Mix;
 use stack::Stack;
 use users::Users;
@@ -120,6 +120,7 @@ fn settings(rng: &mut Random) -> Settings {
         }
     };
     Settings {
+        suite: Suite::Aws,
         resync_interval: seconds(rng.one([15, 30, 60, 120])),
         deep_resync_interval: seconds(rng.one([60, 180, 600])),
         visibility_window: seconds(window),

@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use fault::{CallMatch, Fault, Moment, Side};
-pub use names::{Controller, ObjectName, Remote};
+pub use names::{Controller, ObjectName, Remote, Suite};
 pub use operation::{Lost, Operation, Propagation, Tamper};
 pub use settings::Settings;
 

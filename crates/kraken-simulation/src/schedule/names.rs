@@ -93,11 +93,36 @@ pub enum Controller {
     Vpc,
     /// `kraken-aws-elb`
     Elb,
+    /// The controller of a provider's resource types.
+    Tofu,
+    /// The host of that provider, in a process of its own.
+    TofuHost,
+}
+
+/// Which controllers a schedule runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Suite {
+    /// The hub and the spokes of AWS.
+    #[default]
+    Aws,
+    /// The hub and the controller of a simulated OpenTofu provider.
+    Provider,
+}
+
+impl Suite {
+    /// The controllers that run.
+    pub fn controllers(self) -> &'static [Controller] {
+        match self {
+            Self::Aws => &Controller::OF_AWS,
+            Self::Provider => &[Controller::Hub, Controller::TofuHost, Controller::Tofu],
+        }
+    }
 }
 
 impl Controller {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Hub, Self::Ec2Instance, Self::Vpc, Self::Elb];
+    /// Those of the suite of AWS.
+    pub const OF_AWS: [Self; 4] = [Self::Hub, Self::Ec2Instance, Self::Vpc, Self::Elb];
 
     /// The name of its binary.
     pub fn name(self) -> &'static str {
@@ -106,12 +131,14 @@ impl Controller {
             Self::Ec2Instance => "kraken-aws-ec2-instance",
             Self::Vpc => "kraken-aws-vpc",
             Self::Elb => "kraken-aws-elb",
+            Self::Tofu => "kraken-tofu",
+            Self::TofuHost => "kraken-tofu-host",
         }
     }
 
     /// Whether it has a cloud.
     pub fn is_spoke(self) -> bool {
-        self != Self::Hub
+        !matches!(self, Self::Hub | Self::TofuHost)
     }
 
     /// The controller that reconciles a kind; the hub for those that no spoke has.
@@ -120,6 +147,7 @@ impl Controller {
             "EC2Instance" => Self::Ec2Instance,
             "VPC" | "Subnet" | "InternetGateway" | "RouteTable" | "SecurityGroup" | "ElasticIP"
             | "NATGateway" | "KeyPair" | "Volume" => Self::Vpc,
+            "KtestFile" | "KtestNote" => Self::Tofu,
             "LoadBalancer" | "TargetGroup" | "Listener" | "ListenerRule" => Self::Elb,
             _ => Self::Hub,
         }

@@ -6,12 +6,15 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::millis;
-use super::names::Controller;
+use super::names::{Controller, Suite};
 
 /// Flags of the controllers, and times of the cloud.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Settings {
+    /// Which controllers run.
+    #[serde(skip_serializing_if = "is_aws")]
+    pub suite: Suite,
     /// `--resync-interval`
     #[serde(with = "millis")]
     pub resync_interval: Duration,
@@ -64,10 +67,16 @@ pub struct Settings {
     pub terminated_visible: Duration,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_aws(suite: &Suite) -> bool {
+    *suite == Suite::Aws
+}
+
 impl Default for Settings {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self {
+            suite: Suite::Aws,
             resync_interval: seconds(60),
             deep_resync_interval: seconds(180),
             visibility_window: seconds(20),

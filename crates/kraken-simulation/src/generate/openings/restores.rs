@@ -68,7 +68,7 @@ pub(super) fn restored_namespace(rng: &mut Random, users: &mut Users) -> Opening
         steps.push((seconds(rng, 1, 20), edit(&object, "/spec/tags/Team", json!("later"))));
     }
     if rng.chance(40) {
-        let controller = rng.one(Controller::ALL);
+        let controller = rng.one(Controller::OF_AWS);
         steps.push((millis(rng, 3000), Fault::Kill { controller, down: seconds(rng, 1, 40) }.into()));
     }
     steps.push((seconds(rng, 1, 30), lose(&namespace)));
