@@ -73,7 +73,8 @@ impl Provider {
         if self.gate.before(&call).await != HookAction::Pass {
             return Err(Lost::Before);
         }
-        let (world, late) = (self.world.clone(), call.writes.then(|| self.late()).unwrap_or_default());
+        let late = if call.writes { self.late() } else { Duration::ZERO };
+        let world = self.world.clone();
         let effect = async move {
             tokio::time::sleep(late).await;
             effect(&world)
