@@ -34,13 +34,13 @@ impl<'a> Kube<'a> {
 
     /// Applies a manifest on the server, and takes fields over from others.
     pub(super) fn apply(&self, object: &Value) -> Result {
-        let path = format!("{}?fieldManager=kubectl&force=true", path(&name_of(object))?);
+        let path = format!("{}?fieldManager=kubectl&force=true", path(&ObjectName::of(object))?);
         self.done(&Method::PATCH, &path, APPLY, Some(object))
     }
 
     /// Replaces the object by the manifest, without fields of others.
     pub(super) fn replace(&self, object: &Value) -> Result {
-        let name = name_of(object);
+        let name = ObjectName::of(object);
         let live = self.get(&name).ok_or_else(|| format!("there is no {name}"))?;
         let mut object = object.clone();
         object["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
@@ -50,7 +50,7 @@ impl<'a> Kube<'a> {
 
     /// Creates an object.
     pub(super) fn create(&self, object: &Value) -> Result {
-        let name = name_of(object);
+        let name = ObjectName::of(object);
         let kind = served(&name.kind).ok_or_else(|| unknown(&name.kind))?;
         let path = format!("{}?fieldManager=kubectl-create", kind.path(&name.namespace, ""));
         self.done(&Method::POST, &path, JSON, Some(object))
@@ -114,10 +114,4 @@ fn path(name: &ObjectName) -> std::result::Result<String, String> {
 
 fn unknown(kind: &str) -> String {
     format!("there is no kind {kind}")
-}
-
-/// The name of a manifest.
-pub(super) fn name_of(object: &Value) -> ObjectName {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    ObjectName::new(text("/metadata/namespace"), text("/kind"), text("/metadata/name"))
 }

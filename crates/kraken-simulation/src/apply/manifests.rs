@@ -6,7 +6,7 @@ use kraken_api::DOMAIN;
 use serde_json::{Value, json};
 
 use super::Memory;
-use super::kube::{Kube, Result, name_of};
+use super::kube::{Kube, Result};
 use crate::apiserver::ApiServer;
 use crate::schedule::{ObjectName, Propagation};
 
@@ -32,7 +32,7 @@ pub(super) fn save(api: &ApiServer, memory: &mut Memory, name: &ObjectName) -> R
 pub(super) fn vanish(api: &ApiServer, name: &ObjectName) -> Result {
     let kube = Kube::new(api);
     let objects = found(api, name);
-    let names = objects.iter().map(name_of);
+    let names = objects.iter().map(ObjectName::of);
     let all: Vec<ObjectName> = names.chain(is_namespace(name).then(|| name.clone())).collect();
     if objects.is_empty() && kube.get(name).is_none() {
         return Err(format!("there is no {name}"));
@@ -49,7 +49,7 @@ pub(super) fn vanish(api: &ApiServer, name: &ObjectName) -> Result {
 pub(super) fn restore(api: &ApiServer, memory: &Memory, name: &ObjectName, finalizers: bool) -> Result {
     let saved = memory.manifests.get(name).ok_or_else(|| "nothing was saved".to_owned())?;
     let mut manifests = saved.clone();
-    manifests.sort_by_key(|object| (!is_builtin(object), name_of(object)));
+    manifests.sort_by_key(|object| (!is_builtin(object), ObjectName::of(object)));
     for object in &mut manifests {
         if let Some(metadata) = object["metadata"].as_object_mut().filter(|_| !finalizers) {
             metadata.remove("finalizers");

@@ -128,7 +128,7 @@ pub(crate) fn hide(engine: &dyn Installation, remote: &Remote, lasts: Duration) 
 
 /// Deletes the object, and recreates it after its deletion; gives up after a timeout.
 fn recreate(api: &ApiServer, object: serde_json::Value) -> Result<(), String> {
-    let name = kube::name_of(&object);
+    let name = ObjectName::of(&object);
     Kube::new(api).delete(&name, crate::schedule::Propagation::Background)?;
     let api = api.clone();
     tokio::spawn(async move {

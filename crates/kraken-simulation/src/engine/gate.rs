@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use hyper::body::Bytes;
 use kraken_runtime::random;
 use kraken_simulator::hook::{Answer, Call, Hook, HookAction};
 use kraken_simulator::{FailureMode, FailurePoint, documented_error};
@@ -17,6 +18,7 @@ use crate::faults::Effect;
 use crate::schedule::{Moment, Side};
 
 /// The gate of one process to the API server or to the cloud.
+#[derive(Debug)]
 pub(super) struct Gate {
     pub(super) shared: Arc<Shared>,
     pub(super) caller: Caller,
@@ -104,6 +106,40 @@ impl Gate {
         };
         if let Some(place) = &self.caller.place {
             self.shared.cloud_at(place).fail_next(&call.name, FailurePoint::Before, how);
+        }
+    }
+}
+
+/// How a request to something that is no HTTP server was lost.
+pub(super) enum Lost {
+    /// It was rejected.
+    Refused,
+    /// It had no effect.
+    Before,
+    /// It had its effect.
+    After,
+}
+
+impl Gate {
+    /// Passes a request to something that is no HTTP server.
+    pub(super) async fn pass<T>(
+        &self,
+        name: String,
+        writes: bool,
+        object: &str,
+        request: impl Future<Output = T>,
+    ) -> Result<T, Lost> {
+        let (namespace, object, body) = (String::new(), object.to_owned(), Bytes::new());
+        let call = Call { number: 0, name, writes, watches: false, namespace, object, body };
+        match self.before(&call).await {
+            HookAction::Pass => {}
+            HookAction::Drop => return Err(Lost::Before),
+            HookAction::Refuse(_) => return Err(Lost::Refused),
+        }
+        let answered = request.await;
+        match self.after(&call, &Answer { status: 200, body: Bytes::new() }).await {
+            HookAction::Pass => Ok(answered),
+            _ => Err(Lost::After),
         }
     }
 }

@@ -14,12 +14,12 @@ use crate::schedule::{Controller, Operation, Suite};
 impl Simulation {
     /// Performs an operation, and records the reason if it had no effect.
     pub(super) fn carry_out(&self, operation: &Operation) -> Option<String> {
-        // It is not awaited: operations follow the schedule.
         if let (Suite::Provider, Operation::TamperRemote { remote, tamper }) =
             (self.0.settings.suite, operation)
         {
             return providers::tamper(&self.0.api, &self.0.world, remote, tamper).err();
         }
+        // It is not awaited: operations follow the schedule.
         let mut memory = self.0.memory.lock();
         apply::operation(self, &mut memory, operation)
     }

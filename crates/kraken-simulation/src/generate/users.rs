@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::edits;
-use super::stack::{Stack, id_path, name_of};
+use super::stack::{Stack, id_path};
 use crate::random::Random;
 use crate::schedule::{ObjectName, Remote};
 
@@ -49,7 +49,7 @@ impl Users {
     /// Some object of the stack.
     pub(super) fn object(&self, rng: &mut Random) -> ObjectName {
         rng.pick(&self.stack.objects)
-            .map_or_else(|| ObjectName::new(&self.stack.namespace, "VPC", "a"), name_of)
+            .map_or_else(|| ObjectName::new(&self.stack.namespace, "VPC", "a"), ObjectName::of)
     }
 
     /// Some object of a spoke.
@@ -58,13 +58,14 @@ impl Users {
             |object: &&Value| object["kind"].as_str().is_some_and(|kind| id_path(kind).is_some());
         let objects: Vec<&Value> = self.stack.objects.iter().filter(is_of_a_spoke).collect();
         let picked = rng.pick(&objects).copied();
-        picked.map_or_else(|| ObjectName::new(&self.stack.namespace, "VPC", "a"), name_of)
+        picked.map_or_else(|| ObjectName::new(&self.stack.namespace, "VPC", "a"), ObjectName::of)
     }
 
     /// Some object whose manifest requires approvals, if there is one.
     pub(super) fn planned(&self, rng: &mut Random) -> Option<ObjectName> {
         let is_manual = |object: &&Value| object["spec"]["lifecycle"]["approval"] == "Manual";
-        let names: Vec<ObjectName> = self.stack.objects.iter().filter(is_manual).map(name_of).collect();
+        let names: Vec<ObjectName> =
+            self.stack.objects.iter().filter(is_manual).map(ObjectName::of).collect();
         rng.pick(&names).cloned()
     }
 
@@ -92,7 +93,7 @@ impl Users {
     pub(super) fn manifest(&mut self, rng: &mut Random, edited: bool) -> Value {
         let index = rng.below(self.stack.objects.len());
         let Some(object) = self.stack.objects.get_mut(index) else { return Value::Null };
-        let kind = name_of(object).kind;
+        let kind = ObjectName::of(object).kind;
         for _ in 0..if edited { rng.one([0, 0, 1, 1, 2]) } else { 0 } {
             let change = if rng.chance(25) && kind != "ConfigExport" && kind != "Account" {
                 Some(edits::policy(rng, &kind))

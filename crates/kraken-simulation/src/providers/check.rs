@@ -30,21 +30,12 @@ pub struct ProviderCheck {
 impl ProviderCheck {
     /// For this schedule.
     pub fn new(schedule: &Schedule) -> Self {
-        let named = |object: &Value| {
-            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            let metadata = &object["metadata"];
-            ObjectName {
-                namespace: text(&metadata["namespace"]),
-                kind: text(&object["kind"]),
-                name: text(&metadata["name"]),
-            }
-        };
         let replaced = schedule.steps.iter().filter_map(|step| match &step.action {
             Action::Operation(Operation::Edit { object, path, .. }) if path.ends_with(ZONE) => {
                 Some(object.clone())
             }
             Action::Operation(Operation::Apply { object } | Operation::Recreate { object }) => {
-                Some(named(object))
+                Some(ObjectName::of(object))
             }
             _ => None,
         });

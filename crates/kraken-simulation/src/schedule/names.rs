@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// An object of Kubernetes: `NAMESPACE/KIND/NAME`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -21,6 +22,17 @@ impl ObjectName {
     /// Of its three parts.
     pub fn new(namespace: &str, kind: &str, name: &str) -> Self {
         Self { namespace: namespace.to_owned(), kind: kind.to_owned(), name: name.to_owned() }
+    }
+
+    /// Of a manifest; what it lacks is empty.
+    pub fn of(object: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let metadata = &object["metadata"];
+        Self {
+            namespace: text(&metadata["namespace"]),
+            kind: text(&object["kind"]),
+            name: text(&metadata["name"]),
+        }
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn teardown(view: &View<'_>) -> Vec<Operation> {
     operations.extend(accounts(&objects));
     operations.extend(moved(&objects));
     for object in ours {
-        let name = name_of(object);
+        let name = ObjectName::of(object);
         let edit = |path: &str, value: Option<Value>| Operation::Edit {
             object: name.clone(),
             path: path.to_owned(),
@@ -106,7 +106,7 @@ fn moved(objects: &[Arc<Value>]) -> Vec<Operation> {
     let mut known: BTreeSet<(String, Place)> = BTreeSet::new();
     for object in objects {
         let Some(place) = recorded_place(object).filter(|place| *place != Place::default()) else { continue };
-        let (name, account) = (name_of(object), format!("at-{}-{}", place.account, place.region));
+        let (name, account) = (ObjectName::of(object), format!("at-{}-{}", place.account, place.region));
         if known.insert((name.namespace.clone(), place.clone())) {
             operations.extend(account_at(&name.namespace, &account, &place));
         }
@@ -139,12 +139,6 @@ fn account_at(namespace: &str, name: &str, place: &Place) -> Vec<Operation> {
         set("secret", format!("{CANARY}-secret")),
         Operation::Apply { object },
     ]
-}
-
-fn name_of(object: &Value) -> ObjectName {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let meta = &object["metadata"];
-    ObjectName::new(&text(&meta["namespace"]), &text(&object["kind"]), &text(&meta["name"]))
 }
 
 #[cfg(test)]

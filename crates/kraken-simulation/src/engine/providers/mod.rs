@@ -16,11 +16,19 @@ pub(super) use service::Provider;
 pub(super) use way::{RunningHost, Way};
 pub use world::{Remote, World};
 
+use std::time::Duration;
+
+use kraken_runtime::random;
 use serde_json::Value;
 
 use crate::apiserver::ApiServer;
 use crate::apply::Kube;
 use crate::schedule::{self, Tamper};
+
+/// A random part of a time.
+fn part_of(most: Duration) -> Duration {
+    most * u32::try_from(random::number() % 1000).unwrap_or_default() / 1000
+}
 
 /// Changes an object of the service out of band, as somebody with its own tools.
 pub(super) fn tamper(

@@ -1,19 +1,19 @@
 //! The controller of the simulated provider's types: the loop, without the installation of providers.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kraken_runtime::{Manager, Program, random};
+use kraken_runtime::{Manager, Program};
 use kraken_spoke::LoopArgs;
 use kraken_spoke::controller::{Kinds, Served};
 use kraken_tfplugin::HostLink;
 use kraken_tofu::{Config, Program as ProviderProgram, ProgramOptions, Provider, TofuExternal, TofuKind};
 use tokio::time::sleep;
 
+use super::part_of;
 use super::schema::{crds, kinds};
 
 /// The time between two looks at all resources, at most.
@@ -25,18 +25,12 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(in crate::engine) struct SimulatedTofu;
 
 /// The way to the host, and the flags of the loop.
-#[derive(Clone, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(in crate::engine) struct Args {
     #[arg(skip)]
     pub(in crate::engine) host: Option<HostLink>,
     #[command(flatten)]
     pub(in crate::engine) common: LoopArgs,
-}
-
-impl fmt::Debug for Args {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Args").finish_non_exhaustive()
-    }
 }
 
 impl Program for SimulatedTofu {
@@ -73,8 +67,7 @@ impl Program for SimulatedTofu {
         // Plans are asked for at any time.
         let looks = async {
             loop {
-                let share = u32::try_from(random::number() % 1000).unwrap_or_default();
-                sleep(LOOKS * share / 1000).await;
+                sleep(part_of(LOOKS)).await;
                 for one in &served {
                     running.previews(one.clone()).await;
                 }

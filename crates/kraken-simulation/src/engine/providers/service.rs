@@ -4,27 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use hyper::body::Bytes;
-use kraken_runtime::random;
-use kraken_simulator::hook::{Answer, Call, Hook as _, HookAction};
 use kraken_tfplugin::{CallError, Service, Type, Value, schema::Schema, wire, wire::Message};
 
+use super::part_of;
 use super::schema::{self, ADDRESS, DESCRIPTION, ID, NAME, NOTE, ZONE};
 use super::world::{Remote, World};
-use crate::engine::gate::Gate;
+use crate::engine::gate::{Gate, Lost};
 
 /// The provider in one process of its host.
+#[derive(Debug)]
 pub(in crate::engine) struct Provider {
     pub(in crate::engine) gate: Arc<Gate>,
     pub(in crate::engine) world: Arc<World>,
     /// The most that a request may be on its way to the service after it left the process.
     pub(in crate::engine) lag: Duration,
-}
-
-impl std::fmt::Debug for Provider {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Provider").finish_non_exhaustive()
-    }
 }
 
 impl Service for Provider {
@@ -45,14 +38,6 @@ impl Service for Provider {
     }
 }
 
-/// Why the service has no answer.
-enum Lost {
-    /// The request had no effect.
-    Before,
-    /// It had its effect.
-    After,
-}
-
 impl Provider {
     /// One call of the service. Its effect does not depend on the process any more once the request has left it.
     async fn request<T: Send + 'static>(
@@ -61,34 +46,18 @@ impl Provider {
         object: &str,
         effect: impl FnOnce(&World) -> T + Send + 'static,
     ) -> Result<T, Lost> {
-        let call = Call {
-            number: 0,
-            name: format!("service {name}"),
-            writes: !matches!(name, "read" | "find"),
-            watches: false,
-            namespace: String::new(),
-            object: object.to_owned(),
-            body: Bytes::new(),
-        };
-        if self.gate.before(&call).await != HookAction::Pass {
-            return Err(Lost::Before);
-        }
-        let late = if call.writes { self.late() } else { Duration::ZERO };
+        let writes = !matches!(name, "read" | "find");
+        let late = if writes { part_of(self.lag) } else { Duration::ZERO };
         let world = self.world.clone();
-        let effect = async move {
-            tokio::time::sleep(late).await;
-            effect(&world)
+        let request = async move {
+            let effect = async move {
+                tokio::time::sleep(late).await;
+                effect(&world)
+            };
+            tokio::spawn(effect).await
         };
-        let done = tokio::spawn(effect).await.map_err(|_| Lost::Before)?;
-        match self.gate.after(&call, &Answer { status: 200, body: Bytes::new() }).await {
-            HookAction::Pass => Ok(done),
-            _ => Err(Lost::After),
-        }
-    }
-
-    fn late(&self) -> Duration {
-        let share = u32::try_from(random::number() % 1000).unwrap_or_default();
-        self.lag * share / 1000
+        let done = self.gate.pass(format!("service {name}"), writes, object, request).await?;
+        done.map_err(|_| Lost::Before)
     }
 
     async fn read(&self, body: &[u8]) -> Result<Vec<u8>, CallError> {

@@ -4,13 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use hyper::body::Bytes;
-use kraken_simulator::hook::{Answer, Call, Hook as _, HookAction};
 use kraken_tfplugin::{Asked, CallError, Host, Reach, Replied};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::gate::Gate;
+use crate::engine::gate::{Gate, Lost};
 use crate::engine::trace::ProcessId;
 
 /// How long a controller waits for a host that is being started, and between attempts.
@@ -27,13 +25,8 @@ pub(in crate::engine) struct RunningHost {
 }
 
 /// The way of one process of the controller.
+#[derive(Debug)]
 pub(in crate::engine) struct Way(pub(in crate::engine) Arc<Gate>);
-
-impl std::fmt::Debug for Way {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Way").finish()
-    }
-}
 
 impl Way {
     async fn host(&self) -> Option<RunningHost> {
@@ -52,32 +45,22 @@ impl Reach for Way {
     fn ask(&self, asked: Asked) -> BoxFuture<'_, Result<Replied, CallError>> {
         Box::pin(async move {
             let name = asked.name();
-            let call = Call {
-                number: 0,
-                name: format!("host {name}"),
-                // The others are repeated at rest.
-                writes: matches!(name.as_str(), "operate" | "acknowledge"),
-                watches: false,
-                namespace: String::new(),
-                object: "host".to_owned(),
-                body: Bytes::new(),
-            };
+            // The others are repeated at rest.
+            let writes = matches!(name.as_str(), "operate" | "acknowledge");
             let lost = || CallError::Host("simulated".to_owned());
-            match self.0.before(&call).await {
-                HookAction::Pass => {}
-                HookAction::Drop => return Err(lost()),
-                HookAction::Refuse(_) => return Err(CallError::NotBegun("simulated".to_owned())),
-            }
-            let Some(RunningHost { host, gone, .. }) = self.host().await else {
-                return Err(CallError::NotBegun("the host is not reachable (simulated)".to_owned()));
+            let request = async {
+                let Some(RunningHost { host, gone, .. }) = self.host().await else {
+                    return Err(CallError::NotBegun("the host is not reachable (simulated)".to_owned()));
+                };
+                tokio::select! {
+                    replied = host.replied(asked) => replied,
+                    () = gone.cancelled() => Err(lost()),
+                }
             };
-            let replied = tokio::select! {
-                replied = host.replied(asked) => replied?,
-                () = gone.cancelled() => return Err(lost()),
-            };
-            match self.0.after(&call, &Answer { status: 200, body: Bytes::new() }).await {
-                HookAction::Pass => Ok(replied),
-                _ => Err(lost()),
+            match self.0.pass(format!("host {name}"), writes, "host", request).await {
+                Ok(replied) => replied,
+                Err(Lost::Refused) => Err(CallError::NotBegun("simulated".to_owned())),
+                Err(Lost::Before | Lost::After) => Err(lost()),
             }
         })
     }

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::{Opening, added, adoptable_spec, delete, edit, millis, seconds};
 use crate::generate::EXPORTS;
-use crate::generate::stack::name_of;
 use crate::generate::users::Users;
 use crate::random::Random;
 use crate::schedule::{Action, ObjectName, Operation};
@@ -43,7 +42,7 @@ pub(super) fn renamed_export(rng: &mut Random, users: &mut Users) -> Opening {
     ]);
     let taken = ObjectName::new(&namespace, kind, "taken");
     let (before, after) = (export("old-name", "values"), export(new, target));
-    let old = name_of(&before);
+    let old = ObjectName::of(&before);
     users.stack.objects.push(after.clone());
     let mut steps: Opening = vec![
         (millis(rng, 100), set(Some("one"))),

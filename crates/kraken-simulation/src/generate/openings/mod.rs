@@ -18,7 +18,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::AWS;
-use super::stack::name_of;
 use super::users::Users;
 use crate::random::Random;
 use crate::schedule::{Action, ObjectName, Operation, Propagation};
@@ -115,7 +114,7 @@ fn added(users: &mut Users, kind: &str, name: &str, spec: &Value) -> (ObjectName
         "spec": spec,
     });
     users.stack.objects.push(object.clone());
-    (name_of(&object), Operation::Apply { object }.into())
+    (ObjectName::of(&object), Operation::Apply { object }.into())
 }
 
 /// A spec that fits an object that [`Operation::CreateRemote`] creates, or asks for one more than that.

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::{Opening, added, adoptable_spec, delete, edit, millis, seconds};
 use crate::generate::EXPORTS;
-use crate::generate::stack::name_of;
 use crate::generate::users::Users;
 use crate::random::Random;
 use crate::schedule::{Action, Controller, Fault, ObjectName, Operation};
@@ -101,7 +100,7 @@ pub(super) fn restored_export(rng: &mut Random, users: &mut Users) -> Opening {
         },
     });
     users.stack.objects.push(export.clone());
-    let (export, apply) = (name_of(&export), Operation::Apply { object: export });
+    let (export, apply) = (ObjectName::of(&export), Operation::Apply { object: export });
     let target = name(kind, "kept-values");
     let lost: &[&ObjectName] = match rng.below(4) {
         0 => &[&export],

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::{Opening, edit, millis, seconds};
 use crate::generate::EXPORTS;
-use crate::generate::stack::name_of;
 use crate::generate::users::Users;
 use crate::random::Random;
 use crate::schedule::{Action, ObjectName, Operation};
@@ -23,7 +22,7 @@ fn exported(rng: &mut Random, users: &mut Users, kind: &str, key: &str) -> (Obje
         },
     });
     users.stack.objects.push(export.clone());
-    let name = name_of(&export);
+    let name = ObjectName::of(&export);
     let steps = vec![
         (millis(rng, 100), set(&namespace, "one")),
         (millis(rng, 100), Operation::Apply { object: export }.into()),

@@ -75,18 +75,8 @@ impl Stack {
 
     /// Every object that a step can be about.
     pub(crate) fn names(&self) -> Vec<ObjectName> {
-        self.objects.iter().map(name_of).collect()
+        self.objects.iter().map(ObjectName::of).collect()
     }
-}
-
-/// The name of a manifest.
-pub(crate) fn name_of(object: &Value) -> ObjectName {
-    let metadata = &object["metadata"];
-    ObjectName::new(text(&metadata["namespace"]), text(&object["kind"]), text(&metadata["name"]))
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 /// The field of a kind's state that is its main id.
