@@ -117,27 +117,38 @@ pub(super) async fn forget(context: &Context, key: &ObjectKey) -> Requeue {
     context.vanished.forget(key);
     context.connections.forget(key);
     context.published.forget(&owned);
+    let is_released = release_records(context, key).await;
     // A reconcile that completes a deletion releases the request and leaves no memory. Otherwise, the request may exist, and may
-    // have lost its label before this process started to watch it.
-    if let Some(uid) = context.memories.forget(key) {
+    // have lost its label before this process started to watch it. The memory is needed until the records are released.
+    if is_released && context.memories.forget(key).is_some() {
         context.unselected.insert(owned);
-        if let Err(failure) = context.external.forget(&context.identity(key, uid)).await {
-            let (namespace, name) = (&*key.namespace, &*key.name);
-            warn!(namespace, name, error = %failure.message, "failed to release what is recorded of a deleted resource");
-        }
     }
     let released = async {
         let is_gone = references::release_of_missing(context, key).await?;
         Ok::<bool, ApiError>(is_gone && states::drop_ownerless(context, key).await?)
     };
     match released.await {
-        Ok(true) => Requeue::Never,
+        Ok(true) if is_released => Requeue::Never,
         // Until the watch returns it, or it is deleted.
-        Ok(false) => Requeue::Backoff,
+        Ok(_) => Requeue::Backoff,
         Err(error) => {
             let (namespace, name) = (&*key.namespace, &*key.name);
             warn!(namespace, name, %error, "failed to release the DependencyRequest or the state of a deleted resource");
             Requeue::Backoff
+        }
+    }
+}
+
+/// Releases what the controller of the kind recorded elsewhere of a deleted resource, if this process knew the resource. Whether
+/// nothing is left.
+async fn release_records(context: &Context, key: &ObjectKey) -> bool {
+    let Some(uid) = context.memories.uid(key) else { return true };
+    match context.external.forget(&context.identity(key, uid)).await {
+        Ok(()) => true,
+        Err(failure) => {
+            let (namespace, name) = (&*key.namespace, &*key.name);
+            warn!(namespace, name, error = %failure.message, "failed to release what is recorded of a deleted resource; retrying");
+            false
         }
     }
 }

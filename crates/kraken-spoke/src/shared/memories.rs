@@ -98,6 +98,11 @@ impl Memories {
         version(added.meta()).is_some_and(|version| Some(version) <= *self.deleted.lock())
     }
 
+    /// The UID of the resource of which there is a record.
+    pub(crate) fn uid(&self, key: &ObjectKey) -> Option<String> {
+        self.of.lock().get(key).map(|(uid, _)| uid.clone())
+    }
+
     /// Keeps it for the next reconcile.
     pub(crate) fn put(&self, key: ObjectKey, uid: String, memory: Memory) {
         self.taken.lock().remove(&key);
