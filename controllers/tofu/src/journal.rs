@@ -2,6 +2,9 @@
 //! the values of sensitive attributes, and it is written **before** anything is created.
 //!
 //! One entry per creation. An entry without a response is a creation whose result is not known: its process ended meanwhile.
+//!
+//! The journal has the name of its resource. One that a former resource of the name left (a backup was restored, or somebody removed its
+//! finalizer and applied it again) is taken over, with the objects in it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +18,8 @@ use kraken_spoke::{
     Failure, FailureClass, Identity,
     api::names::owned_name,
     runtime::{
-        patch::{ApiError, within},
+        mutants::{self, Mutant},
+        patch::{ApiError, set_finalizer, within},
         watch::ObjectKey,
     },
 };
@@ -23,10 +27,11 @@ use kraken_tfplugin::{Applied, ResourceState, Ticket};
 use kube::{
     Api, Client, ResourceExt as _,
     api::{DeleteParams, Patch, PatchParams, PostParams},
-    core::ApiResource,
+    core::{ApiResource, DynamicObject},
 };
 use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
+use tracing::info;
 
 /// The type of the Secret.
 pub const SECRET_TYPE: &str = "kraken-iac.eoinfennessy.com/tofu-state";
@@ -125,18 +130,39 @@ pub(crate) struct Journals {
     resource: ApiResource,
     /// The key of the kind in names.
     key: String,
-    /// By UID, as this process wrote or read it last.
-    known: Mutex<HashMap<String, Known>>,
+    /// As this process wrote or read it last.
+    known: Mutex<HashMap<ObjectKey, Known>>,
 }
 
 /// A journal as it is stored.
 #[derive(Clone, Default)]
 struct Known {
+    /// The UID of the resource of which it is.
+    uid: String,
     journal: Option<Journal>,
     /// The version of the Secret; `None` if there is none.
     version: Option<String>,
-    /// Whether it has the finalizer.
-    is_held: bool,
+    /// Its finalizers. Backup tools and people have their own on Secrets.
+    finalizers: Vec<String>,
+    /// Whether it is deleted with its resource.
+    is_owned: bool,
+}
+
+impl Known {
+    fn is_of(&self, identity: &Identity) -> bool {
+        self.uid == identity.uid
+    }
+
+    /// Whether it has the finalizer of journals.
+    fn is_held(&self) -> bool {
+        self.finalizers.iter().any(|one| one == JOURNAL_FINALIZER)
+    }
+
+    /// Its finalizers with that of journals, or without it.
+    fn finalizers(&self, is_held: bool) -> Vec<String> {
+        let others = self.finalizers.iter().filter(|one| *one != JOURNAL_FINALIZER).cloned();
+        others.chain(is_held.then(|| JOURNAL_FINALIZER.to_owned())).collect()
+    }
 }
 
 impl Journals {
@@ -144,65 +170,122 @@ impl Journals {
         Self { client, manager, resource, key, known: Mutex::default() }
     }
 
-    /// The journal of a resource; `None` if it has none.
+    /// The journal of a resource; `None` if it has none. What a former resource of the name left is taken over.
     pub(crate) async fn read(&self, identity: &Identity) -> Result<Option<Journal>, Failure> {
-        Ok(self.known(identity).await?.journal)
-    }
-
-    async fn known(&self, identity: &Identity) -> Result<Known, Failure> {
-        if let Some(known) = self.known.lock().get(&identity.uid) {
-            return Ok(known.clone());
+        let known = self.known(identity).await?;
+        if known.is_of(identity) {
+            return Ok(known.journal);
         }
-        let known = self.fetch(identity).await?;
-        self.known.lock().insert(identity.uid.clone(), known.clone());
-        Ok(known)
+        // Or this one is the former one, and this process does not know it yet.
+        let ObjectKey { namespace, name } = key_of(identity)?;
+        let resources =
+            Api::<DynamicObject>::namespaced_with(self.client.clone(), &namespace, &self.resource);
+        let read = within("read the owner of the journal", resources.get_metadata_opt(&name)).await;
+        let living = read.map_err(|error| failed(&error))?;
+        if living.is_none_or(|living| living.metadata.uid.as_ref() != Some(&identity.uid)) {
+            return Err(left(identity));
+        }
+        let (former, journal) = (known.uid.clone(), known.journal.clone());
+        self.put(identity, known, journal.clone().unwrap_or_default()).await?;
+        info!(resource = identity.owner, former, "took over what a former resource of this name left");
+        Ok(journal)
     }
 
-    /// The same as it is stored, for a look: another process may write it next.
+    /// The journal of a resource of which an object is created next. What a former resource left has to be observed before.
+    pub(crate) async fn begin(&self, identity: &Identity) -> Result<Journal, Failure> {
+        Ok(self.own(identity).await?.journal.unwrap_or_default())
+    }
+
+    /// The journal as it is stored, for a look: another process may write it next.
     pub(crate) async fn stored(&self, identity: &Identity) -> Result<Option<Journal>, Failure> {
         Ok(self.fetch(identity).await?.journal)
-    }
-
-    async fn fetch(&self, identity: &Identity) -> Result<Known, Failure> {
-        let (namespace, name) = self.place(identity)?;
-        let read = within("read the journal", self.api(&namespace).get_opt(&name)).await;
-        let Some(secret) = read.map_err(|error| failed(&error))? else { return Ok(Known::default()) };
-        let is_held = secret.finalizers().iter().any(|one| one == JOURNAL_FINALIZER);
-        let (version, text) =
-            (secret.metadata.resource_version, secret.data.and_then(|mut data| data.remove(KEY)));
-        let text = text.ok_or_else(|| unreadable(&namespace, &name))?;
-        let journal = decode(&text.0).ok_or_else(|| unreadable(&namespace, &name))?;
-        Ok(Known { journal: Some(journal), version, is_held })
     }
 
     /// Writes the journal of a resource, if it changed. A process that is not the leader any more, and does not know it yet, is
     /// rejected: what it knows of the journal is outdated, and so is what it would do next.
     pub(crate) async fn write(&self, identity: &Identity, journal: Journal) -> Result<(), Failure> {
-        let known = self.known(identity).await?;
-        let is_held = !journal.is_over();
+        let known = self.own(identity).await?;
         // A former version made journals without a finalizer.
-        if known.journal.as_ref() == Some(&journal) && known.is_held == is_held {
+        let is_held = known.is_held() == must_be_held(&journal);
+        if known.journal.as_ref() == Some(&journal) && is_held && known.is_owned {
             return Ok(());
         }
+        self.put(identity, known, journal).await
+    }
+
+    async fn own(&self, identity: &Identity) -> Result<Known, Failure> {
+        let known = self.known(identity).await?;
+        if known.is_of(identity) { Ok(known) } else { Err(left(identity)) }
+    }
+
+    async fn known(&self, identity: &Identity) -> Result<Known, Failure> {
+        let key = key_of(identity)?;
+        if let Some(known) = self.known.lock().get(&key).filter(|known| known.is_of(identity)) {
+            return Ok(known.clone());
+        }
+        let known = self.fetch(identity).await?;
+        self.known.lock().insert(key, known.clone());
+        Ok(known)
+    }
+
+    /// The journal is read again next time.
+    pub(crate) fn unlearn(&self, identity: &Identity) {
+        if let Ok(key) = key_of(identity) {
+            self.known.lock().remove(&key);
+        }
+    }
+
+    async fn fetch(&self, identity: &Identity) -> Result<Known, Failure> {
+        let (namespace, name) = self.place(identity)?;
+        let own = identity.uid.clone();
+        let read = within("read the journal", self.api(&namespace).get_opt(&name)).await;
+        let Some(secret) = read.map_err(|error| failed(&error))? else {
+            return Ok(Known { uid: own, is_owned: true, ..Known::default() });
+        };
+        let content = secret.data.as_ref().and_then(|data| decode(&data.get(KEY)?.0));
+        let (uid, journal) = content.ok_or_else(|| unreadable(&namespace, &name))?;
+        let is_owned = is_owned(&secret.metadata, &identity.uid);
+        let ObjectMeta { resource_version: version, finalizers, .. } = secret.metadata;
+        // A former resource of the name that left nothing but its journal leaves that, too.
+        let uid = if journal.is_over() { own } else { uid };
+        let finalizers = finalizers.unwrap_or_default();
+        Ok(Known { uid, journal: Some(journal), version, finalizers, is_owned })
+    }
+
+    async fn put(&self, identity: &Identity, known: Known, journal: Journal) -> Result<(), Failure> {
         let (namespace, name) = self.place(identity)?;
         let api = self.api(&namespace);
-        let finalizers: Vec<_> = is_held.then(|| JOURNAL_FINALIZER.to_owned()).into_iter().collect();
-        let content = ByteString(encode(&journal).to_string().into_bytes());
+        let finalizers = known.finalizers(must_be_held(&journal));
+        let owners = vec![owner_of(&self.resource, identity)];
+        let content = ByteString(encode(&identity.uid, &journal).to_string().into_bytes());
         // Until it is written, what is stored is not known.
-        self.known.lock().remove(&identity.uid);
-        let written = if let Some(version) = &known.version {
-            let patch = json!({
+        self.known.lock().remove(&key_of(identity)?);
+        let mut changed = None;
+        if let Some(version) = &known.version {
+            let version = Some(version).filter(|_| !mutants::active(Mutant::JournalUnversioned));
+            let mut patch = json!({
                 "metadata": {"resourceVersion": version, "finalizers": finalizers},
                 "data": {KEY: content},
             });
+            if !known.is_owned {
+                patch["metadata"]["ownerReferences"] = json!(owners);
+            }
             let params =
                 PatchParams { field_manager: Some(self.manager.to_owned()), ..PatchParams::default() };
-            within("write the journal", api.patch(&name, &params, &Patch::Merge(&patch))).await
+            match within("write the journal", api.patch(&name, &params, &Patch::Merge(&patch))).await {
+                // That of a former resource was just collected.
+                Err(error) if known.journal.as_ref().is_none_or(Journal::is_over) && error.is_not_found() => {
+                }
+                written => changed = Some(written.map_err(|error| failed(&error))?),
+            }
+        }
+        let written = if let Some(written) = changed {
+            written
         } else {
             let secret = Secret {
                 metadata: ObjectMeta {
                     name: Some(name.clone()),
-                    owner_references: Some(vec![owner_of(&self.resource, identity)]),
+                    owner_references: Some(owners),
                     finalizers: Some(finalizers),
                     ..ObjectMeta::default()
                 },
@@ -211,10 +294,18 @@ impl Journals {
                 ..Secret::default()
             };
             let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
-            within("write the journal", api.create(&params, &secret)).await
+            let created = within("write the journal", api.create(&params, &secret)).await;
+            created.map_err(|error| failed(&error))?
         };
-        let version = written.map_err(|error| failed(&error))?.metadata.resource_version;
-        self.known.lock().insert(identity.uid.clone(), Known { journal: Some(journal), version, is_held });
+        let ObjectMeta { resource_version: version, finalizers, .. } = written.metadata;
+        let known = Known {
+            uid: identity.uid.clone(),
+            journal: Some(journal),
+            version,
+            finalizers: finalizers.unwrap_or_default(),
+            is_owned: true,
+        };
+        self.known.lock().insert(key_of(identity)?, known);
         Ok(())
     }
 
@@ -231,15 +322,22 @@ impl Journals {
 
     /// Forgets a resource that is gone, whose journal may be deleted with it.
     pub(crate) async fn forget(&self, identity: &Identity) -> Result<(), Failure> {
-        let known = self.known.lock().remove(&identity.uid);
-        if known.is_some_and(|known| !known.is_held) {
+        let known = self.known.lock().remove(&key_of(identity)?);
+        if known.is_some_and(|known| known.is_of(identity) && !known.is_held()) {
             return Ok(());
         }
         let (namespace, name) = self.place(identity)?;
-        let patch = json!({"metadata": {"finalizers": []}});
-        let params = PatchParams { field_manager: Some(self.manager.to_owned()), ..PatchParams::default() };
         let api = self.api(&namespace);
-        match within("release the journal", api.patch(&name, &params, &Patch::Merge(&patch))).await {
+        // Read without its content, which may have been edited: it is released all the same.
+        let read = within("read the journal", api.get_metadata_opt(&name)).await;
+        let Some(secret) = read.map_err(|error| failed(&error))? else { return Ok(()) };
+        // The next resource of the name may have taken it over.
+        let is_held = secret.finalizers().iter().any(|one| one == JOURNAL_FINALIZER);
+        if !is_held || !is_owned(&secret.metadata, &identity.uid) {
+            return Ok(());
+        }
+        let released = set_finalizer(&api, self.manager, &secret.metadata, JOURNAL_FINALIZER, false).await;
+        match released {
             Err(error) if !error.is_not_found() => Err(failed(&error)),
             _ => Ok(()),
         }
@@ -249,15 +347,30 @@ impl Journals {
         Api::namespaced(self.client.clone(), namespace)
     }
 
-    /// The namespace and the name of the Secret. The name ends with a part of the UID: a later resource of the same name has another
-    /// journal.
+    /// The namespace and the name of the Secret.
     fn place(&self, identity: &Identity) -> Result<(String, String), Failure> {
-        let Some((_, ObjectKey { namespace, name })) = identity.resource() else {
-            return Err(unreadable("", &identity.owner));
-        };
-        let uid: String = identity.uid.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
-        Ok((namespace.to_string(), owned_name(&format!("state.{}", self.key), &format!("{name}-{uid}"))))
+        let ObjectKey { namespace, name } = key_of(identity)?;
+        Ok((namespace.to_string(), owned_name(&format!("state.{}", self.key), &name)))
     }
+
+    /// The name of the Secret, for a person.
+    pub(crate) fn name(&self, identity: &Identity) -> String {
+        self.place(identity).map(|(_, name)| name).unwrap_or_default()
+    }
+}
+
+fn key_of(identity: &Identity) -> Result<ObjectKey, Failure> {
+    identity.resource().map(|(_, key)| key).ok_or_else(|| unreadable("", &identity.owner))
+}
+
+/// Whether the Secret is deleted with the resource with this UID.
+fn is_owned(secret: &ObjectMeta, uid: &str) -> bool {
+    secret.owner_references.iter().flatten().any(|owner| owner.uid == uid)
+}
+
+/// Whether an object exists, or may exist.
+fn must_be_held(journal: &Journal) -> bool {
+    !journal.is_over() && !mutants::active(Mutant::JournalNotHeld)
 }
 
 /// The reference with which the Secrets of a resource are deleted with it.
@@ -272,7 +385,7 @@ pub(crate) fn owner_of(resource: &ApiResource, identity: &Identity) -> OwnerRefe
     }
 }
 
-fn encode(journal: &Journal) -> Json {
+fn encode(uid: &str, journal: &Journal) -> Json {
     let entries = journal.entries.iter().map(|entry| {
         let state = entry.state.as_ref().map(|state| {
             json!({"version": state.version, "value": state.value, "private": hex::encode(&state.private)})
@@ -284,11 +397,11 @@ fn encode(journal: &Journal) -> Json {
             }),
         })
     });
-    json!({"entries": entries.collect::<Vec<_>>(), "outputs": journal.outputs})
+    json!({"resource": uid, "entries": entries.collect::<Vec<_>>(), "outputs": journal.outputs})
 }
 
-/// `None` if it is no journal.
-fn decode(text: &[u8]) -> Option<Journal> {
+/// The UID of its resource, and the journal; `None` if it is none.
+fn decode(text: &[u8]) -> Option<(String, Journal)> {
     let json: Json = serde_json::from_slice(text).ok()?;
     let entry = |entry: &Json| {
         let state = match &entry["state"] {
@@ -309,7 +422,8 @@ fn decode(text: &[u8]) -> Option<Journal> {
         })
     };
     let entries = json["entries"].as_array()?.iter().map(entry).collect::<Option<_>>()?;
-    Some(Journal { entries, outputs: json["outputs"].as_str().map(str::to_owned) })
+    let journal = Journal { entries, outputs: json["outputs"].as_str().map(str::to_owned) };
+    Some((json["resource"].as_str()?.to_owned(), journal))
 }
 
 fn ticket(json: &Json) -> Option<Ticket> {
@@ -323,6 +437,16 @@ fn failed(error: &ApiError) -> Failure {
         action: "failed to access the journal of the resource".to_owned(),
         code: String::new(),
         message: error.to_string(),
+    }
+}
+
+/// Another resource of the name has a journal that is not over.
+fn left(identity: &Identity) -> Failure {
+    Failure {
+        class: FailureClass::Transient,
+        action: "failed to use the journal of the resource".to_owned(),
+        code: String::new(),
+        message: format!("it is of a resource {} with another UID; looking again", identity.owner),
     }
 }
 
@@ -354,8 +478,11 @@ mod tests {
         };
         let entries = vec![entry(false, None), entry(true, Some(stored))];
         let journal = Journal { entries, outputs: Some("web-key".to_owned()) };
-        assert_eq!(decode(encode(&journal).to_string().as_bytes()), Some(journal));
-        for text in ["", "{}", r#"{"entries": [{}]}"#, r#"{"entries": [{"epoch": "1"}]}"#] {
+        let text = encode("u", &journal).to_string();
+        assert_eq!(decode(text.as_bytes()), Some(("u".to_owned(), journal)));
+        let wrong =
+            [r#"{"resource": "u", "entries": [{}]}"#, r#"{"resource": "u", "entries": [{"epoch": "1"}]}"#];
+        for text in ["", "{}", r#"{"entries": []}"#].into_iter().chain(wrong) {
             assert_eq!(decode(text.as_bytes()), None, "{text}");
         }
         let state = Stored { version: 1, value: json!({"password": "hunter2"}), private: vec![] };

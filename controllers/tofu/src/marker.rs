@@ -28,6 +28,8 @@ const TESTED: [&str; 11] = [
 ];
 /// The attribute with the marker.
 const ATTRIBUTE: &str = "description";
+/// How a marker begins.
+const BEGIN: &str = "[kraken ";
 /// The hexadecimal digits of a marker.
 const DIGITS: usize = 12;
 
@@ -48,7 +50,12 @@ pub(crate) fn is_marked(provider: &ProviderSchema, type_name: &str) -> bool {
 /// The marker of a launch.
 pub(crate) fn of(identity: &Identity, epoch: i64) -> String {
     let digest = hex::encode(Sha256::digest(format!("{}/{}/{epoch}", identity.cluster, identity.uid)));
-    format!("[kraken {}]", &digest[..DIGITS])
+    format!("{BEGIN}{}]", &digest[..DIGITS])
+}
+
+/// The marker in a description that was sent; all of it if it has none.
+pub(crate) fn in_text(description: &str) -> &str {
+    description.rfind(BEGIN).map_or(description, |at| &description[at..])
 }
 
 /// The configuration with the marker at the end of the description.
@@ -95,6 +102,7 @@ mod tests {
         assert_ne!(marker, of(&identity, 2));
         let config = with(&Value::object([("description", Value::String("web".to_owned()))]), &marker);
         assert_eq!(description(&config), Some(format!("web {marker}")));
+        assert_eq!((in_text(&format!("a [kraken b {marker}")), in_text("web")), (&*marker, "web"));
         let answer = |text: &str| {
             Value::object([
                 ("description", Value::String(text.to_owned())),

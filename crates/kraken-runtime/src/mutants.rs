@@ -138,6 +138,12 @@ mutants! {
     DeletionIgnoresProtect,
     /// A create call without a response counts as rejected.
     LostAnswerIsRefusal,
+    /// The journal of a provider's resource has no finalizer.
+    JournalNotHeld,
+    /// The journal of a provider's resource is changed without a resourceVersion precondition.
+    JournalUnversioned,
+    /// A creation that a provider rejected counts as not made, although its request may have lost its response.
+    RejectionBelieved,
     /// A replaced object is deleted as soon as its successor is published, whether or not dependents use it.
     NoHandOver,
     /// An edit during a replacement deletes what the replacement published, before its successor exists.

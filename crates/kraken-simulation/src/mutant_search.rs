@@ -8,9 +8,10 @@ use std::thread;
 use kraken_runtime::mutants::{Mutant, ReachedMutants};
 use parking_lot::Mutex;
 
-use crate::check::FullCheck;
-use crate::engine::{Simulation, Violation};
-use crate::generate::generate;
+use crate::batch::generated;
+use crate::engine::Violation;
+use crate::run::run_with;
+use crate::schedule::Suite;
 
 /// The result of the search for one mutant.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ struct Baseline {
 pub struct MutantSearch {
     limit: u64,
     threads: usize,
-    baseline: Mutex<BTreeMap<u64, Baseline>>,
+    baseline: Mutex<BTreeMap<(Suite, u64), Baseline>>,
 }
 
 impl MutantSearch {
@@ -48,6 +49,7 @@ impl MutantSearch {
 
     /// Runs seeds with a seeded bug in the controllers, until one shows it that passes without it.
     pub fn run(&self, mutant: Mutant) -> MutantResult {
+        let suite = suite_of(mutant);
         let (next, reached) = (AtomicU64::new(1), AtomicU64::new(0));
         // The smallest seed that showed it.
         let best: Mutex<Option<(u64, Violation)>> = Mutex::new(None);
@@ -58,7 +60,7 @@ impl MutantSearch {
                 if seed > self.limit || is_beaten {
                     return;
                 }
-                let baseline = self.baseline(seed);
+                let baseline = self.baseline(suite, seed);
                 if !baseline.reached_mutants.contains(mutant) {
                     continue; // the very same run as without it
                 }
@@ -66,9 +68,7 @@ impl MutantSearch {
                 if !baseline.is_passed {
                     continue; // a failure that also occurs without the seeded bug does not count
                 }
-                let schedule = generate(seed);
-                let check = FullCheck::new(&schedule).with(mutant);
-                let report = Simulation::run(&schedule, Box::new(check));
+                let report = run_with(&generated(suite, seed), Some(mutant));
                 let Some(violation) = report.violations.first() else { continue };
                 let mut best = best.lock();
                 if best.as_ref().is_none_or(|(best, _)| seed < *best) {
@@ -82,17 +82,22 @@ impl MutantSearch {
         MutantResult { mutant, found, tried, reached: reached.into_inner() }
     }
 
-    fn baseline(&self, seed: u64) -> Baseline {
-        if let Some(baseline) = self.baseline.lock().get(&seed) {
+    fn baseline(&self, suite: Suite, seed: u64) -> Baseline {
+        if let Some(baseline) = self.baseline.lock().get(&(suite, seed)) {
             return *baseline;
         }
-        let schedule = generate(seed);
-        let check = FullCheck::new(&schedule);
-        let reached_mutants = check.reached_mutants();
-        let is_passed = Simulation::run(&schedule, Box::new(check)).is_passed();
-        let baseline = Baseline { is_passed, reached_mutants: *reached_mutants.lock() };
-        self.baseline.lock().insert(seed, baseline);
+        let report = run_with(&generated(suite, seed), None);
+        let baseline = Baseline { is_passed: report.is_passed(), reached_mutants: report.reached_mutants };
+        self.baseline.lock().insert((suite, seed), baseline);
         baseline
+    }
+}
+
+/// The schedules that reach the place of this seeded bug.
+fn suite_of(mutant: Mutant) -> Suite {
+    match mutant {
+        Mutant::JournalNotHeld | Mutant::JournalUnversioned | Mutant::RejectionBelieved => Suite::Provider,
+        _ => Suite::Aws,
     }
 }
 

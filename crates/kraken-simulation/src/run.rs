@@ -1,6 +1,7 @@
 //! One schedule from its beginning to its end, with all checks.
 
 use kraken_runtime::coverage::Reached;
+use kraken_runtime::mutants::Mutant;
 use kraken_simulator::hook::{Answer, Call};
 
 use crate::check::FullCheck;
@@ -15,8 +16,7 @@ pub const SHRINKING: usize = 400;
 /// Runs a schedule with every check.
 pub fn run(schedule: &Schedule) -> (Report, Reached) {
     if schedule.settings.suite == Suite::Provider {
-        let check = Box::new(ProviderCheck::new(schedule));
-        return (Simulation::run(schedule, check), Reached::default());
+        return (run_with(schedule, None), Reached::default());
     }
     let check = FullCheck::new(schedule);
     let reached = check.reached();
@@ -25,10 +25,19 @@ pub fn run(schedule: &Schedule) -> (Report, Reached) {
     (report, reached)
 }
 
+/// As [`run`], with a seeded bug in the controllers. Without effect in a build that has none.
+pub fn run_with(schedule: &Schedule, mutant: Option<Mutant>) -> Report {
+    let check: Box<dyn Checker> = match schedule.settings.suite {
+        Suite::Aws => Box::new(FullCheck::new(schedule)),
+        Suite::Provider => Box::new(ProviderCheck::default()),
+    };
+    Simulation::run_with(schedule, check, mutant)
+}
+
 /// As [`run`]; prints the request and response bodies of each write.
 pub fn with_bodies(schedule: &Schedule) -> (Report, Reached) {
     if schedule.settings.suite == Suite::Provider {
-        let check = Box::new(Bodies(ProviderCheck::new(schedule)));
+        let check = Box::new(Bodies(ProviderCheck::default()));
         return (Simulation::run(schedule, check), Reached::default());
     }
     let check = FullCheck::new(schedule);

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kraken_tofu::journal::{JOURNAL_FINALIZER, SECRET_TYPE};
 use kube::{
-    Api,
-    api::{DeleteParams, ListParams, PropagationPolicy},
+    Api, ResourceExt as _,
+    api::{DeleteParams, ListParams, Patch, PatchParams, PropagationPolicy},
 };
 use serde_json::json;
 use tokio::time::sleep;
@@ -101,6 +101,36 @@ async fn a_journal_of_a_resource_whose_finalizer_was_removed_is_not_kept() -> Re
         sleep(Duration::from_millis(100)).await;
     }
     assert_eq!((journals().await?, h.s.objects().len()), (0, 1));
+    h.s.uninstall().await?;
+    h.s.uninstalled().await
+}
+
+#[tokio::test]
+async fn a_finalizer_of_others_stays_on_a_journal() -> Result<()> {
+    const OTHER: &str = "example.com/backup";
+    let h = hosted().await?;
+    let secrets: Api<Secret> = Api::namespaced(h.s.client(), &h.s.test_env.ns.name);
+    h.s.apply("d", &json!({"name": {"value": "d"}})).await?;
+    h.s.test_env.ready(KIND, "d").await?;
+    let journal = async || -> Result<Secret> {
+        let all = secrets.list(&ListParams::default()).await?.items;
+        all.into_iter()
+            .find(|secret| secret.type_.as_deref() == Some(SECRET_TYPE))
+            .context("there is no journal")
+    };
+    let set = async |finalizers: &[&str]| -> Result<()> {
+        let patch = Patch::Merge(json!({"metadata": {"finalizers": finalizers}}));
+        secrets.patch(&journal().await?.name_any(), &PatchParams::default(), &patch).await?;
+        Ok(())
+    };
+    set(&[OTHER, JOURNAL_FINALIZER]).await?;
+    h.s.test_env.patch(KIND, "d", json!({"spec": {"size": {"value": 7}}})).await?;
+    h.s.test_env.ready(KIND, "d").await?;
+    assert_eq!(journal().await?.finalizers(), [OTHER, JOURNAL_FINALIZER]);
+    h.s.test_env.delete(KIND, "d").await?;
+    h.s.test_env.gone(KIND, "d").await?;
+    assert_eq!((journal().await?.finalizers(), h.s.objects().len()), (&[OTHER.to_owned()][..], 0));
+    set(&[]).await?;
     h.s.uninstall().await?;
     h.s.uninstalled().await
 }

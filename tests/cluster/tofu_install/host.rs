@@ -116,7 +116,7 @@ impl Hosted {
         Ok(journal["entries"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default())
     }
 
-    async fn end(self, names: &[&str], kept: usize) -> Result<()> {
+    pub(super) async fn end(self, names: &[&str], kept: usize) -> Result<()> {
         for name in names {
             self.s.test_env.delete(KIND, name).await?;
         }

@@ -5,6 +5,7 @@ mod deletion;
 pub(crate) mod host;
 mod plan;
 mod replicas;
+mod restored;
 mod setting;
 mod switch;
 

@@ -1,6 +1,12 @@
 //! What became of a creation whose response is not known.
 
-use kraken_spoke::{Failure, Fate, Identity, runtime::clock};
+use kraken_spoke::{
+    Failure, Fate, Identity,
+    runtime::{
+        clock,
+        mutants::{self, Mutant},
+    },
+};
 use kraken_tfplugin::{Applied, CallError, Diagnostic, ResourceState};
 use tokio::time::Instant;
 
@@ -36,7 +42,7 @@ impl TofuExternal {
             "the creation of {} at {:.0} has no response: the provider's process, or its host, ended",
             self.type_name, entry.at
         );
-        let state = match self.search(identity, entry).await? {
+        let state = match self.search(entry).await? {
             Search::Unclear(why) => return Ok(Fate::Unknown(format!("{what}{why}"))),
             Search::Nothing => return Ok(self.nothing(identity, entry, &what)),
             Search::Found(state) => state,
@@ -49,23 +55,17 @@ impl TofuExternal {
 
     /// Completes the entry of this launch with the provider's answer. A creation that failed without a state may have created its
     /// object all the same: the provider's own request may have lost its response. If its objects can be found, that is asked.
-    pub(super) async fn complete(
-        &self,
-        identity: &Identity,
-        journal: &mut Journal,
-        epoch: i64,
-        applied: &Applied,
-    ) {
+    pub(super) async fn complete(&self, journal: &mut Journal, epoch: i64, applied: &Applied) {
         journal.complete(epoch, self.schema.version, applied, clock::now());
         if applied.state.exists() || !applied.is_failed() {
             return;
         }
         let is_failed = |entry: &&mut Entry| entry.epoch == epoch && entry.state.is_none();
         let Some(entry) = journal.entries.iter_mut().find(is_failed) else { return };
-        if entry.description.is_none() {
+        if entry.description.is_none() || mutants::active(Mutant::RejectionBelieved) {
             return;
         }
-        match self.search(identity, entry).await {
+        match self.search(entry).await {
             Ok(Search::Nothing) => {}
             Ok(Search::Found(state)) => entry.state = Stored::of(self.schema.version, &state),
             // Asked again.
@@ -73,7 +73,7 @@ impl TofuExternal {
         }
     }
 
-    async fn search(&self, identity: &Identity, entry: &Entry) -> Result<Search, Failure> {
+    async fn search(&self, entry: &Entry) -> Result<Search, Failure> {
         let Some(description) = &entry.description else { return Ok(Search::Unclear("")) };
         let Some(source) = self.provider.schema().data_sources.get(&self.type_name).cloned() else {
             return Ok(Search::Unclear(""));
@@ -85,7 +85,7 @@ impl TofuExternal {
             Err(CallError::Provider(diagnostics)) if say_nothing(&diagnostics) => return Ok(Search::Nothing),
             Err(error) => return Err(self.failed("search for", &error, &[])),
         };
-        let Some(id) = marker::found(&answer, &marker::of(identity, entry.epoch)) else {
+        let Some(id) = marker::found(&answer, marker::in_text(description)) else {
             return Ok(Search::Unclear(", and its data source returned another object"));
         };
         Ok(self.imported(&id).await?.map_or(Search::Nothing, Search::Found))

@@ -47,7 +47,7 @@ impl TofuExternal {
         epoch: i64,
         config: &Value,
     ) -> Result<Ticket, Failure> {
-        let mut journal = self.journals.read(identity).await?.unwrap_or_default();
+        let mut journal = self.journals.begin(identity).await?;
         let description = self.is_marked.then(|| marker::description(config)).flatten();
         // What does not exist any more, and what a person says was not created.
         journal.entries.retain(|entry| entry.state.is_some());
@@ -88,9 +88,12 @@ impl TofuExternal {
                 observed.objects.push(object(request.launched.max(1), state));
             }
         } else if request.launched > 0 && !request.is_own_record {
+            // It may be restored, too.
+            self.journals.unlearn(&request.identity);
             observed.fate = Fate::Unknown(format!(
-                "the journal of the creation of {} is lost (a Secret of this namespace)",
-                self.type_name
+                "the journal of the creation of {} is lost (the Secret {} of this namespace, which a backup may have)",
+                self.type_name,
+                self.journals.name(&request.identity)
             ));
         }
         Ok(observed)

@@ -91,7 +91,7 @@ impl TofuExternal {
             }
         };
         let mut journal = self.journals.read(identity).await?.unwrap_or_default();
-        self.complete(identity, &mut journal, label.epoch, &applied).await;
+        self.complete(&mut journal, label.epoch, &applied).await;
         let may_exist = !journal.is_over();
         self.journals.write(identity, journal).await?;
         self.acknowledge(ticket).await;
@@ -118,7 +118,9 @@ impl TofuExternal {
             journal.entries.iter_mut().find(|entry| !entry.is_answered && entry.ticket.is_some())
         });
         let ticket = unanswered.as_ref().and_then(|entry| entry.ticket.clone());
-        let recalled = self.provider.host().recall(&identity.uid, ticket).await;
+        // A former resource of the name may have requested it.
+        let uid = ticket.as_ref().map_or(&identity.uid, |ticket| &ticket.uid).clone();
+        let recalled = self.provider.host().recall(&uid, ticket).await;
         let (ticket, label, answer) =
             match recalled.map_err(|error| self.failed("recall the operation of", &error, &[]))? {
                 Recalled::Nothing => return Ok((journal, Fate::Known)),
@@ -152,7 +154,7 @@ impl TofuExternal {
                     verb = label.verb.word(),
                     "recorded the answer of an operation"
                 );
-                self.complete(identity, journal.get_or_insert_default(), label.epoch, &applied).await;
+                self.complete(journal.get_or_insert_default(), label.epoch, &applied).await;
             }
             (Err(error), Some(Label { verb: Verb::Create, .. })) => {
                 if let Some(entry) = unanswered {

@@ -19,7 +19,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kraken_runtime::{clock, random};
+use kraken_runtime::{
+    clock,
+    mutants::{self, Mutant},
+    random,
+};
 use kraken_simulator::{Simulator, SimulatorOptions};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -55,11 +59,16 @@ pub struct Simulation(Arc<Shared>);
 impl Simulation {
     /// Runs a schedule to its end, on a thread of its own, or to the first violation.
     pub fn run(schedule: &Schedule, checker: Box<dyn Checker>) -> Report {
+        Self::run_with(schedule, checker, None)
+    }
+
+    /// As [`run`](Self::run), with a seeded bug in the controllers. Without effect in a build that has none.
+    pub fn run_with(schedule: &Schedule, checker: Box<dyn Checker>, mutant: Option<Mutant>) -> Report {
         let run = || {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
             match runtime {
-                Ok(runtime) => runtime.block_on(Self::run_on_this_thread(schedule, checker)),
+                Ok(runtime) => runtime.block_on(Self::run_on_this_thread(schedule, checker, mutant)),
                 Err(error) => failed(format!("failed to build a runtime: {error}")),
             }
         };
@@ -73,7 +82,12 @@ impl Simulation {
         })
     }
 
-    async fn run_on_this_thread(schedule: &Schedule, checker: Box<dyn Checker>) -> Report {
+    async fn run_on_this_thread(
+        schedule: &Schedule,
+        checker: Box<dyn Checker>,
+        mutant: Option<Mutant>,
+    ) -> Report {
+        mutants::select(mutant);
         let _time = clock::simulate(BEGINNING);
         let _random = random::seed(schedule.seed);
         kraken_aws::injected::seed(schedule.seed);
@@ -232,6 +246,7 @@ impl Simulation {
             trace: std::mem::take(&mut state.trace),
             violations: std::mem::take(&mut state.violations),
             statistics: state.statistics,
+            reached_mutants: mutants::take_reached(),
         };
         report.statistics.time = self.0.begin.elapsed();
         report

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use kraken_runtime::mutants::ReachedMutants;
+
 use super::checker::Violation;
 use super::trace::{EventKind, Trace};
 use crate::schedule::Side;
@@ -15,6 +17,8 @@ pub struct Report {
     pub violations: Vec<Violation>,
     /// How much happened.
     pub statistics: Statistics,
+    /// The places of seeded bugs that the controllers passed.
+    pub reached_mutants: ReachedMutants,
 }
 
 impl Report {

@@ -4,62 +4,106 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kraken_simulator::hook::{Answer, Call};
+use kraken_spoke::api::INTENT_ANNOTATION;
 use serde_json::{Value, json};
 
 use super::{KINDS, NAMESPACE};
 use crate::engine::providers::{ADDRESS, NAME, Remote, SIZE, ZONE};
-use crate::engine::{Caller, Checker, Event, ProcessId, View, Violation};
+use crate::engine::{Caller, Checker, Event, EventKind, ProcessId, View, Violation};
 use crate::kinds::served;
-use crate::schedule::{Action, Controller, ObjectName, Operation, Propagation, Schedule, Side};
+use crate::schedule::{Controller, ObjectName, Operation, Propagation, Side};
 
 /// The reason of a resource of which nobody can know whether its object exists.
 const UNKNOWN: &str = "CreationUnknown";
 const CONFIRMED: &str = "creation-confirmed-at";
+/// How the operations are printed that back a namespace up, and that lose it.
+const SAVE: &str = "save the manifests";
+const LOSE: &str = "lose ";
+/// How a restore is printed, and one that leaves out finalizers.
+const RESTORE: &str = "restore ";
+const WITHOUT: &str = "without finalizers";
 /// The type of the Secret of a journal.
 const JOURNAL: &str = kraken_tofu::journal::SECRET_TYPE;
 
 /// The checks of one schedule.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ProviderCheck {
-    /// The resources that are replaced at some time: until their dependents have moved, both objects exist.
-    replaced: BTreeSet<ObjectName>,
     /// The processes that had the lease at some time.
     led: BTreeSet<ProcessId>,
+    /// The journals after the last write of one, by name, with their versions.
+    journals: BTreeMap<String, String>,
+    /// Those of the last backup.
+    saved: Option<BTreeMap<String, String>>,
+    /// Journals that were lost although their last version is in no backup: what they named may exist twice, or without a resource.
+    lost: BTreeSet<String>,
+    /// Whether the namespace is lost, or was restored without finalizers: until the next reconcile of a resource, its deletion leaves
+    /// its object behind.
+    is_unheld: bool,
 }
 
 impl ProviderCheck {
-    /// For this schedule.
-    pub fn new(schedule: &Schedule) -> Self {
-        let replaced = schedule.steps.iter().filter_map(|step| match &step.action {
-            Action::Operation(Operation::Edit { object, path, .. }) if path.ends_with(ZONE) => {
-                Some(object.clone())
-            }
-            Action::Operation(Operation::Apply { object } | Operation::Recreate { object }) => {
-                Some(ObjectName::of(object))
-            }
-            _ => None,
-        });
-        let mut applied = BTreeMap::<ObjectName, usize>::new();
-        replaced.for_each(|name| *applied.entry(name).or_default() += 1);
-        // The first manifest replaces nothing.
-        let replaced = applied.into_iter().filter(|(_, times)| *times > 1).map(|(name, _)| name).collect();
-        Self { replaced, led: BTreeSet::new() }
+    /// Whether its journal was lost.
+    fn is_lost(&self, kind: &str, name: &str) -> bool {
+        let resource = ObjectName::new(NAMESPACE, kind, name);
+        self.lost.iter().any(|journal| is_journal_of(journal, &resource))
     }
 
-    /// The resources with more objects than they may have at any time.
-    fn too_many(&self, view: &View<'_>) -> Vec<Violation> {
-        let mut counts = BTreeMap::<(String, String), usize>::new();
-        for remote in view.world.objects().values() {
-            *counts.entry((remote.type_name.clone(), remote.text(NAME).to_owned())).or_default() += 1;
+    /// Whether the object may be without a resource.
+    fn is_lost_object(&self, remote: &Remote) -> bool {
+        let kind = KINDS.into_iter().find(|(_, of)| *of == remote.type_name);
+        self.is_unheld || kind.is_some_and(|(kind, _)| self.is_lost(kind, remote.text(NAME)))
+    }
+
+    /// Learns what a backup contains, and what is lost with the namespace.
+    fn learn(&mut self, view: &View<'_>, event: &EventKind) {
+        match event {
+            EventKind::Operation(text) if text.starts_with(SAVE) => self.saved = Some(saved(view)),
+            EventKind::Operation(text) if text.starts_with(RESTORE) => {
+                self.is_unheld = text.ends_with(WITHOUT)
+            }
+            EventKind::Operation(text) if text.starts_with(LOSE) => {
+                self.is_unheld = true;
+                let saved = self.saved.clone().unwrap_or_default();
+                let is_newer = |(name, version): &(&String, &String)| saved.get(*name) != Some(*version);
+                self.lost.extend(self.journals.iter().filter(is_newer).map(|(name, _)| name.clone()));
+            }
+            EventKind::Call(call) if call.writes && call.name.ends_with(" secrets") => {
+                self.journals = journals(view).collect();
+            }
+            _ => {}
         }
-        let too_many = counts.into_iter().filter_map(|((type_name, name), number)| {
-            let (kind, _) = KINDS.into_iter().find(|(_, of)| *of == type_name)?;
-            let object = ObjectName::new(NAMESPACE, kind, &name);
-            let most = if self.replaced.contains(&object) { 2 } else { 1 };
-            (number > most).then(|| violation(view, "one object", format!("{object} has {number} objects")))
-        });
+    }
+
+    /// The resources with more objects than they may have at any time: only those exist besides one that a replacement deletes.
+    fn too_many(&self, view: &View<'_>) -> Vec<Violation> {
+        let mut all = BTreeMap::<(String, String), Vec<String>>::new();
+        for (id, remote) in view.world.objects() {
+            let name = remote.text(NAME).to_owned();
+            all.entry((remote.type_name, name)).or_default().push(id);
+        }
+        let too_many =
+            all.into_iter().filter(|(_, ids)| ids.len() > 1).filter_map(|((type_name, name), ids)| {
+                let (kind, _) = KINDS.into_iter().find(|(_, of)| *of == type_name)?;
+                let object = ObjectName::new(NAMESPACE, kind, &name);
+                // A restored record names nothing.
+                let most = if self.saved.is_some() { 2 } else { 1 };
+                let replaced = outgoing(view, &object);
+                let kept = ids.iter().filter(|id| !replaced.contains(id)).count();
+                let is_wrong = kept > most && !self.is_lost(kind, &name);
+                is_wrong.then(|| violation(view, "one object", format!("{object} has {}", ids.join(", "))))
+            });
         too_many.collect()
     }
+}
+
+/// The ids that the record of a resource names as replaced.
+fn outgoing(view: &View<'_>, name: &ObjectName) -> Vec<String> {
+    let resource = resources(view).into_iter().find(|(other, ..)| other == name);
+    let record = resource.and_then(|(.., object)| {
+        serde_json::from_str::<Value>(object["metadata"]["annotations"][INTENT_ANNOTATION].as_str()?).ok()
+    });
+    let ids = record.and_then(|record| record["outgoing"].as_array().cloned()).unwrap_or_default();
+    ids.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn violation(view: &View<'_>, invariant: &str, message: String) -> Violation {
@@ -79,6 +123,31 @@ fn resources(view: &View<'_>) -> Vec<(ObjectName, &'static str, Arc<Value>)> {
     KINDS.into_iter().flat_map(of_kind).collect()
 }
 
+/// The journals in the cluster, with their versions.
+fn journals(view: &View<'_>) -> impl Iterator<Item = (String, String)> + use<> {
+    let is_journal = |secret: &Arc<Value>| secret["type"] == JOURNAL;
+    let secrets = view.api.objects("", "secrets").into_iter().filter(is_journal);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    secrets
+        .map(move |secret| (text(&secret["metadata"]["name"]), text(&secret["metadata"]["resourceVersion"])))
+}
+
+/// Those that a backup contains together with their resources: what is being deleted is in none.
+fn saved(view: &View<'_>) -> BTreeMap<String, String> {
+    let secrets = view.api.objects("", "secrets");
+    let is_deleted =
+        |name: &str| secrets.iter().any(|one| one["metadata"]["name"] == name && is_deleted(one));
+    let resources: Vec<_> =
+        resources(view).into_iter().filter(|(.., object)| !self::is_deleted(object)).collect();
+    let has_resource = |journal: &str| resources.iter().any(|(name, ..)| is_journal_of(journal, name));
+    journals(view).filter(|(name, _)| !is_deleted(name) && has_resource(name)).collect()
+}
+
+fn is_journal_of(journal: &str, resource: &ObjectName) -> bool {
+    let (begin, end) = (format!("state.{}.", resource.kind.to_lowercase()), format!(".{}", resource.name));
+    journal.starts_with(&begin) && journal.ends_with(&end)
+}
+
 fn ready(object: &Value) -> (bool, &str) {
     let conditions = object["status"]["conditions"].as_array();
     let ready = conditions.and_then(|all| all.iter().find(|one| one["type"] == "Ready"));
@@ -96,11 +165,12 @@ fn refers(object: &Value) -> bool {
 }
 
 /// What is not as it should be once nothing happens any more.
-fn unsettled(view: &View<'_>) -> Vec<String> {
+fn unsettled(check: &ProviderCheck, view: &View<'_>) -> Vec<String> {
     let all = resources(view);
     let target = all.iter().find(|(name, ..)| name.kind == "KtestFile" && name.name == "a");
     let target = target.filter(|(.., object)| !is_deleted(object) && ready(object).0);
-    let is_used = all.iter().any(|(.., object)| refers(object));
+    // What is in place of a resource of which nothing can be known may refer to it, too.
+    let is_used = all.iter().any(|(.., object)| refers(object) || ready(object).1 == UNKNOWN);
     let mut found = vec![];
     let mut owned = BTreeSet::new();
     for (name, type_name, object) in &all {
@@ -111,7 +181,7 @@ fn unsettled(view: &View<'_>) -> Vec<String> {
         let is_both = refers(object) && !object["spec"][SIZE]["value"].is_null();
         let waits = is_both || (refers(object) && target.is_none());
         // Somebody has to say whether its object exists.
-        if reason == UNKNOWN && name.kind == "KtestNote" {
+        if reason == UNKNOWN && (name.kind == "KtestNote" || check.saved.is_some()) {
             continue;
         }
         if is_deleted(object) {
@@ -126,11 +196,13 @@ fn unsettled(view: &View<'_>) -> Vec<String> {
         match objects.as_slice() {
             _ if !is_ready => found.push(format!("{name} is not Ready: {reason}")),
             [remote] => found.extend(differences(view, name, object, remote)),
+            _ if check.is_lost(&name.kind, &name.name) => {}
             others => found.push(format!("{name} is Ready and has {} objects", others.len())),
         }
     }
     let orphans = view.world.objects().into_iter().filter(|(_, remote)| {
         !owned.iter().any(|(type_name, name)| *type_name == remote.type_name && name == remote.text(NAME))
+            && !check.is_lost_object(remote)
     });
     found.extend(orphans.map(|(id, remote)| format!("{id} of {} has no resource", remote.text(NAME))));
     found
@@ -158,7 +230,8 @@ fn differences(view: &View<'_>, name: &ObjectName, object: &Value, remote: &Remo
 }
 
 impl Checker for ProviderCheck {
-    fn event(&mut self, view: &View<'_>, _: &Event) -> Vec<Violation> {
+    fn event(&mut self, view: &View<'_>, event: &Event) -> Vec<Violation> {
+        self.learn(view, &event.what);
         self.too_many(view)
     }
 
@@ -185,11 +258,11 @@ impl Checker for ProviderCheck {
     }
 
     fn pending(&mut self, view: &View<'_>) -> Vec<String> {
-        unsettled(view)
+        unsettled(self, view)
     }
 
     fn settled(&mut self, view: &View<'_>) -> Vec<Violation> {
-        unsettled(view).into_iter().map(|text| violation(view, "as desired", text)).collect()
+        unsettled(self, view).into_iter().map(|text| violation(view, "as desired", text)).collect()
     }
 
     /// Answers those that ask what exists, and deletes all.
@@ -218,11 +291,11 @@ impl Checker for ProviderCheck {
             view.world
                 .objects()
                 .into_iter()
+                .filter(|(_, remote)| !self.is_lost_object(remote))
                 .map(|(id, remote)| format!("{id} of {} is left", remote.text(NAME))),
         );
-        let secrets = view.api.objects("", "secrets");
-        let journals = secrets.iter().filter(|secret| secret["type"] == JOURNAL);
-        left.extend(journals.map(|secret| format!("the journal {} is left", secret["metadata"]["name"])));
+        let journals = journals(view).filter(|(name, _)| !self.lost.contains(name));
+        left.extend(journals.map(|(name, _)| format!("the journal {name} is left")));
         left.into_iter().map(|text| violation(view, "nothing is left", text)).collect()
     }
 }

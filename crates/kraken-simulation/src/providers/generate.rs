@@ -20,6 +20,8 @@ const NAMES: [&str; 3] = ["a", "b", "c"];
 const STEPS: (usize, usize) = (20, 50);
 /// How many of a hundred seeds delete the namespace.
 const NAMESPACE_DELETIONS: usize = 20;
+/// How many of a hundred seeds lose the namespace, and restore it from a backup.
+const RESTORES: usize = 25;
 
 /// What the controller calls, and what is called most while something is created.
 const KUBE: [&str; 9] = [
@@ -54,7 +56,12 @@ pub fn generate(seed: u64) -> Schedule {
     let mut now = Duration::ZERO;
     let mut steps =
         vec![Step { at: now, action: Operation::CreateNamespace { name: NAMESPACE.to_owned() }.into() }];
-    for _ in 0..rng.between(STEPS.0, STEPS.1) {
+    let number = rng.between(STEPS.0, STEPS.1);
+    let restored_after = rng.chance(RESTORES).then(|| rng.below(number));
+    for step in 0..number {
+        if restored_after == Some(step) {
+            now = restored(&mut rng, now, &mut steps);
+        }
         let most = if rng.chance(10) { pace * 20 } else { pace };
         now += rng.time(Duration::from_millis(1), most);
         let action = if rng.chance(60) { operation(&mut rng).into() } else { fault(&mut rng).into() };
@@ -66,6 +73,25 @@ pub fn generate(seed: u64) -> Schedule {
             .push(Step { at: now, action: Operation::DeleteNamespace { name: NAMESPACE.to_owned() }.into() });
     }
     Schedule { seed, settings, opening: None, steps }
+}
+
+/// A backup of the namespace is made, the namespace is lost with all finalizers, and restored with its Secrets. When that is over.
+fn restored(rng: &mut Random, mut now: Duration, steps: &mut Vec<Step>) -> Duration {
+    let seconds = Duration::from_secs;
+    let object = ObjectName::new("", "Namespace", NAMESPACE);
+    let save = Operation::SaveManifests { object: object.clone() };
+    let restore = Operation::RestoreManifests { object: object.clone(), finalizers: rng.chance(60) };
+    let create = Operation::CreateNamespace { name: NAMESPACE.to_owned() };
+    let lose = Operation::Vanish { object };
+    let waits = [(save, 20), (lose, 10), (create, 40), (restore, 1)];
+    for (operation, most) in waits {
+        // The namespace is gone when its controller has looked at it.
+        let least =
+            if matches!(operation, Operation::CreateNamespace { .. }) { seconds(20) } else { Duration::ZERO };
+        now += least + rng.time(Duration::from_millis(1), seconds(most));
+        steps.push(Step { at: now, action: operation.into() });
+    }
+    now + seconds(1)
 }
 
 fn settings(rng: &mut Random) -> Settings {

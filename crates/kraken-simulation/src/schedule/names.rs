@@ -112,7 +112,7 @@ pub enum Controller {
 }
 
 /// Which controllers a schedule runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Suite {
     /// The hub and the spokes of AWS.

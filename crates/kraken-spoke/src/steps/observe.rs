@@ -73,6 +73,12 @@ pub(crate) async fn observe<'t>(
         Box::pin(restored).await.map_err(Outcome::Kubernetes)?;
         return Err(Outcome::Changed(format!("found {} by its tags", listed(&observation.shown.live))));
     }
+    if let Some(intent) = &target.intent {
+        let continued = restore::continue_replacement(reconcile, intent, &observation.current);
+        if let Some(note) = Box::pin(continued).await.map_err(Outcome::Kubernetes)? {
+            return Err(Outcome::Changed(note));
+        }
+    }
     if comparison.missing.is_some() && !observation.shown.unseen.is_empty() {
         let message = format!("waiting for {} to become visible", listed(&observation.shown.unseen));
         return Err(Outcome::InProgress(Reason::Creating, message));

@@ -15,7 +15,7 @@ use tracing::warn;
 use crate::{
     actions::persist::write,
     context::{Reconcile, place},
-    dynamic::Object,
+    dynamic::{Object, Observed},
     model::{
         ids::{listed, union},
         intent::{Intent, is_plausible},
@@ -28,7 +28,13 @@ use crate::{
 };
 
 /// The intent to restore, if the resource has or may have remote objects, and lacks the finalizer or the last intent.
-fn due(object: &Object, memory: &Memory, owner: &str, adopts: bool, now: Timestamp) -> Option<Intent> {
+fn due(
+    object: &Object,
+    memory: &Memory,
+    owner: &str,
+    may_be_launched: bool,
+    now: Timestamp,
+) -> Option<Intent> {
     if mutants::active(Mutant::NotRestored) {
         return None;
     }
@@ -40,10 +46,8 @@ fn due(object: &Object, memory: &Memory, owner: &str, adopts: bool, now: Timesta
     let status = object.status();
     let recorded = status.is_some_and(|s| !s.external_ids.is_empty() || s.epoch.is_some());
     // An intent is never written without the finalizer: an intent without a finalizer means that another client removed
-    // the finalizer. The finalizer is written with the first intent: without an intent, another client removed that, and
-    // an earlier process may have made a launch. An adoption without a record is repeated.
-    let is_launched = has_finalizer(object) && !adopts;
-    if last.is_none() && memory.owned.created.is_none() && !recorded && !is_launched {
+    // the finalizer.
+    if last.is_none() && memory.owned.created.is_none() && !recorded && !may_be_launched {
         return None;
     }
     last.or_else(|| {
@@ -90,9 +94,15 @@ pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
     memory.launch.intent = memory.last_intent(&**object);
     memory.check_record(&identity.uid, object.status());
     let now = kraken_runtime::clock::now();
+    let (object, owner) = (&reconcile.object, &reconcile.identity.owner);
+    // It came with the record of a former resource of its name. What that left is in its journal and in no list: without the journal,
+    // a person decides.
+    let is_restored = reconcile.context.info().journaled && Intent::foreign(&**object, owner).is_some();
+    // The finalizer is written with the first intent: without an intent, another client removed that, and an earlier process may have
+    // made a launch. An adoption without a record is repeated.
     let adopts = reconcile.lifecycle().adopt.is_some();
-    let Some(mut intent) = due(&reconcile.object, reconcile.memory, &reconcile.identity.owner, adopts, now)
-    else {
+    let may_be_launched = (has_finalizer(&**object) || is_restored) && !adopts;
+    let Some(mut intent) = due(object, reconcile.memory, owner, may_be_launched, now) else {
         return Ok(());
     };
     for field in &reconcile.memory.secrets.fields {
@@ -118,6 +128,28 @@ pub(crate) async fn restore_from_tags(
     let location = rebuilt.location.or_else(|| reconcile.facts.location.clone());
     let intent = Intent { location, secret_fields, ..rebuilt };
     restore_record(reconcile, &intent).await
+}
+
+/// Continues a replacement that a restored backup interrupted: the record of this resource is rebuilt, and of a kind with a journal, the
+/// objects of earlier launches are those that were replaced. Says what it found.
+pub(crate) async fn continue_replacement(
+    reconcile: &mut Reconcile<'_>,
+    intent: &Intent,
+    observed: &Observed,
+) -> Result<Option<String>, ApiError> {
+    let (kind, is_journaled) = (&reconcile.context.kind, reconcile.context.info().journaled);
+    let epoch = kind.epoch(observed);
+    let outgoing = kind.ids(&kind.split(observed.clone(), epoch).0);
+    let is_unknown = intent.former.is_some() && intent.is_rebuilt() && intent.replaced_before.is_none();
+    if !is_journaled || !is_unknown || outgoing.is_empty() {
+        return Ok(None);
+    }
+    let note =
+        format!("continues the replacement of {}, during which the backup was made", listed(&outgoing));
+    let intent =
+        Intent { epoch: intent.epoch.max(epoch), replaced_before: Some(epoch), outgoing, ..intent.clone() };
+    write(reconcile, &intent).await?;
+    Ok(Some(note))
 }
 
 async fn restore_record(reconcile: &mut Reconcile<'_>, intent: &Intent) -> Result<(), ApiError> {

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kraken_runtime::coverage::{self, Reached};
-use kraken_runtime::mutants::{self, Mutant, ReachedMutants};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing::subscriber::DefaultGuard;
@@ -31,15 +30,12 @@ pub struct FullCheck {
     /// The state for the checks.
     now: Arc<Mutex<Now>>,
     settings: Settings,
-    /// The seeded bug of this run, if it has one.
-    mutant: Option<Mutant>,
     /// The duration of each fault of the schedule, by its text in the trace; none of one that fails nothing.
     faults: Vec<(String, Option<Duration>)>,
     /// Objects that were created out of band.
     remotes: Vec<String>,
     leaks: logs::Leaks,
     reached: Arc<Mutex<Reached>>,
-    reached_mutants: Arc<Mutex<ReachedMutants>>,
     /// Whether all is being deleted.
     is_ending: bool,
     /// The pending objects at a revision of the cluster.
@@ -76,12 +72,10 @@ impl FullCheck {
             checks: None,
             now: Arc::default(),
             settings: schedule.settings.clone(),
-            mutant: None,
             faults: faults.collect(),
             remotes: remotes.collect(),
             leaks: logs::Leaks::default(),
             reached: Arc::default(),
-            reached_mutants: Arc::default(),
             is_ending: false,
             pending: (0, vec![]),
             unreported: unreported::Unreported::default(),
@@ -89,21 +83,9 @@ impl FullCheck {
         }
     }
 
-    /// The same with a seeded bug in the controllers. Without effect in a build that has none.
-    #[must_use]
-    pub fn with(mut self, mutant: Mutant) -> Self {
-        self.mutant = Some(mutant);
-        self
-    }
-
     /// The coverage of the controllers after the run.
     pub fn reached(&self) -> Arc<Mutex<Reached>> {
         self.reached.clone()
-    }
-
-    /// The places of seeded bugs that the controllers will have passed when the run is over.
-    pub fn reached_mutants(&self) -> Arc<Mutex<ReachedMutants>> {
-        self.reached_mutants.clone()
     }
 
     /// The last observed objects of the cluster, as JSON.
@@ -129,10 +111,8 @@ impl FullCheck {
 
     /// The checks; at first the thread is set up for them.
     fn checks(&mut self) -> &mut Checks {
-        let Self { checks, now, settings, mutant, leaks, .. } = self;
+        let Self { checks, now, settings, leaks, .. } = self;
         checks.get_or_insert_with(|| {
-            mutants::select(*mutant);
-            mutants::take_reached();
             coverage::begin();
             let (found, guard) = logs::read();
             *leaks = found;
@@ -164,9 +144,7 @@ impl Drop for FullCheck {
     fn drop(&mut self) {
         if self.checks.is_some() {
             *self.reached.lock() = coverage::take();
-            *self.reached_mutants.lock() = mutants::take_reached();
             READING.set(None);
-            mutants::select(None);
         }
     }
 }

@@ -140,7 +140,8 @@ impl Outcome {
             Self::NotYet(reason, _) => row(*reason, A::NotYet, O::Unreached, D::Resolved, Again::Growing),
             Self::LaunchRefused(_) => row(R::LaunchRefused, A::LaunchWithheld, O::Differs, D::Resolved, Again::Backoff),
             Self::LaunchLimit(_) => row(R::LaunchLimitReached, A::LaunchWithheld, O::Differs, D::Resolved, Again::Resync),
-            Self::CreationUnknown(_) => row(R::CreationUnknown, A::LaunchWithheld, O::Unreached, D::Unsaid, Again::Resync),
+            // What is missing may be restored.
+            Self::CreationUnknown(_) => row(R::CreationUnknown, A::LaunchWithheld, O::Unreached, D::Unsaid, Again::Backoff),
             Self::MassLossHeld(_) => row(R::RecreationHeld, A::LaunchWithheld, O::Differs, D::Resolved, Again::Resync),
             Self::WrongLocation(_) => row(R::LocationMismatch, A::LaunchWithheld, O::Unreached, D::Unsaid, Again::Resync),
             Self::AdoptionRefused(_) => row(R::AdoptionRefused, A::Stalled, O::Unreached, D::Resolved, Again::After(ADOPTION)),
