@@ -69,16 +69,16 @@ fn from_sdk(tags: Option<Vec<Tag>>) -> Tags {
     tags.unwrap_or_default().into_iter().map(pair).collect()
 }
 
-/// Records of a zone, from this name and type on: `most` of them, or all.
+/// Records of a zone, from this name, type and set identifier on: `most` of them, or all.
 pub(crate) async fn records(
     aws: &Aws,
     zone: &str,
-    from: Option<(&str, &str)>,
+    from: Option<(&str, &str, Option<&str>)>,
     most: Option<i32>,
 ) -> Result<Vec<ResourceRecordSet>, Failure> {
     let (mut name, mut kind) =
-        (from.map(|(name, _)| name.to_owned()), from.map(|(_, kind)| RrType::from(kind)));
-    let (mut identifier, mut found) = (None, vec![]);
+        (from.map(|(name, ..)| name.to_owned()), from.map(|(_, kind, _)| RrType::from(kind)));
+    let (mut identifier, mut found) = (from.and_then(|(.., set)| set.map(str::to_owned)), vec![]);
     loop {
         let call = aws
             .dns()

@@ -4,12 +4,13 @@
 
 mod dns;
 mod hosted_zone;
+mod hosted_zone_lookup;
 mod names;
 mod record_set;
 
 use std::process::ExitCode;
 
-use kraken_aws::{Aws, AwsArgs, Managed};
+use kraken_aws::{Aws, AwsArgs, Lookups, Managed};
 use kraken_spoke::{Manager, Registry, Spoke};
 
 /// The spoke of hosted zones and records of Route 53.
@@ -29,6 +30,7 @@ impl Spoke for Dns {
     fn kinds(registry: &mut impl Registry<Aws>) {
         registry.kind::<Managed<hosted_zone::HostedZones>>();
         registry.kind::<Managed<record_set::RecordSets>>();
+        registry.kind::<Lookups<hosted_zone_lookup::HostedZoneLookups>>();
     }
 }
 

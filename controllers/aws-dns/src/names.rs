@@ -20,6 +20,18 @@ pub(crate) static ZONE_ID: Pattern = Pattern::new(
     44,
     "must be the id of a hosted zone, such as Z0123456789ABCDEFGHIJ",
 );
+/// The set identifier of a record, which is a part of the name of its owner's record.
+pub(crate) static SET_IDENTIFIER: Pattern = Pattern::new(
+    r"^[a-z0-9_][a-z0-9_-]{0,31}$",
+    32,
+    "must have 1 to 32 lowercase letters, digits, - and _, such as blue",
+);
+/// The id of a health check.
+pub(crate) static HEALTH_CHECK_ID: Pattern = Pattern::new(
+    r"^[a-zA-Z0-9-]{1,64}$",
+    64,
+    "must be the id of a health check, such as 0123abcd-4567-89ab-cdef-0123456789ab",
+);
 /// The name that an alias refers to.
 pub(crate) static TARGET_NAME: Pattern =
     Pattern::new(r"^[!-~]+$", 1_024, "must be a DNS name, without spaces");
@@ -58,6 +70,7 @@ mod tests {
             (&RECORD_NAME, "_d930.www.example.com."),
             (&ZONE_ID, "Z0123456789"),
             (&ZONE_ID, "/hostedzone/Z0123456789"),
+            (&SET_IDENTIFIER, "blue-1"),
         ] {
             assert_eq!(bound.check(text), Ok(()), "{text}");
         }
@@ -67,6 +80,8 @@ mod tests {
             (&RECORD_NAME, "www example.com"),
             (&RECORD_NAME, ""),
             (&ZONE_ID, "example.com"),
+            (&SET_IDENTIFIER, "Blue"),
+            (&SET_IDENTIFIER, "a.b"),
         ] {
             assert!(bound.check(text).is_err(), "{text}");
         }

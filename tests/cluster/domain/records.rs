@@ -68,6 +68,51 @@ async fn drift_of_a_record_is_reverted_and_edits_change_or_replace_it() -> Resul
 }
 
 #[tokio::test]
+async fn record_sets_of_a_name_share_its_queries_by_weight() -> Result<()> {
+    let test_env = test_env().await?;
+    let domain = domain(&test_env);
+    let other = moto::create_zone(&test_env, &format!("other.{domain}")).await?;
+    let zone = moto::create_zone(&test_env, &domain).await?;
+    let www = format!("www.{domain}");
+    let lookup = resource("HostedZoneLookup", "web", &json!({"name": {"value": domain}}));
+    let spec = |set: &str, value: &str, weight: i64| {
+        let mut spec = record(&of("HostedZoneLookup/web"), &www, value);
+        (spec["setIdentifier"], spec["weight"]) = (json!({"value": set}), json!({"value": weight}));
+        resource("RecordSet", set, &spec)
+    };
+    let documents = [lookup, spec("blue", "192.0.2.1", 90), spec("green", "192.0.2.2", 10)];
+    test_env.apply(&documents.join("\n---\n")).await?;
+    for set in ["blue", "green"] {
+        let ready = test_env.ready("RecordSet", set).await?;
+        assert_eq!(id(&ready)?, format!("{zone}/{www}/A/{set}"));
+    }
+    let found = test_env.ready("HostedZoneLookup", "web").await?;
+    assert_eq!(found["status"]["answer"]["ids"], json!([zone]));
+    let markers = [format!("_kraken-a-blue.{www}"), format!("_kraken-a-green.{www}")];
+    assert_eq!(names(&test_env, &zone, "TXT").await?, markers);
+
+    // All queries move to the green one, and the other one's is deleted.
+    test_env.apply(&[spec("blue", "192.0.2.1", 0), spec("green", "192.0.2.2", 100)].join("\n---\n")).await?;
+    let state = |set: &str| format!("recordset.aws.{set}");
+    test_env
+        .until("StateDeclaration", &state("green"), |green| green.to_string().contains("\"Weight\":100"))
+        .await?;
+    test_env
+        .until("StateDeclaration", &state("blue"), |blue| blue.to_string().contains("\"Weight\":0"))
+        .await?;
+    test_env.delete("RecordSet", "blue").await?;
+    test_env.gone("RecordSet", "blue").await?;
+    assert_eq!(names(&test_env, &zone, "A").await?, [www.clone()]);
+    assert_eq!(names(&test_env, &zone, "TXT").await?, markers[1..]);
+    assert_eq!(moto::value(&test_env, &zone, &www, "A").await?, "192.0.2.2");
+    test_env.delete("RecordSet", "green").await?;
+    test_env.gone("RecordSet", "green").await?;
+    assert_eq!(names(&test_env, &zone, "TXT").await?, [""; 0]);
+    assert_ne!(zone, other);
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_name_in_use_is_not_taken_over_and_can_be_adopted() -> Result<()> {
     let test_env = test_env().await?;
     let domain = domain(&test_env);

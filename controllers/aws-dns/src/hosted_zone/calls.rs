@@ -134,7 +134,7 @@ async fn change_tags(
 }
 
 /// The zones with these ids that exist, with their name servers and without tags.
-async fn described(aws: &Aws, ids: Vec<String>) -> Result<Vec<Zone>, Failure> {
+pub(crate) async fn described(aws: &Aws, ids: Vec<String>) -> Result<Vec<Zone>, Failure> {
     let each = ids.into_iter().map(|id| async move {
         let call = aws.dns().get_hosted_zone().id(&id);
         match aws.call("GetHostedZone", "failed to read the hosted zone", call.send()).await {
@@ -150,7 +150,8 @@ async fn described(aws: &Aws, ids: Vec<String>) -> Result<Vec<Zone>, Failure> {
     Ok(found.into_iter().flatten().collect())
 }
 
-async fn with_tags(aws: &Aws, zones: Vec<Zone>) -> Result<Vec<Zone>, Failure> {
+/// The same zones with their tags, or the identity in their references.
+pub(crate) async fn with_tags(aws: &Aws, zones: Vec<Zone>) -> Result<Vec<Zone>, Failure> {
     let ids: Vec<String> = zones.iter().map(|zone| zone.id.clone()).collect();
     let mut tags = tags_of(aws, &ids).await?;
     let tagged = |zone: Zone| {

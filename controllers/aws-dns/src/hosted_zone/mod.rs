@@ -8,4 +8,5 @@ mod reference;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use calls::HostedZones;
+pub(crate) use calls::{HostedZones, described, with_tags};
+pub(crate) use observed::Zone;

@@ -11,9 +11,12 @@ use kraken_spoke::{
 };
 
 use super::observed::AliasTarget;
-use crate::names::{RECORD_NAME, TARGET_NAME, VALUE, ZONE_ID};
+use crate::names::{HEALTH_CHECK_ID, RECORD_NAME, SET_IDENTIFIER, TARGET_NAME, VALUE, ZONE_ID};
 
 const TTL: Range = Range(0, i32::MAX);
+const WEIGHT: Range = Range(0, 255);
+
+static FAILOVER: Words = Words(&["PRIMARY", "SECONDARY"]);
 
 /// The types of record sets. A zone has its `SOA` record without a resource.
 static TYPE: Words = Words(&[
@@ -27,7 +30,7 @@ static TYPE: Words = Words(&[
     plural = "recordsets",
     shortname = "rrset",
     doc = "A record set of Route 53: the values of one name and type in a hosted zone. Its main id is HOSTED_ZONE_ID/NAME/TYPE, such as \
-           Z0123456789/www.example.com/A.",
+           Z0123456789/www.example.com/A, with its set identifier at the end if it has one: Z0123456789/www.example.com/A/blue.",
     noun = "record set",
     state = "recordSet",
     untagged,
@@ -36,6 +39,8 @@ static TYPE: Words = Words(&[
     whole("alias"),
     cel(
         "[has(self.values), has(self.alias)].exists_one(is_set, is_set)" else "must have exactly one of values, alias",
+        "has(self.setIdentifier) == (has(self.weight) || has(self.failover))" else "must be set together with weight or failover, and only then" at "setIdentifier",
+        "!has(self.weight) || !has(self.failover)" else "must not be set together with weight" at "failover",
         "!has(self.alias) || !has(self.ttlSeconds)" else "is not supported for an alias, which has the time to live of its target" at "ttlSeconds",
     )
 )]
@@ -53,6 +58,26 @@ pub(crate) struct RecordSetSpec {
     /// Example: `{value: A}`
     #[field("type", rule = TYPE, fixed, observed = &r#type)]
     pub(crate) record_type: Public<Opt<String>>,
+
+    /// What distinguishes the record sets of one name and type that share its queries by `weight` or `failover`: 1 to 32 lowercase letters,
+    /// digits, `-` and `_`. All of them need one. Immutable. Example: `{value: blue}`
+    #[field("setIdentifier", rule = SET_IDENTIFIER, fixed)]
+    pub(crate) set_identifier: Option<Public<Opt<String>>>,
+
+    /// The part of the queries that this record set answers, relative to the sum of those with the same name and type, 0 to 255; 0: none,
+    /// unless all have 0. Needs `setIdentifier`. Changed in place. Example: `{value: 90}`
+    #[field("weight", rule = WEIGHT, change = Record)]
+    pub(crate) weight: Option<Opt<i32>>,
+
+    /// Whether this record set answers while it is healthy (`PRIMARY`), or while the primary one is not (`SECONDARY`). Needs `setIdentifier`,
+    /// and a primary one `healthCheckID`, or an alias with `evaluateTargetHealth`. Changed in place. Example: `{value: PRIMARY}`
+    #[field("failover", rule = FAILOVER, change = Record)]
+    pub(crate) failover: Option<Opt<String>>,
+
+    /// The health check of Route 53 without whose success this record set does not answer. Changed in place. Default: an existing one is not
+    /// managed. Example: `{value: 0123abcd-4567-89ab-cdef-0123456789ab}`
+    #[field("healthCheckID", rule = HEALTH_CHECK_ID, change = Record)]
+    pub(crate) health_check_id: Option<Opt<String>>,
 
     /// How long resolvers keep the values, in seconds, 0 to 2147483647. Changed in place. Not for an alias. Default: 300; an existing one is
     /// not managed. Example: `{value: 60}`
@@ -107,6 +132,10 @@ mod tests {
             "zoneID": {"value": "Z1"},
             "name": {"value": "www.example.com"},
             "type": {"value": "A"},
+            "setIdentifier": {"value": "blue"},
+            "weight": {"value": 90},
+            "failover": {"value": "PRIMARY"},
+            "healthCheckID": {"value": "0123abcd-4567-89ab-cdef-0123456789ab"},
             "ttlSeconds": {"value": 60},
             "values": {"value": ["192.0.2.1"]},
             "alias": {

@@ -11,9 +11,12 @@ use super::{
     observed::{AliasTarget, Record},
     read,
 };
-use crate::dns::{
-    DnsClients as _,
-    types::{self, ChangeAction, ChangeBatch, ResourceRecordSet},
+use crate::{
+    dns::{
+        DnsClients as _,
+        types::{self, ChangeAction, ChangeBatch, ResourceRecordSet},
+    },
+    names::SET_IDENTIFIER,
 };
 
 const CREATE: &str = "failed to create the record set";
@@ -25,13 +28,18 @@ pub(crate) struct RecordSets;
 
 impl AwsResource for RecordSets {
     type Kind = api::RecordSet;
-    /// By its name and type, which are unique in the zone.
+    /// By its name, type and set identifier, which are unique in the zone.
     const FEATURES: Features = Features { is_idempotent: true, idempotent_by_name: true, ..Features::NONE };
     const IN_VPC: &'static str = "";
 
     fn not_importable(record: &Record) -> Option<String> {
-        if record.is_routed {
-            return Some("it has a set identifier: routing policies are not supported".to_owned());
+        if record.is_routed_otherwise {
+            return Some("of the routing policies, only weight and failover are supported".to_owned());
+        }
+        if record.set_identifier.as_ref().is_some_and(|set| SET_IDENTIFIER.check(set).is_err()) {
+            return Some(
+                "its set identifier has other characters than lowercase letters, digits, - and _".to_owned(),
+            );
         }
         (record.r#type == "SOA").then(|| "its zone has it without a resource".to_owned())
     }
@@ -42,8 +50,9 @@ impl AwsResource for RecordSets {
 
     /// The name is read first, so that its holder is named, and not only refused by AWS.
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Record, Failure> {
-        let Desired { zone_id, name, record_type, ttl_seconds: _, values: _, alias: _ } = desired;
-        let id = RecordId::new(zone_id.expose(), name.expose(), record_type.expose());
+        let Desired { zone_id, name, record_type, set_identifier, .. } = desired;
+        let id = RecordId::new(zone_id.expose(), name.expose(), record_type.expose())
+            .of_set(exposed(set_identifier.as_ref()));
         if let Some(holder) = read::one(aws, &id).await? {
             return Err(taken(&id, &holder, creation, String::new()));
         }
@@ -126,7 +135,17 @@ async fn change(
 
 /// The record of a spec. What the spec does not say is as it was found.
 fn record(id: &RecordId, desired: &Desired, found: Option<&Record>) -> Result<ResourceRecordSet, Failure> {
-    let record = ResourceRecordSet::builder().name(&id.name).r#type(id.kind.as_str().into());
+    let weight = exposed(desired.weight.as_ref());
+    let failover = exposed(desired.failover.as_ref());
+    let check =
+        exposed(desired.health_check_id.as_ref()).or(found.and_then(|found| found.health_check_id.clone()));
+    let record = ResourceRecordSet::builder()
+        .name(&id.name)
+        .r#type(id.kind.as_str().into())
+        .set_set_identifier(id.set.clone())
+        .set_weight(weight.map(i64::from))
+        .set_failover(failover.as_deref().map(Into::into))
+        .set_health_check_id(check);
     if let Some(target) = &desired.alias {
         let AliasTarget { hosted_zone_id, dns_name, evaluate_target_health } = target.expose();
         let target = types::AliasTarget::builder().hosted_zone_id(hosted_zone_id).dns_name(dns_name);
@@ -158,6 +177,7 @@ fn is_refused(failure: &Failure) -> bool {
 fn taken(id: &RecordId, holder: &Record, creation: &Creation<'_>, message: String) -> Failure {
     let failure =
         Failure { class: FailureClass::TokenUsed, action: CREATE.to_owned(), code: String::new(), message };
-    let what = format!("the name {} of type {}", id.name, id.kind);
+    let set = id.set.as_ref().map(|set| format!(" and set identifier {set}")).unwrap_or_default();
+    let what = format!("the name {} of type {}{set}", id.name, id.kind);
     creation.is_taken(failure, &what, std::slice::from_ref(holder))
 }

@@ -9,7 +9,7 @@ use kraken_aws::{
 use super::id::RecordId;
 use crate::dns::types::{ResourceRecord, ResourceRecordSet, RrType};
 
-/// The first label of the name, before the type.
+/// The first label of the name, before the type and the set identifier.
 const LABEL: &str = "_kraken-";
 /// A label for the `*` of a wildcard, which is none anywhere else.
 const WILDCARD: &str = "_wildcard.";
@@ -23,14 +23,16 @@ const MAX_TEXT: usize = 255;
 /// The name of the TXT record of a record set.
 pub(super) fn name(id: &RecordId) -> String {
     let name = id.name.strip_prefix("*.").map_or_else(|| id.name.clone(), |rest| format!("{WILDCARD}{rest}"));
-    format!("{LABEL}{}.{name}", id.kind.to_ascii_lowercase())
+    let set = id.set.as_ref().map(|set| format!("-{set}")).unwrap_or_default();
+    format!("{LABEL}{}{set}.{name}", id.kind.to_ascii_lowercase())
 }
 
 /// The record set whose TXT record has this name.
 pub(super) fn subject(zone: &str, name: &str) -> Option<RecordId> {
-    let (kind, name) = name.strip_prefix(LABEL)?.split_once('.')?;
+    let (label, name) = name.strip_prefix(LABEL)?.split_once('.')?;
+    let (kind, set) = label.split_once('-').map_or((label, None), |(kind, set)| (kind, Some(set.to_owned())));
     let name = name.strip_prefix(WILDCARD).map_or_else(|| name.to_owned(), |rest| format!("*.{rest}"));
-    Some(RecordId::new(zone, &name, &kind.to_ascii_uppercase()))
+    Some(RecordId::new(zone, &name, &kind.to_ascii_uppercase()).of_set(set))
 }
 
 /// The TXT record with these tags; none if they contain none of Kraken's.
@@ -73,15 +75,18 @@ mod tests {
             ("Z1/www.example.com/A", "_kraken-a.www.example.com"),
             ("Z1/www.example.com/CNAME", "_kraken-cname.www.example.com"),
             ("Z1/*.example.com/A", "_kraken-a._wildcard.example.com"),
+            ("Z1/www.example.com/A/blue-1", "_kraken-a-blue-1.www.example.com"),
             ("Z1/_wildcard.example.com/TXT", "_kraken-txt._wildcard.example.com"),
         ] {
             let id = RecordId::parse(record).unwrap();
             assert_eq!(name(&id), marker);
         }
-        assert_eq!(
-            subject("Z1", "_kraken-a._wildcard.example.com").unwrap().to_string(),
-            "Z1/*.example.com/A"
-        );
+        for (marker, record) in [
+            ("_kraken-a._wildcard.example.com", "Z1/*.example.com/A"),
+            ("_kraken-a-blue-1.www.example.com", "Z1/www.example.com/A/blue-1"),
+        ] {
+            assert_eq!(subject("Z1", marker), RecordId::parse(record), "{marker}");
+        }
         assert_eq!(subject("Z1", "www.example.com"), None);
     }
 

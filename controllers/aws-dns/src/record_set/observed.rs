@@ -15,6 +15,10 @@ pub(crate) struct Record {
     pub(crate) hosted_zone_id: String,
     pub(crate) name: String,
     pub(crate) r#type: String,
+    pub(crate) set_identifier: Option<String>,
+    pub(crate) weight: Option<i32>,
+    pub(crate) failover: Option<String>,
+    pub(crate) health_check_id: Option<String>,
     #[serde(rename = "TTL")]
     pub(crate) ttl: Option<i32>,
     pub(crate) resource_records: Vec<ResourceRecord>,
@@ -24,9 +28,9 @@ pub(crate) struct Record {
     /// Whether the record itself exists, and not only its owner's.
     #[serde(skip)]
     pub(crate) exists: bool,
-    /// Whether its routing, such as by weight, is that of others.
+    /// Whether it has a routing policy that is neither by weight nor failover.
     #[serde(skip)]
-    pub(crate) is_routed: bool,
+    pub(crate) is_routed_otherwise: bool,
 }
 
 #[aws_observed(from = types::ResourceRecord)]
@@ -53,11 +57,15 @@ impl Record {
         record: Option<&ResourceRecordSet>,
         marker: Option<&ResourceRecordSet>,
     ) -> Self {
-        let RecordId { zone, name, kind } = id.clone();
+        let RecordId { zone, name, kind, set } = id.clone();
         let (exists, tags) = (record.is_some(), marker.map(marker::tags).unwrap_or_default());
         let found = record.cloned();
-        let is_routed = found.as_ref().is_some_and(|found| found.set_identifier.is_some());
-        let ttl = found.as_ref().and_then(|found| i32::try_from(found.ttl?).ok());
+        let number = |of: fn(&ResourceRecordSet) -> Option<i64>| i32::try_from(of(record?)?).ok();
+        let (ttl, weight) = (number(ResourceRecordSet::ttl), number(ResourceRecordSet::weight));
+        let failover =
+            record.and_then(|record| record.failover()).map(|failover| failover.as_str().to_owned());
+        let health_check_id = record.and_then(|record| record.health_check_id().map(str::to_owned));
+        let is_routed_otherwise = set.is_some() && exists && weight.is_none() && failover.is_none();
         let (values, alias) =
             found.map(|found| (found.resource_records, found.alias_target)).unwrap_or_default();
         Self {
@@ -65,12 +73,16 @@ impl Record {
             hosted_zone_id: zone,
             name,
             r#type: kind,
+            set_identifier: set,
+            weight,
+            failover,
+            health_check_id,
             ttl,
             resource_records: sorted(values),
             alias_target: alias.map(AliasTarget::from),
             tags,
             exists,
-            is_routed,
+            is_routed_otherwise,
         }
     }
 
@@ -79,7 +91,7 @@ impl Record {
     }
 
     pub(super) fn record_id(&self) -> RecordId {
-        RecordId::new(&self.hosted_zone_id, &self.name, &self.r#type)
+        RecordId::new(&self.hosted_zone_id, &self.name, &self.r#type).of_set(self.set_identifier.clone())
     }
 }
 

@@ -14,14 +14,14 @@ use kraken_aws::{
 
 use super::{id::RecordId, marker, observed::Record};
 use crate::{
-    dns::{AT_ONCE, bare_id, records, types::ResourceRecordSet, zones},
+    dns::{AT_ONCE, PAGE, bare_id, records, types::ResourceRecordSet, zones},
     names::canonical,
 };
 
 /// The number of record sets of a zone from which on all of its records are read.
 const FEW: usize = 3;
-/// How many records are read for one name and type: the routed ones of a name have all the same.
-const OF_NAME: i32 = 1;
+/// How many records are read for one without a set identifier. A call returns up to 300, so that those of a set are found wherever it begins.
+const ONE: i32 = 1;
 
 /// The objects of a query of [`kraken_aws::AwsResource::read`].
 pub(super) async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Record>, Failure> {
@@ -66,7 +66,8 @@ pub(super) async fn marker(aws: &Aws, id: &RecordId) -> Result<Option<ResourceRe
 
 /// The record itself.
 pub(super) async fn exactly(aws: &Aws, id: &RecordId) -> Result<Option<ResourceRecordSet>, Failure> {
-    let found = records(aws, &id.zone, Some((&id.name, &id.kind)), Some(OF_NAME)).await;
+    let most = if id.set.is_some() { PAGE } else { ONE };
+    let found = records(aws, &id.zone, Some((&id.name, &id.kind, id.set.as_deref())), Some(most)).await;
     Ok(or_nothing(found)?.into_iter().find(|record| id_of(&id.zone, record) == *id))
 }
 
@@ -88,4 +89,5 @@ async fn in_zone(aws: &Aws, zone: &str) -> Result<Vec<Record>, Failure> {
 
 fn id_of(zone: &str, record: &ResourceRecordSet) -> RecordId {
     RecordId::new(zone, &canonical(&record.name), record.r#type.as_str())
+        .of_set(record.set_identifier.clone())
 }

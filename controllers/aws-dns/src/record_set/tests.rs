@@ -1,5 +1,5 @@
 use kraken_aws::{
-    AwsSpec as _,
+    AwsResource as _, AwsSpec as _,
     testing::{self, with},
 };
 use serde_json::{Value, json};
@@ -80,6 +80,25 @@ fn an_alias_replaces_values_in_place() {
     assert_eq!(testing::compared::<RecordSets>(written(changes), &found), [""; 0]);
     let imported = RecordSetSpec::imported(&found).group().unwrap();
     assert_eq!(imported["alias"]["dnsName"]["value"], "web-1.us-east-1.elb.amazonaws.com");
+}
+
+#[test]
+fn a_record_of_a_set_changes_its_weight_in_place_and_never_its_identifier() {
+    let sdk = ResourceRecordSet::builder().name("www.example.com.").r#type(types::RrType::A).ttl(60);
+    let sdk = sdk.set_identifier("blue").weight(90).build().unwrap();
+    let found = Record::of(&id().of_set(Some("blue".to_owned())), Some(&sdk), None);
+    assert_eq!(
+        (found.record_id().to_string().as_str(), found.weight),
+        ("Z1/www.example.com/A/blue", Some(90))
+    );
+    let changes = json!({"values": null, "setIdentifier": {"value": "green"}, "weight": {"value": 10}});
+    assert_eq!(
+        testing::compared::<RecordSets>(written(changes), &found),
+        ["setIdentifier: blue becomes green: fixed", "weight: 90 becomes 10: Record"]
+    );
+    assert!(RecordSets::not_importable(&found).is_none());
+    let by_latency = Record { weight: None, is_routed_otherwise: true, ..found };
+    assert!(RecordSets::not_importable(&by_latency).unwrap().contains("weight and failover"));
 }
 
 #[test]
