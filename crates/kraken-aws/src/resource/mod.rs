@@ -13,7 +13,7 @@ mod select;
 mod spec;
 mod tag_changes;
 
-use std::{fmt::Debug, future::ready};
+use std::{borrow::Cow, fmt::Debug, future::ready};
 
 use aws_sdk_ec2::types::Filter;
 use kraken_spoke::{Edit, Failure, Features, OwnSecret, SpokeKind};
@@ -119,6 +119,11 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     /// Pure. As [`kraken_spoke::External::edit_of`].
     fn edit_of(before: &SpecOf<Self>, after: &SpecOf<Self>, field: &str) -> Edit {
         AwsSpec::edit_of(before, after, field)
+    }
+
+    /// Pure. As [`kraken_spoke::External::contains`].
+    fn contains(_: &SpecOf<Self>) -> Cow<'static, str> {
+        Self::FEATURES.contains.into()
     }
 
     /// Pure. As [`kraken_spoke::External::own_secret`].
