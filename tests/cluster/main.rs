@@ -50,6 +50,7 @@ mod rights;
 mod rotate;
 mod scaling;
 mod secrecy;
+mod secrets_manager;
 mod shop;
 mod storage;
 mod teams;

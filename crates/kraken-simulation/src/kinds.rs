@@ -120,6 +120,7 @@ mod tests {
             "aws-iam",
             "aws-rds",
             "aws-s3",
+            "aws-secretsmanager",
             "aws-sns",
             "aws-sqs",
             "tofu",
