@@ -14,6 +14,7 @@ mod crash;
 mod databases;
 mod docs;
 mod domain;
+mod encryption_keys;
 mod export_targets;
 mod exports;
 mod gadgets;

@@ -118,6 +118,7 @@ mod tests {
             "aws-dns",
             "aws-ecr",
             "aws-iam",
+            "aws-kms",
             "aws-rds",
             "aws-s3",
             "aws-secretsmanager",

@@ -97,6 +97,8 @@ const REASONS: &[(&str, &str, &str, Admitted)] = &[
         "value and valueFrom",
         Valid("the sample has no literal, which is rejected: only the source is sent"),
     ),
+    ("Key", "spec.description.value", "*", ANY_TEXT),
+    ("Key", "*.values.value[0]", "*", ANY_TEXT),
     ("DBSubnetGroup", "spec.description.value", "*", ANY_TEXT),
     ("DBParameterGroup", "spec.description.value", "*", ANY_TEXT),
     ("DBParameterGroup", "*.value.value", "*", Later("AWS knows the values of each parameter")),

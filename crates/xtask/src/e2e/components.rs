@@ -16,7 +16,7 @@ use crate::{node, ui};
 const NAMESPACE: &str = "e2e-components";
 const HUB: &str = "hub";
 /// The order in which the README installs them: the hub, then spokes. Their Accounts come last, which they can use but do not need.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 18] = [
     HUB,
     "aws-vpc",
     "aws-ec2-instance",
@@ -32,6 +32,7 @@ const ORDER: [&str; 17] = [
     "aws-sns",
     "aws-ecr",
     "aws-secretsmanager",
+    "aws-kms",
     "aws-account",
     TOFU,
 ];
@@ -217,6 +218,11 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
             "asm/components",
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: SecretsManagerSecret\nmetadata: {name: components}\n\
              spec: {recoveryWindowDays: 0}\n",
+        ),
+        "aws-kms" => (
+            "kms/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Key\nmetadata: {name: components}\n\
+             spec: {deletionWindowDays: 7}\n",
         ),
         "aws-account" => (
             "account/components",
