@@ -108,6 +108,8 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         "ScalingActivityInProgress" | "InstanceRefreshInProgress" => FailureClass::NotYet,
         "ValidationError" if message.contains("Invalid IAM Instance Profile") => FailureClass::NotYet,
         "MalformedPolicyDocument" | "MalformedPolicy" if message.contains("Invalid principal") => FailureClass::NotYet,
+        // KMS and Secrets Manager, about a new role.
+        "MalformedPolicyDocumentException" if message.contains("invalid principal") => FailureClass::NotYet,
         "InvalidParameterValue" if message.contains("Invalid IAM Instance Profile") => FailureClass::NotYet,
 
         // A stale read, or a rule that AWS does not recognize: nothing was changed.
@@ -211,6 +213,8 @@ mod tests {
             ("NotFound", 404, NotYet),
             ("RepositoryNotFoundException", 400, NotYet),
             ("OperationAbortedException", 400, Transient),
+            ("NotFoundException", 400, NotYet),
+            ("KMSInvalidStateException", 400, NotYet),
             ("MalformedPolicy", 400, Terminal),
             ("ValidationError", 400, Terminal),
             ("ConcurrentModification", 409, Transient),
@@ -253,6 +257,16 @@ mod tests {
                 NotYet,
             ),
             ("MalformedPolicy", "Invalid principal in policy", NotYet),
+            (
+                "MalformedPolicyDocumentException",
+                "Policy contains a statement with one or more invalid principals.",
+                NotYet,
+            ),
+            (
+                "MalformedPolicyDocumentException",
+                "The new key policy will not allow you to update it",
+                Terminal,
+            ),
             (
                 "InvalidParameterValue",
                 "Value (web) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name",

@@ -24,6 +24,7 @@ pub mod items;
 mod location;
 pub mod lookup;
 pub mod lookup_kind;
+pub mod marker;
 pub mod missing;
 pub mod observed;
 mod owner;

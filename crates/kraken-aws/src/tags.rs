@@ -198,12 +198,15 @@ pub fn problems(tags: &Tags) -> Vec<(Option<&str>, String)> {
     found
 }
 
+/// The end of a shortened owner.
+pub(crate) const SHORTENED: char = '…';
+
 /// A long namespace and name together can exceed the maximum length of a tag value.
 fn shortened(owner: &str) -> String {
     if owner.chars().count() <= MAX_VALUE {
         return owner.to_owned();
     }
-    owner.chars().take(MAX_VALUE - 1).chain(['…']).collect()
+    owner.chars().take(MAX_VALUE - 1).chain([SHORTENED]).collect()
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ const ROOTS: &[&str] = &[
     "controllers/aws-cloudwatch/src",
     "controllers/aws-sns/src",
     "controllers/aws-ecr/src",
+    "controllers/aws-secretsmanager/src",
+    "controllers/aws-kms/src",
     "controllers/aws-ec2-instance/src",
 ];
 /// The module of each.

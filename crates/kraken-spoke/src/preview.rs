@@ -303,7 +303,7 @@ impl Seen<'_> {
                 vec![format!("{} {ids} in the cloud: {fields}", Effect::Corrects.words())]
             }
             Decision::Replace(fields) => {
-                let with = effects::with(reconcile.context.info().contains);
+                let with = effects::with(&reconcile.context.kind.contains(reconcile.object.spec()));
                 let (words, replace) = (Effect::Replaces.words(), lifecycle.replace);
                 let (why, fields) = (why(&fields), differing(&fields));
                 vec![format!("{words} {ids}{with} ({replace:?}){approval}{why}: {fields}")]

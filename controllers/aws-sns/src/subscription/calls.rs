@@ -1,12 +1,12 @@
 //! The calls of subscriptions.
 
-use kraken_aws::{Tags, errors::terminal, prelude::*};
+use kraken_aws::{Tags, errors::terminal, marker::Marker, prelude::*};
 use kraken_spoke::FailureClass;
 
 use super::{
     api::{self, Change, Desired},
     desired::attributes,
-    marker::{self, Marker},
+    marker::{self, id_in},
     observed::Subscription,
     read::{self, topic_in},
 };
@@ -43,12 +43,12 @@ impl AwsResource for Subscriptions {
         let (topic, protocol) = (desired.topic_arn.expose(), desired.protocol.expose().as_str());
         let endpoint = desired.endpoint.expose();
         let found = read::of_topic(aws, topic).await?;
-        let marker = Marker::of(&found.tags, protocol, endpoint).unwrap_or_default();
+        let marker = marker::of(&found.tags, protocol, endpoint).unwrap_or_default();
         let began = marker.is_pending() && creation.has_created(&marker.tags);
         if let Some(holder) = found.subscriptions.into_iter().find(|one| one.is_same(protocol, endpoint))
             && !began
         {
-            let is_owned = marker.is_of(&holder.subscription_arn);
+            let is_owned = marker.is_of(id_in(&holder.subscription_arn));
             let tags = if is_owned { marker.tags } else { Tags::new() };
             return own_or_taken(Subscription { tags, ..holder }, creation);
         }
@@ -67,7 +67,7 @@ impl AwsResource for Subscriptions {
         // The call succeeded: no class of failure may say that it did not.
         let undecided = |failure| Failure { class: FailureClass::Transient, ..failure };
         let tags = sns::tags_of(aws, topic).await.map_err(undecided)?.unwrap_or_default();
-        let marker = Marker::of(&tags, protocol, endpoint).unwrap_or_default();
+        let marker = marker::of(&tags, protocol, endpoint).unwrap_or_default();
         let made = Subscription {
             subscription_arn,
             topic_arn: topic.clone(),
@@ -78,7 +78,7 @@ impl AwsResource for Subscriptions {
         };
         // Another launch may have begun at the same time.
         let made = own_or_taken(made, creation)?;
-        let complete = Marker::new(Some(&made.subscription_arn), creation.tags).text();
+        let complete = Marker::new(Some(id_in(&made.subscription_arn)), creation.tags).text();
         sns::set_tags(aws, topic, &Tags::from([(key, complete)])).await.map_err(undecided)?;
         Ok(made)
     }
@@ -121,10 +121,10 @@ async fn write_marker(aws: &Aws, id: &str, edit: impl FnOnce(&mut Tags)) -> Resu
     let Some(topic) = topic_in(id) else { return Ok(()) };
     let Some(found) = read::attributes(aws, id).await? else { return Ok(()) };
     let all = sns::tags_of(aws, topic).await?.unwrap_or_default();
-    let before = Marker::of(&all, &found.protocol, &found.endpoint).filter(|marker| marker.is_of(id));
+    let before = marker::of(&all, &found.protocol, &found.endpoint).filter(|marker| marker.is_of(id_in(id)));
     let mut tags = before.unwrap_or_default().tags;
     edit(&mut tags);
-    let (key, after) = (marker::key(&found.protocol, &found.endpoint), Marker::new(Some(id), &tags));
+    let (key, after) = (marker::key(&found.protocol, &found.endpoint), Marker::new(Some(id_in(id)), &tags));
     if after.tags.is_empty() {
         return sns::remove_tags(aws, topic, &[&key]).await;
     }

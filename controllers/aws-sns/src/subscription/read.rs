@@ -10,7 +10,10 @@ use kraken_aws::{
     prelude::*,
 };
 
-use super::{marker::Marker, observed::Subscription};
+use super::{
+    marker::{self, id_in},
+    observed::Subscription,
+};
 use crate::sns::{self, AT_ONCE, SnsClients as _, types};
 
 /// The subscriptions of a topic, and its tags.
@@ -71,12 +74,12 @@ async fn with_owners(aws: &Aws, topic: &str, found: OfTopic) -> Result<Vec<Subsc
     let OfTopic { subscriptions, tags } = found;
     let mut all = vec![];
     for one in subscriptions {
-        let marker = Marker::of(&tags, &one.protocol, &one.endpoint);
+        let marker = marker::of(&tags, &one.protocol, &one.endpoint);
         if one.has_arn() {
-            let marker = marker.filter(|marker| marker.is_of(&one.subscription_arn));
+            let marker = marker.filter(|marker| marker.is_of(id_in(&one.subscription_arn)));
             all.push(Subscription { tags: marker.unwrap_or_default().tags, ..one });
         } else if let Some((marker, arn)) =
-            marker.and_then(|marker| Some((marker.clone(), marker.arn(topic)?)))
+            marker.and_then(|marker| marker::arn(&marker, topic).map(|arn| (marker, arn)))
         {
             all.extend(attributes(aws, &arn).await?.map(|one| Subscription { tags: marker.tags, ..one }));
         }

@@ -1,6 +1,6 @@
 //! Implements [`External`] for the calls of a kind.
 
-use std::{collections::BTreeMap, fmt, marker::PhantomData};
+use std::{borrow::Cow, collections::BTreeMap, fmt, marker::PhantomData};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
@@ -84,6 +84,10 @@ impl<S: AwsObjects> External for Managed<S> {
 
     fn edit_of(before: &SpecOf<S>, after: &SpecOf<S>, field: &str) -> Edit {
         S::edit_of(before, after, field)
+    }
+
+    fn contains(spec: &SpecOf<S>) -> Cow<'static, str> {
+        S::contains(spec)
     }
 
     fn own_secret(spec: &SpecOf<S>) -> Option<OwnSecret> {

@@ -3,6 +3,7 @@
 //! instances).
 
 mod compare;
+mod creation;
 mod external;
 mod group;
 mod objects;
@@ -12,16 +13,17 @@ mod select;
 mod spec;
 mod tag_changes;
 
-use std::{fmt::Debug, future::ready};
+use std::{borrow::Cow, fmt::Debug, future::ready};
 
-use aws_sdk_ec2::types::{Filter, ResourceType, TagSpecification};
-use kraken_spoke::{Edit, Failure, FailureClass, Features, Launch, OwnSecret, SpokeKind};
+use aws_sdk_ec2::types::Filter;
+use kraken_spoke::{Edit, Failure, Features, OwnSecret, SpokeKind};
 use kube::core::object::HasSpec;
 use serde::Serialize;
 use serde_json::Value;
 
 pub(crate) use compare::compare;
 pub use compare::{Change, DesiredWithTags};
+pub use creation::{Creation, is_generated_name};
 pub use external::Managed;
 pub use group::Group;
 pub use objects::AwsObjects;
@@ -29,11 +31,7 @@ pub(crate) use reader::Reader;
 pub use spec::AwsSpec;
 pub use tag_changes::{TagChange, remove_all as remove_tags_of_all, set_all as set_tags_of_all};
 
-use crate::{
-    Aws,
-    lookup::Tagged,
-    tags::{self, CLUSTER, EPOCH, Tags, UID},
-};
+use crate::{Aws, lookup::Tagged, tags::Tags};
 
 /// The lifecycle phase of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,77 +69,6 @@ pub trait RemoteObject: Tagged + Serialize + Debug + Sync + 'static {
     /// Its index among the objects of its launch, by which they are ordered.
     fn launch_index(&self) -> i32 {
         0
-    }
-}
-
-/// The prefix of generated names, and the number of digits of the launch's token in them.
-const GENERATED_NAME_PREFIX: &str = "kraken-";
-const GENERATED_NAME_DIGITS: usize = 20;
-
-/// Whether a name has the format of [`Creation::name`].
-pub fn is_generated_name(name: &str) -> bool {
-    name.strip_prefix(GENERATED_NAME_PREFIX).is_some_and(|digits| {
-        digits.len() == GENERATED_NAME_DIGITS && digits.chars().all(|c| c.is_ascii_hexdigit())
-    })
-}
-
-/// The parameters of every create call.
-#[derive(Clone, Debug)]
-pub struct Creation<'a> {
-    /// All tags, Kraken's and the user's.
-    pub tags: &'a Tags,
-    /// The launch, with the token for APIs that accept one.
-    pub launch: &'a Launch,
-}
-
-impl Creation<'_> {
-    /// The tags as EC2 tag specifications.
-    pub fn specifications(&self, kind: ResourceType) -> Vec<TagSpecification> {
-        tags::specifications(&[kind], self.tags)
-    }
-
-    /// Whether an object with these tags was created for the same resource.
-    fn is_own(&self, tags: &Tags) -> bool {
-        [CLUSTER, UID].iter().all(|key| self.tags.get(*key).is_some_and(|own| tags.get(*key) == Some(own)))
-    }
-
-    /// Interprets AWS's error that `what`, such as "the name web", is in use. `others` are the visible objects that use
-    /// it. If no object of another launch uses it, this launch succeeded before.
-    pub fn is_taken<T: Tagged>(&self, refusal: Failure, what: &str, others: &[T]) -> Failure {
-        let Some(other) = others.iter().find(|other| !self.has_created(other.tags())) else {
-            return Failure { class: FailureClass::TokenUsed, ..refusal };
-        };
-        Failure { class: FailureClass::Terminal, message: self.taken(what, other), ..refusal }
-    }
-
-    /// Whether an object with these tags was created by this launch.
-    pub fn has_created(&self, tags: &Tags) -> bool {
-        self.is_own(tags) && tags.get(EPOCH) == self.tags.get(EPOCH)
-    }
-
-    /// The message with the object that uses the conflicting value, its owner and the required action.
-    fn taken<T: Tagged>(&self, what: &str, other: &T) -> String {
-        let holder = match tags::owner(other.tags()) {
-            Some(_) if self.is_own(other.tags()) => {
-                "which this resource replaces: set lifecycle.replace to DeleteFirst, or change the conflicting value"
-                    .to_owned()
-            }
-            Some(owner) if other.tags().get(CLUSTER) == self.tags.get(CLUSTER) => {
-                format!("which belongs to {}", owner.owner)
-            }
-            Some(owner) => format!("which belongs to {} of another cluster", owner.owner),
-            None => "which is not managed by Kraken: use another value, or adopt the object with lifecycle.adopt".to_owned(),
-        };
-        format!("{what} is in use by {}, {holder}", other.id())
-    }
-
-    /// A generated name for an object that requires one. It is unique for each launch, so that AWS rejects a second
-    /// object. 27 characters.
-    pub fn name(&self) -> String {
-        format!(
-            "{GENERATED_NAME_PREFIX}{}",
-            self.launch.token.chars().take(GENERATED_NAME_DIGITS).collect::<String>()
-        )
     }
 }
 
@@ -184,7 +111,7 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     const IN_VPC: &'static str = "vpc-id";
     /// Whether an import reads the attributes that need one call per object.
     const IMPORTS_DEEP: bool = true;
-    /// The keys of Kraken's tags besides [`tags::KEYS`], which a release removes too.
+    /// The keys of Kraken's tags besides [`crate::tags::KEYS`], which a release removes too.
     const OWN_KEYS: &[&str] = &[];
     /// The paths of texts in an imported spec that may come from a Secret of a former resource.
     const HIDDEN: &[&str] = &[];
@@ -192,6 +119,11 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     /// Pure. As [`kraken_spoke::External::edit_of`].
     fn edit_of(before: &SpecOf<Self>, after: &SpecOf<Self>, field: &str) -> Edit {
         AwsSpec::edit_of(before, after, field)
+    }
+
+    /// Pure. As [`kraken_spoke::External::contains`].
+    fn contains(_: &SpecOf<Self>) -> Cow<'static, str> {
+        Self::FEATURES.contains.into()
     }
 
     /// Pure. As [`kraken_spoke::External::own_secret`].
@@ -291,6 +223,3 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
         tag_changes::remove(aws, id, keys)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,6 +1,6 @@
 //! The calls of a kind whose resources can have several objects, and of a kind with one.
 
-use std::future::ready;
+use std::{borrow::Cow, future::ready};
 
 use kraken_spoke::{Difference, Edit, Failure, Features, Identity, OwnSecret, SpokeKind};
 use kube::core::object::HasSpec;
@@ -34,6 +34,11 @@ pub trait AwsObjects: Sized + Send + Sync + 'static {
     /// Pure. As [`super::AwsResource::edit_of`].
     fn edit_of(before: &SpecOf<Self>, after: &SpecOf<Self>, field: &str) -> Edit {
         AwsSpec::edit_of(before, after, field)
+    }
+
+    /// Pure. As [`super::AwsResource::contains`].
+    fn contains(_: &SpecOf<Self>) -> Cow<'static, str> {
+        Self::FEATURES.contains.into()
     }
 
     /// Pure. As [`super::AwsResource::own_secret`].

@@ -1,6 +1,8 @@
 //! A kind with one object per resource as one with several objects: each call is made for each of them. There is more than
 //! one only until surplus objects are deleted.
 
+use std::borrow::Cow;
+
 use kraken_spoke::{Edit, Failure, Features, Identity, OwnSecret};
 
 use super::{
@@ -24,6 +26,10 @@ impl<S: AwsResource> AwsObjects for S {
 
     fn edit_of(before: &SpecOf<S>, after: &SpecOf<S>, field: &str) -> Edit {
         S::edit_of(before, after, field)
+    }
+
+    fn contains(spec: &SpecOf<S>) -> Cow<'static, str> {
+        S::contains(spec)
     }
 
     fn own_secret(spec: &SpecOf<S>) -> Option<OwnSecret> {

@@ -11,6 +11,7 @@ mod schema;
 mod typed;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     ops::Deref,
     sync::Arc,
@@ -115,6 +116,10 @@ pub trait DynKind: Send + Sync + 'static {
     fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired>;
     fn own_secret(&self, _: &dyn Spec) -> Option<OwnSecret> {
         None
+    }
+
+    fn contains(&self, _: &dyn Spec) -> Cow<'static, str> {
+        self.info().contains.into()
     }
 
     fn unprotected_by(&self, _: &dyn Spec) -> Option<&'static str> {

@@ -113,6 +113,12 @@ impl<E: External> DynKind for Pure<E> {
         E::own_secret(typed::<E>(spec))
     }
 
+    fn contains(&self, spec: &dyn Spec) -> Cow<'static, str> {
+        let spec: &dyn Any = spec;
+        // A spec that does not decode says nothing.
+        spec.downcast_ref().map_or_else(|| E::FEATURES.contains.into(), E::contains)
+    }
+
     fn unprotected_by(&self, spec: &dyn Spec) -> Option<&'static str> {
         // A spec that does not decode names no field.
         let spec: &dyn Any = spec;

@@ -8,7 +8,7 @@ mod features;
 mod finding;
 mod spoke_kind;
 
-use std::{fmt::Debug, future::ready};
+use std::{borrow::Cow, fmt::Debug, future::ready};
 
 use kraken_api::{Adopt, Location};
 use kraken_options::Resolver;
@@ -66,6 +66,12 @@ pub trait External: Send + Sync + 'static {
     /// Pure. The Secret that the resource creates for itself, if its spec requires one.
     fn own_secret(_: &SpecOf<Self>) -> Option<OwnSecret> {
         None
+    }
+
+    /// Pure. What is deleted with a remote object besides itself, as a warning says it before ([`Features::contains`]), for a kind whose spec
+    /// says more about its deletion: `its value, which can be restored for 30 days`.
+    fn contains(_: &SpecOf<Self>) -> Cow<'static, str> {
+        Self::FEATURES.contains.into()
     }
 
     /// Pure. Compares desired with observed.

@@ -1,5 +1,7 @@
 //! A kind that is known at run time only: its spec, its desired and observed states and its changes are JSON values.
 
+use std::borrow::Cow;
+
 use kraken_api::names::owner_kind;
 use kraken_options::{Opt, OptionType, Resolved, Resolver};
 use kube::core::ApiResource;
@@ -145,6 +147,13 @@ impl DynKind for Disks {
         let make = || Ok([("password", "generated".to_owned().into())].into());
         let own = OwnSecret { name: "s".into(), type_: "Opaque", make };
         (spec.json()["generate"] == true).then_some(own)
+    }
+
+    fn contains(&self, spec: &dyn Spec) -> Cow<'static, str> {
+        match spec.json()["keptDays"].as_i64() {
+            Some(days) => format!("all data, which can be restored for {days} days,").into(),
+            None => self.info().contains.into(),
+        }
     }
 
     fn unprotected_by(&self, spec: &dyn Spec) -> Option<&'static str> {

@@ -187,6 +187,9 @@ async fn nothing_is_said_where_nothing_happens() {
 async fn a_deletion_says_what_is_deleted_after_whom_and_what_is_kept() {
     let deleted = warnings(Operation::Delete, disk().launched(), None).await;
     assert_eq!(deleted, ["deletes disk-1 with all data in the cloud, after 2 dependents: mount b, mount c"]);
+    let kept = warnings(Operation::Delete, disk().launched().spec("keptDays", json!(7)), None).await;
+    let with = "deletes disk-1 with all data, which can be restored for 7 days, in the cloud";
+    assert!(kept[0].starts_with(with), "{kept:?}");
     let retained = disk().launched().lifecycle("deletion", json!("Retain"));
     assert_eq!(
         warnings(Operation::Delete, retained, None).await,

@@ -16,7 +16,7 @@ use crate::{node, ui};
 const NAMESPACE: &str = "e2e-components";
 const HUB: &str = "hub";
 /// The order in which the README installs them: the hub, then spokes. Their Accounts come last, which they can use but do not need.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 18] = [
     HUB,
     "aws-vpc",
     "aws-ec2-instance",
@@ -31,6 +31,8 @@ const ORDER: [&str; 16] = [
     "aws-cloudwatch",
     "aws-sns",
     "aws-ecr",
+    "aws-secretsmanager",
+    "aws-kms",
     "aws-account",
     TOFU,
 ];
@@ -211,6 +213,16 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
             "ecr/components",
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Repository\nmetadata: {name: components}\n\
              spec: {scanOnPush: {value: true}}\n",
+        ),
+        "aws-secretsmanager" => (
+            "asm/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: SecretsManagerSecret\nmetadata: {name: components}\n\
+             spec: {recoveryWindowDays: 0}\n",
+        ),
+        "aws-kms" => (
+            "kms/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Key\nmetadata: {name: components}\n\
+             spec: {deletionWindowDays: 7}\n",
         ),
         "aws-account" => (
             "account/components",

@@ -7,7 +7,7 @@ mod fields;
 mod held_back;
 mod lookup;
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use kraken_api::{
     Approval, Disruption, FieldDiff, Lifecycle, Replace,
@@ -34,15 +34,15 @@ pub(crate) struct OfEdit<'a> {
     after: &'a Object,
     ids: Vec<String>,
     fields: Vec<Edited>,
-    /// As [`crate::Features::contains`].
-    contains: &'static str,
+    /// As [`crate::External::contains`].
+    contains: Cow<'static, str>,
 }
 
 impl<'a> OfEdit<'a> {
     pub(crate) fn new(kind: &dyn DynKind, before: &'a Object, after: &'a Object) -> Self {
         let ids = external_ids(before);
         let fields = if ids.is_empty() { vec![] } else { edits(kind, before, after) };
-        Self { before, after, ids, fields, contains: kind.info().contains }
+        Self { before, after, ids, fields, contains: kind.contains(after.spec()) }
     }
 
     /// Without the fields whose effect a comparison with the cloud shows.
@@ -90,8 +90,8 @@ pub(crate) struct OfDeletion {
     /// The ids that are kept although the spec does not state it.
     silently_kept: Vec<String>,
     kept: Vec<String>,
-    /// As [`crate::Features::contains`].
-    contains: &'static str,
+    /// As [`crate::External::contains`].
+    contains: Cow<'static, str>,
     approval: &'static str,
 }
 
@@ -106,7 +106,8 @@ impl OfDeletion {
         let silently_kept = policy.silently_kept(&ids);
         let (kept, deleted): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| policy.keeps(id));
         let kept = without(&kept, &silently_kept);
-        Self { deleted, silently_kept, kept, contains: kind.info().contains, approval: approval(lifecycle) }
+        let contains = kind.contains(object.spec());
+        Self { deleted, silently_kept, kept, contains, approval: approval(lifecycle) }
     }
 
     /// Whether it deletes remote objects, so that the dependents of the resource must be deleted first.

@@ -58,3 +58,20 @@ fn a_name_of_another_owner_is_rejected_with_the_owner() {
         assert!(class == FailureClass::Terminal && message.contains(words), "{message}");
     }
 }
+
+#[test]
+fn an_owner_of_the_same_name_is_this_resource_or_a_former_one_of_this_cluster() {
+    let launch = Launch { epoch: 2, token: "t".into() };
+    let own = tags("c", "u", "2");
+    let creation = Creation { tags: &own, launch: &launch };
+    let with_owner = |cluster: &str, uid: &str, owner: &str| {
+        let mut found = tags(cluster, uid, "1");
+        found.insert(OWNER.to_owned(), owner.to_owned());
+        creation.is_of_same_name(&found)
+    };
+    assert!(with_owner("c", "u", "SecurityGroup/ns/renamed"));
+    assert!(with_owner("c", "former", "SecurityGroup/ns/u"));
+    assert!(!with_owner("c", "former", "SecurityGroup/ns/other"));
+    assert!(!with_owner("other", "former", "SecurityGroup/ns/u"));
+    assert!(!creation.is_of_same_name(&Tags::new()));
+}

@@ -1,0 +1,53 @@
+//! `kraken-aws-secretsmanager`: the spoke that manages secrets of Secrets Manager.
+
+#![cfg_attr(test, allow(clippy::needless_pass_by_value))] // literals of JSON are passed by value
+
+mod secret;
+mod secrets;
+
+use std::process::ExitCode;
+
+use kraken_aws::{Aws, AwsArgs, Managed};
+use kraken_spoke::{Manager, Registry, Spoke};
+
+/// The spoke of secrets.
+#[derive(Clone, Copy, Debug)]
+pub struct SecretsManager;
+
+impl Spoke for SecretsManager {
+    const NAME: &'static str = "kraken-aws-secretsmanager";
+    const ABOUT: &'static str = "Manages secrets of Secrets Manager for Kraken";
+    type Args = AwsArgs;
+    type Context = Aws;
+
+    async fn connect(args: AwsArgs, manager: &Manager) -> anyhow::Result<Aws> {
+        Ok(Aws::for_spoke(&args, manager).await)
+    }
+
+    fn kinds(registry: &mut impl Registry<Aws>) {
+        registry.kind::<Managed<secret::Secrets>>();
+    }
+}
+
+/// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run
+/// it.
+pub fn main() -> ExitCode {
+    kraken_spoke::main::<SecretsManager>()
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_aws::testing::{descriptions, unlisted_secrets};
+
+    #[test]
+    fn every_field_that_can_be_secret_is_listed_in_secret_echoes() {
+        assert_eq!(unlisted_secrets::<super::SecretsManager>(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn every_field_has_a_description_with_an_example() {
+        for (path, text) in descriptions::<super::SecretsManager>() {
+            assert!(text.contains("Example: `"), "{path}: {text}");
+        }
+    }
+}
