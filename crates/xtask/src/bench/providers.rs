@@ -64,6 +64,8 @@ pub(crate) async fn run(options: Providers) -> Result<ExitCode> {
     board
         .wait("the first resource", Instant::now() + TIMEOUT, |views| views.iter().any(View::is_ready))
         .await?;
+    // Its last event follows its status.
+    tokio::time::sleep(SETTLE).await;
     let before = environment.control_plane.writes()?.len();
 
     let (started, wanted) = (Instant::now(), usize::from(options.n) + 1);
