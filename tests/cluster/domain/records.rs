@@ -102,7 +102,7 @@ async fn record_sets_of_a_name_share_its_queries_by_weight() -> Result<()> {
         .await?;
     test_env.delete("RecordSet", "blue").await?;
     test_env.gone("RecordSet", "blue").await?;
-    assert_eq!(names(&test_env, &zone, "A").await?, [www.clone()]);
+    assert_eq!(names(&test_env, &zone, "A").await?, std::slice::from_ref(&www));
     assert_eq!(names(&test_env, &zone, "TXT").await?, markers[1..]);
     assert_eq!(moto::value(&test_env, &zone, &www, "A").await?, "192.0.2.2");
     test_env.delete("RecordSet", "green").await?;

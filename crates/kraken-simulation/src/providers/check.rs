@@ -48,6 +48,11 @@ impl ProviderCheck {
         self.lost.iter().any(|journal| is_journal_of(journal, &resource))
     }
 
+    /// Whether a person has to say what exists of it.
+    fn is_unknown(&self, name: &ObjectName, object: &Value) -> bool {
+        ready(object).1 == UNKNOWN && (name.kind == "KtestNote" || self.saved.is_some())
+    }
+
     /// Whether the object may be without a resource.
     fn is_lost_object(&self, remote: &Remote) -> bool {
         let kind = KINDS.into_iter().find(|(_, of)| *of == remote.type_name);
@@ -59,7 +64,7 @@ impl ProviderCheck {
         match event {
             EventKind::Operation(text) if text.starts_with(SAVE) => self.saved = Some(saved(view)),
             EventKind::Operation(text) if text.starts_with(RESTORE) => {
-                self.is_unheld = text.ends_with(WITHOUT)
+                self.is_unheld = text.ends_with(WITHOUT);
             }
             EventKind::Operation(text) if text.starts_with(LOSE) => {
                 self.is_unheld = true;
@@ -181,7 +186,7 @@ fn unsettled(check: &ProviderCheck, view: &View<'_>) -> Vec<String> {
         let is_both = refers(object) && !object["spec"][SIZE]["value"].is_null();
         let waits = is_both || (refers(object) && target.is_none());
         // Somebody has to say whether its object exists.
-        if reason == UNKNOWN && (name.kind == "KtestNote" || check.saved.is_some()) {
+        if check.is_unknown(name, object) {
             continue;
         }
         if is_deleted(object) {
@@ -210,16 +215,15 @@ fn unsettled(check: &ProviderCheck, view: &View<'_>) -> Vec<String> {
 
 /// The fields of an object that are not those of the spec.
 fn differences(view: &View<'_>, name: &ObjectName, object: &Value, remote: &Remote) -> Vec<String> {
-    let target = view.world.named(KINDS[0].1, "a");
+    let targets = view.world.named(KINDS[0].1, "a");
     let mut found = vec![];
     for field in [NAME, SIZE, ZONE] {
-        let wanted = match &object["spec"][field] {
-            value if !value["valueFrom"].is_null() => {
-                target.first().map(|target| target.text(ADDRESS).to_owned()).unwrap_or_default()
-            }
-            value => value["value"].as_str().unwrap_or_default().to_owned(),
+        // One that was lost may exist beside it.
+        let wanted: Vec<&str> = match &object["spec"][field] {
+            value if !value["valueFrom"].is_null() => targets.iter().map(|one| one.text(ADDRESS)).collect(),
+            value => vec![value["value"].as_str().unwrap_or_default()],
         };
-        if remote.text(field) != wanted {
+        if !wanted.contains(&remote.text(field)) {
             found.push(format!("{name} has {field} {:?} and should have {wanted:?}", remote.text(field)));
         }
     }
@@ -283,7 +287,14 @@ impl Checker for ProviderCheck {
     }
 
     fn emptied(&mut self, view: &View<'_>) -> Vec<Violation> {
-        let mut left: Vec<String> = resources(view)
+        // One that waited for a reference asks only when it is deleted.
+        let (unknown, others): (Vec<_>, Vec<_>) =
+            resources(view).into_iter().partition(|(name, _, object)| self.is_unknown(name, object));
+        let is_asked = |journal: &str| unknown.iter().any(|(name, ..)| is_journal_of(journal, name));
+        let is_of_asked = |remote: &Remote| {
+            unknown.iter().any(|(name, of, _)| *of == remote.type_name && name.name == remote.text(NAME))
+        };
+        let mut left: Vec<String> = others
             .into_iter()
             .map(|(name, _, object)| format!("{name} is left: {}", ready(&object).1))
             .collect();
@@ -291,10 +302,10 @@ impl Checker for ProviderCheck {
             view.world
                 .objects()
                 .into_iter()
-                .filter(|(_, remote)| !self.is_lost_object(remote))
+                .filter(|(_, remote)| !self.is_lost_object(remote) && !is_of_asked(remote))
                 .map(|(id, remote)| format!("{id} of {} is left", remote.text(NAME))),
         );
-        let journals = journals(view).filter(|(name, _)| !self.lost.contains(name));
+        let journals = journals(view).filter(|(name, _)| !self.lost.contains(name) && !is_asked(name));
         left.extend(journals.map(|(name, _)| format!("the journal {name} is left")));
         left.into_iter().map(|text| violation(view, "nothing is left", text)).collect()
     }
