@@ -343,8 +343,10 @@ async fn a_watch_prints_a_line_for_each_change_until_it_is_interrupted() -> Resu
     let plugin = Plugin::of_admin(&test_env)?;
     test_env.apply(&paused_vpc("first")).await?;
     test_env.not_ready("VPC", "first", "Paused").await?;
-    let mut command = Command::new(&plugin.program);
-    command.args(["status", "-w", "-n", &plugin.namespace]).env("KUBECONFIG", &plugin.kubeconfig);
+    // A shell that runs the tests in the background lets them, and all that they start, ignore SIGINT.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT").arg(&plugin.program).args(["status", "-w", "-n", &plugin.namespace]);
+    command.env("KUBECONFIG", &plugin.kubeconfig);
     let mut child = command.stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
     let mut lines = BufReader::new(child.stdout.take().context("no output")?).lines();
     let mut next = async || {

@@ -39,7 +39,8 @@ static TYPE: Words = Words(&[
     whole("alias"),
     cel(
         "[has(self.values), has(self.alias)].exists_one(is_set, is_set)" else "must have exactly one of values, alias",
-        "has(self.setIdentifier) == (has(self.weight) || has(self.failover))" else "must be set together with weight or failover, and only then" at "setIdentifier",
+        "has(self.setIdentifier) || (!has(self.weight) && !has(self.failover))" else "is required with weight or failover" at "setIdentifier",
+        "!has(self.setIdentifier) || has(self.weight) || has(self.failover)" else "is only allowed with weight or failover" at "setIdentifier",
         "!has(self.weight) || !has(self.failover)" else "must not be set together with weight" at "failover",
         "!has(self.alias) || !has(self.ttlSeconds)" else "is not supported for an alias, which has the time to live of its target" at "ttlSeconds",
     )
