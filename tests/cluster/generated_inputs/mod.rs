@@ -52,7 +52,7 @@ fn names_the_place(message: &str, input: &Input) -> bool {
 /// The fields that all kinds have. They are defined once.
 const SHARED: [&str; 3] = ["spec.account", "spec.lifecycle", "spec.pin"];
 
-/// The inputs of all kinds. A mistake in a field that all kinds have is tried with the first kind, and not with each: that were more than half of
+/// The inputs of all kinds. A mistake in a field that all kinds have is tried with the first kind: with each, it would be more than half of
 /// the requests.
 fn once(kinds: &[Kind]) -> Vec<(&Kind, &Input)> {
     let mut known = BTreeSet::new();

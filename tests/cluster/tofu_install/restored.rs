@@ -1,11 +1,11 @@
 //! Backups in Velero's form: what is restored has another UID and no status, and the objects of the provider still exist.
 
 use anyhow::{Context as _, Result};
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::OwnerReference};
 use kraken_tofu::journal::SECRET_TYPE;
 use kube::{
     Api, ResourceExt as _,
-    api::{ListParams, Patch, PatchParams, PostParams},
+    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
     core::{DynamicObject, ObjectMeta},
 };
 use serde_json::json;
@@ -36,8 +36,7 @@ impl Backup {
         let secrets: Api<Secret> = Api::namespaced(h.s.client(), &h.s.test_env.ns.name);
         let all = secrets.list(&ListParams::default()).await?.items;
         let is_it = |secret: &&Secret| {
-            let is_owner =
-                |owner: &k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference| owner.name == name;
+            let is_owner = |owner: &OwnerReference| owner.name == name;
             secret.type_.as_deref() == Some(SECRET_TYPE) && secret.owner_references().iter().any(is_owner)
         };
         let journal = all.iter().find(is_it).context("there is no journal")?.clone();
@@ -46,8 +45,8 @@ impl Backup {
         let release = Patch::Merge(json!({"metadata": {"finalizers": null}}));
         resources.patch(name, &PatchParams::default(), &release).await?;
         secrets.patch(&journal.name_any(), &PatchParams::default(), &release).await?;
-        resources.delete(name, &kube::api::DeleteParams::default()).await?;
-        secrets.delete(&journal.name_any(), &kube::api::DeleteParams::default()).await?;
+        resources.delete(name, &DeleteParams::default()).await?;
+        secrets.delete(&journal.name_any(), &DeleteParams::default()).await?;
         let mut resource = DynamicObject { metadata: saved(&resource.metadata), ..resource };
         resource.data["status"].take();
         Ok(Self { resource, journal: Secret { metadata: saved(&journal.metadata), ..journal } })
