@@ -32,7 +32,8 @@ fn due(
     object: &Object,
     memory: &Memory,
     owner: &str,
-    may_be_launched: bool,
+    adopts: bool,
+    is_journaled: bool,
     now: Timestamp,
 ) -> Option<Intent> {
     if mutants::active(Mutant::NotRestored) {
@@ -45,15 +46,21 @@ fn due(
     }
     let status = object.status();
     let recorded = status.is_some_and(|s| !s.external_ids.is_empty() || s.epoch.is_some());
+    let foreign = Intent::foreign(object, owner);
+    // It came with the record of a former resource of its name. What that left is in its journal and in no list: without the journal,
+    // a person decides.
+    let is_restored = is_journaled && foreign.is_some();
     // An intent is never written without the finalizer: an intent without a finalizer means that another client removed
-    // the finalizer.
-    if last.is_none() && memory.owned.created.is_none() && !recorded && !may_be_launched {
+    // the finalizer. The finalizer is written with the first intent: without an intent, another client removed that, and
+    // an earlier process may have made a launch. An adoption without a record is repeated.
+    let is_launched = (has_finalizer(object) || is_restored) && !adopts;
+    if last.is_none() && memory.owned.created.is_none() && !recorded && !is_launched {
         return None;
     }
     last.or_else(|| {
         let created = memory.owned.created.as_ref().map_or(0, |(epoch, _)| *epoch);
         let rebuilt = rebuilt(status, created, now);
-        match Intent::foreign(object, owner).filter(|_| memory.owned.created.is_none()) {
+        match foreign.filter(|_| memory.owned.created.is_none()) {
             // The objects of the former resource are where it created them.
             Some((former, there)) => {
                 Some(Intent { location: rebuilt.location.clone().or(there), former: Some(former), ..rebuilt })
@@ -94,15 +101,9 @@ pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
     memory.launch.intent = memory.last_intent(&**object);
     memory.check_record(&identity.uid, object.status());
     let now = kraken_runtime::clock::now();
+    let (adopts, is_journaled) = (reconcile.lifecycle().adopt.is_some(), reconcile.context.info().journaled);
     let (object, owner) = (&reconcile.object, &reconcile.identity.owner);
-    // It came with the record of a former resource of its name. What that left is in its journal and in no list: without the journal,
-    // a person decides.
-    let is_restored = reconcile.context.info().journaled && Intent::foreign(&**object, owner).is_some();
-    // The finalizer is written with the first intent: without an intent, another client removed that, and an earlier process may have
-    // made a launch. An adoption without a record is repeated.
-    let adopts = reconcile.lifecycle().adopt.is_some();
-    let may_be_launched = (has_finalizer(&**object) || is_restored) && !adopts;
-    let Some(mut intent) = due(object, reconcile.memory, owner, may_be_launched, now) else {
+    let Some(mut intent) = due(object, reconcile.memory, owner, adopts, is_journaled, now) else {
         return Ok(());
     };
     for field in &reconcile.memory.secrets.fields {
@@ -137,11 +138,14 @@ pub(crate) async fn continue_replacement(
     intent: &Intent,
     observed: &Observed,
 ) -> Result<Option<String>, ApiError> {
-    let (kind, is_journaled) = (&reconcile.context.kind, reconcile.context.info().journaled);
+    let is_unknown = intent.former.is_some() && intent.is_rebuilt() && intent.replaced_before.is_none();
+    if !reconcile.context.info().journaled || !is_unknown {
+        return Ok(None);
+    }
+    let kind = &reconcile.context.kind;
     let epoch = kind.epoch(observed);
     let outgoing = kind.ids(&kind.split(observed.clone(), epoch).0);
-    let is_unknown = intent.former.is_some() && intent.is_rebuilt() && intent.replaced_before.is_none();
-    if !is_journaled || !is_unknown || outgoing.is_empty() {
+    if outgoing.is_empty() {
         return Ok(None);
     }
     let note =
