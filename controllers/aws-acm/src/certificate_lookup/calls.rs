@@ -5,9 +5,8 @@ use aws_sdk_acm::types::CertificateStatus;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{
     Aws, AwsLookup,
-    ec2::types::Filter,
     lookup::Tagged as _,
-    lookup_kind::{Search, TAG, passes, tag},
+    lookup_kind::{Search, passes, tag, tags_apart},
     missing::or_nothing,
     observed::WithTags as _,
     resource::DescribeQuery,
@@ -46,8 +45,7 @@ impl AwsLookup for CertificateLookups {
             return Ok(all);
         };
         let mut found: Vec<Certificate> = list(aws, Some(CertificateStatus::Issued)).await?;
-        let is_of_tag = |filter: &Filter| filter.name().is_some_and(|name| name.starts_with(TAG));
-        let (of_tags, others): (Vec<_>, Vec<_>) = filters.into_iter().partition(is_of_tag);
+        let (of_tags, others) = tags_apart(filters);
         found.retain(|one| passes(&others, |name| Self::value(one, name)));
         if !of_tags.is_empty() {
             found = with_tags(aws, found).await?;

@@ -1,6 +1,6 @@
 //! HostedZoneLookup, the API type.
 
-use kraken_aws::{aws_lookup, rules::ValidationResult};
+use kraken_aws::{aws_lookup, rules::any};
 use kraken_spoke::{Opt, options::Public};
 
 use crate::{hosted_zone::Zone, names::ZONE_NAME};
@@ -23,10 +23,4 @@ pub(crate) struct HostedZoneLookupSpec {
     /// Whether it is a private zone, for the names inside of VPCs. Default: false. Example: `{value: true}`
     #[field("isPrivate", check = any)]
     pub(crate) is_private: Option<Public<Opt<bool>>>,
-}
-
-/// Both values are valid.
-#[expect(clippy::trivially_copy_pass_by_ref, clippy::unnecessary_wraps, reason = "the type of all rules")]
-fn any(_: &bool) -> ValidationResult {
-    Ok(())
 }

@@ -3,8 +3,7 @@
 
 use kraken_aws::{
     AwsLookup,
-    ec2::types::Filter,
-    lookup_kind::{Search, TAG, passes, tag},
+    lookup_kind::{Search, passes, tag, tags_apart},
     prelude::*,
 };
 
@@ -46,9 +45,7 @@ impl AwsLookup for HostedZoneLookups {
         if let Some(ids) = query.ids {
             return with_tags(aws, described(aws, ids).await?).await;
         }
-        let is_of_tag = |filter: &Filter| filter.name().is_some_and(|name| name.starts_with(TAG));
-        let (of_tags, others): (Vec<_>, Vec<_>) =
-            query.filters.unwrap_or_default().into_iter().partition(is_of_tag);
+        let (of_tags, others) = tags_apart(query.filters.unwrap_or_default());
         let mut found: Vec<Zone> = zones(aws).await?.into_iter().map(Zone::from).collect();
         found.retain(|zone| passes(&others, |name| Self::value(zone, name)));
         let complete = described(aws, found.into_iter().map(|zone| zone.id).collect()).await?;

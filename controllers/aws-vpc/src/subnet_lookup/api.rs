@@ -3,7 +3,7 @@
 use kraken_aws::{
     aws_lookup,
     bounds::{VPC_ID, ZONE},
-    rules::ValidationResult,
+    rules::any,
     validator::SpecValidator,
 };
 use kraken_spoke::{Opt, options::Public};
@@ -34,12 +34,6 @@ pub(crate) struct SubnetLookupSpec {
     /// `false`. Example: `{value: true}`
     #[field("onePerZone", check = any)]
     pub(crate) one_per_zone: Option<Public<Opt<bool>>>,
-}
-
-/// Both values are valid.
-#[expect(clippy::trivially_copy_pass_by_ref, clippy::unnecessary_wraps, reason = "the type of all rules")]
-fn any(_: &bool) -> ValidationResult {
-    Ok(())
 }
 
 impl SubnetLookupSpec {

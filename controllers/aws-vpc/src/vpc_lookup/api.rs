@@ -1,6 +1,6 @@
 //! VPCLookup, the API type.
 
-use kraken_aws::{aws_lookup, rules::ValidationResult, validator::SpecValidator};
+use kraken_aws::{aws_lookup, rules::any, validator::SpecValidator};
 use kraken_spoke::{Opt, options::Public};
 
 use crate::vpc::{api::CIDR_BLOCK, observed::Vpc};
@@ -24,12 +24,6 @@ pub(crate) struct VPCLookupSpec {
     /// Whether it is the default VPC of the region. Example: `{value: true}`
     #[field("isDefault", check = any)]
     pub(crate) is_default: Option<Public<Opt<bool>>>,
-}
-
-/// Both values are valid.
-#[expect(clippy::trivially_copy_pass_by_ref, clippy::unnecessary_wraps, reason = "the type of all rules")]
-fn any(_: &bool) -> ValidationResult {
-    Ok(())
 }
 
 impl VPCLookupSpec {

@@ -18,6 +18,11 @@ pub fn passes<'o>(filters: &[Filter], value: impl Fn(&str) -> Option<&'o str>) -
     })
 }
 
+/// The filters of tags, and the others: where tags are read by calls of their own, the others are applied first.
+pub fn tags_apart(filters: Vec<Filter>) -> (Vec<Filter>, Vec<Filter>) {
+    filters.into_iter().partition(|filter| filter.name().is_some_and(|name| name.starts_with(TAG)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,7 +13,7 @@ use kraken_spoke::{Failure, Resolver, SpokeKind};
 use kube::core::object::HasSpec;
 
 pub use external::{Hit, Lookups};
-pub use filters::{passes, tag};
+pub use filters::{passes, tag, tags_apart};
 pub use pattern::matches;
 pub use search::{Search, TAG};
 
