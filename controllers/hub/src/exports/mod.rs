@@ -30,7 +30,6 @@ use tracing::{debug, warn};
 
 use crate::{
     exports::{
-        decide::OF_ANOTHER_EXPORT,
         gather::Gathered,
         report::{Outcome, TargetState},
         resolve::{Content, ContentState, resolve_content},
@@ -195,15 +194,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
             }
         }
     };
-    // The spec no longer names the target of an earlier one. Until the new one is written, pods may still mount it. Only if another
-    // export has the new name, the former one goes: two exports that swap their targets would wait for each other.
-    let is_kept = match &finished.outcome {
-        Outcome::Failed(_) | Outcome::Terminating => true,
-        Outcome::NotOwned(_, owner) => !owner.starts_with(OF_ANOTHER_EXPORT),
-        Outcome::Waiting(_, state) => *state != TargetState::Absent,
-        _ => false,
-    };
-    if is_kept {
+    if finished.outcome.keeps_former() {
         return finished;
     }
     for former in targets.surplus(&targets.current(), Some(&finished.outcome)) {

@@ -10,7 +10,11 @@ use kraken_runtime::{EventType, queue::Requeue};
 use kube::ResourceExt;
 
 use crate::{
-    exports::{Progress, decide::NOT_CREATED, rotate::revisions},
+    exports::{
+        Progress,
+        decide::{NOT_CREATED, OF_ANOTHER_EXPORT},
+        rotate::revisions,
+    },
     resolve::names::bounded,
 };
 
@@ -132,18 +136,27 @@ impl Outcome {
         }
     }
 
+    /// Whether the target that an earlier spec named is kept: until the new one is written, pods may mount it. Only if another export
+    /// has the new name, the former one goes: two exports that swap their targets would wait for each other.
+    pub(crate) fn keeps_former(&self) -> bool {
+        match self {
+            Self::Exported(_) | Self::NotRestarted(_) => false,
+            Self::NotOwned(_, owner) => !owner.starts_with(OF_ANOTHER_EXPORT),
+            Self::Waiting(_, state) => *state != TargetState::Absent,
+            Self::Invalid(_) | Self::Terminating | Self::Unreadable(_) | Self::Failed(_) => true,
+        }
+    }
+
     /// The target in the status: the object that may exist, unless its absence is known.
     fn target(&self, target: String, before: Option<String>, is_rotated: bool) -> Option<String> {
         match self {
             Self::Exported(_) | Self::NotRestarted(_) => Some(target),
-            Self::Waiting(_, TargetState::Absent) => None,
-            // With `rotate`, another object than the newest target.
-            Self::NotOwned(..) => before.filter(|before| is_rotated && *before == target),
-            Self::Waiting(..)
-            | Self::Invalid(_)
-            | Self::Terminating
-            | Self::Unreadable(_)
-            | Self::Failed(_) => before,
+            Self::NotOwned(named, _) => before.filter(|before| {
+                // With `rotate`, the newest target stays while the next one is not owned.
+                before.replacen('/', " ", 1) != *named
+                    && (self.keeps_former() || is_rotated && *before == target)
+            }),
+            _ => before.filter(|_| self.keeps_former()),
         }
     }
 }

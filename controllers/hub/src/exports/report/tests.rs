@@ -100,6 +100,18 @@ fn a_kept_target_is_in_the_status_until_it_is_deleted() {
 }
 
 #[test]
+fn a_former_target_is_in_the_status_while_the_new_one_is_not_owned() {
+    let renamed = |owner: &str| {
+        let mut renamed = export(2, Some(after(&Outcome::Exported(1))));
+        renamed.spec.config_metadata.name = "other".to_owned();
+        let refused = Outcome::NotOwned("ConfigMap other".into(), owner.into());
+        written(next(&renamed, &refused, Progress::default(), at(2))).0.target
+    };
+    assert_eq!(renamed(NOT_CREATED).as_deref(), Some("ConfigMap/app"), "pods may use its values");
+    assert_eq!(renamed(&format!("{OF_ANOTHER_EXPORT}b")), None, "it is deleted");
+}
+
+#[test]
 fn a_failed_read_does_not_change_the_report_of_this_generation() {
     let status = after(&Outcome::Exported(1));
     let failed = Outcome::Unreadable("the API server is unavailable".into());
