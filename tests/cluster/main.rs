@@ -52,6 +52,7 @@ mod rotate;
 mod scaling;
 mod secrecy;
 mod secrets_manager;
+mod services;
 mod shop;
 mod storage;
 mod teams;

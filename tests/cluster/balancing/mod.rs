@@ -11,8 +11,9 @@ use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 
+use crate::services::resource;
 use moto::{ELB, call, network, targets, text, texts};
-use specs::{listener, load_balancer, resource, rule, target_group};
+use specs::{listener, load_balancer, rule, target_group};
 
 /// An environment whose controllers have a shorter visibility window.
 async fn test_env() -> Result<TestEnv> {

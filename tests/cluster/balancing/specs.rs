@@ -4,12 +4,6 @@ use serde_json::{Value, json};
 
 use super::moto::Network;
 
-/// A resource of this test, as YAML.
-pub(super) fn resource(kind: &str, name: &str, spec: &Value) -> String {
-    let group = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
-    json!({"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec}).to_string()
-}
-
 pub(super) fn target_group(network: &Network, targets: &[&str]) -> Value {
     json!({
         "protocol": {"value": "HTTP"}, "port": {"value": 8080}, "vpcID": {"value": network.vpc},

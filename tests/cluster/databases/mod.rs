@@ -9,10 +9,13 @@ use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 use tokio::sync::RwLock;
 
-use crate::balancing::{
-    id,
-    moto::{call, text, texts},
-    request_reconcile, until,
+use crate::{
+    balancing::{
+        id,
+        moto::{call, text, texts},
+        request_reconcile, until,
+    },
+    services::resource,
 };
 
 const RDS: (&str, &str) = ("rds", "2014-10-31");
@@ -35,12 +38,6 @@ async fn test_env() -> Result<TestEnv> {
         })
         .await?;
     TestEnv::on(env).await
-}
-
-/// A resource of this test, as YAML.
-fn resource(kind: &str, name: &str, spec: &Value) -> String {
-    let group = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
-    json!({"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec}).to_string()
 }
 
 /// A Secret with the password.

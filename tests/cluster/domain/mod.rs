@@ -10,10 +10,13 @@ use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions, moto
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 
-use crate::balancing::{
-    id,
-    moto::{ELB, network, text},
-    request_reconcile, until,
+use crate::{
+    balancing::{
+        id,
+        moto::{ELB, network, text},
+        request_reconcile, until,
+    },
+    services::resource,
 };
 
 /// An environment whose controllers have a shorter visibility window, and whose certificates are issued after some seconds.
@@ -31,12 +34,6 @@ async fn test_env() -> Result<TestEnv> {
         })
         .await?;
     TestEnv::on(env).await
-}
-
-/// A resource of this test, as YAML.
-fn resource(kind: &str, name: &str, spec: &Value) -> String {
-    let group = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
-    json!({"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec}).to_string()
 }
 
 fn of(reference: &str) -> Value {

@@ -4,36 +4,22 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use kraken_simulator::{FailureMode, FailurePoint};
-use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
+use kraken_testing::{Environment, Shared};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 use tokio::sync::RwLock;
 
-use crate::balancing::{id, request_reconcile, until};
+use crate::{
+    balancing::{id, request_reconcile, until},
+    services::{self, resource},
+};
 
 /// A test that fails the next call is alone.
 static CALLS: RwLock<()> = RwLock::const_new(());
 
-/// An environment whose controllers have a shorter visibility window.
 async fn test_env() -> Result<TestEnv> {
     static SHARED: Shared<Environment> = Shared::new();
-    let env = SHARED
-        .get(|| {
-            let only = ["hub", "aws-kms"].map(str::to_owned).to_vec();
-            let suite = SuiteOptions { only: Some(only), ..SuiteOptions::default() }
-                .with_env("aws-kms", "KRAKEN_VISIBILITY_WINDOW", "2s")
-                // Each requested reconcile reads the policy and the rotation.
-                .with_env("aws-kms", "KRAKEN_DEEP_RESYNC_INTERVAL", "1ms");
-            Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
-        })
-        .await?;
-    TestEnv::on(env).await
-}
-
-/// A resource of this test, as YAML.
-fn resource(kind: &str, name: &str, spec: &Value) -> String {
-    let version = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
-    json!({"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}).to_string()
+    services::start(&SHARED, &["aws-kms"]).await
 }
 
 /// A call of moto's KMS.

@@ -16,7 +16,8 @@ use crate::balancing::{
     moto::{IAM, call, text},
     request_reconcile, until,
 };
-use specs::{allow, id_of, in_moto, left, policy, resource, role, trust, unique, version_in_moto};
+use crate::services::resource;
+use specs::{allow, id_of, in_moto, left, policy, role, trust, unique, version_in_moto};
 
 /// An environment whose controllers have a shorter visibility window.
 async fn test_env() -> Result<TestEnv> {

@@ -8,12 +8,6 @@ use serde_json::{Value, json};
 
 use crate::balancing::moto::{IAM, call, text, texts};
 
-/// A resource of this test, as YAML.
-pub(super) fn resource(kind: &str, name: &str, spec: &Value) -> String {
-    let group = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
-    json!({"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec}).to_string()
-}
-
 /// The main id of a resource.
 pub(super) fn id_of(kind: &str, name: &str) -> Value {
     json!({"valueFrom": {"ref": format!("{kind}/{name}")}})

@@ -2,32 +2,18 @@
 
 use anyhow::Result;
 use kraken_simulator::{FailureMode, FailurePoint};
-use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
+use kraken_testing::{Environment, Shared};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 
-use crate::balancing::{id, request_reconcile, until};
+use crate::{
+    balancing::{id, request_reconcile, until},
+    services::{self, resource},
+};
 
-/// An environment whose controllers have a shorter visibility window.
 async fn test_env() -> Result<TestEnv> {
     static SHARED: Shared<Environment> = Shared::new();
-    let env = SHARED
-        .get(|| {
-            let only = ["hub", "aws-ecr"].map(str::to_owned).to_vec();
-            let suite = SuiteOptions { only: Some(only), ..SuiteOptions::default() }
-                .with_env("aws-ecr", "KRAKEN_VISIBILITY_WINDOW", "2s")
-                // Each requested reconcile reads the policies.
-                .with_env("aws-ecr", "KRAKEN_DEEP_RESYNC_INTERVAL", "1ms");
-            Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
-        })
-        .await?;
-    TestEnv::on(env).await
-}
-
-/// A resource of this test, as YAML.
-fn repository(name: &str, spec: &Value) -> String {
-    let version = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
-    json!({"apiVersion": version, "kind": "Repository", "metadata": {"name": name}, "spec": spec}).to_string()
+    services::start(&SHARED, &["aws-ecr"]).await
 }
 
 /// A call of moto's ECR.
@@ -90,7 +76,7 @@ async fn a_repository_is_created_corrected_field_by_field_and_deleted() -> Resul
         "lifecyclePolicy": {"value": rule(10)}, "policy": {"value": statement("ecr:BatchGetImage")},
         "tags": {"Team": "shop"},
     });
-    test_env.apply(&repository("web", &spec)).await?;
+    test_env.apply(&resource("Repository", "web", &spec)).await?;
     assert_eq!(id(&test_env.ready("Repository", "web").await?)?, name);
     let found = described(&test_env, &name).await?;
     assert_eq!(found["imageTagMutability"], "IMMUTABLE", "{found}");
@@ -141,7 +127,7 @@ async fn a_name_in_use_is_rejected_and_adopted_on_request() -> Result<()> {
     ecr(&test_env, "CreateRepository", &other).await?;
     let before = tags(&test_env, &name).await?;
     test_env
-        .apply(&repository("a", &json!({"name": {"value": name}, "scanOnPush": {"value": true}})))
+        .apply(&resource("Repository", "a", &json!({"name": {"value": name}, "scanOnPush": {"value": true}})))
         .await?;
     let why = test_env.not_ready("Repository", "a", "CloudRefused").await?;
     assert!(
@@ -152,7 +138,11 @@ async fn a_name_in_use_is_rejected_and_adopted_on_request() -> Result<()> {
     test_env.delete("Repository", "a").await?;
     test_env.gone("Repository", "a").await?;
     test_env
-        .apply(&repository("b", &json!({"name": {"value": name}, "lifecycle": {"adopt": {"id": name}}})))
+        .apply(&resource(
+            "Repository",
+            "b",
+            &json!({"name": {"value": name}, "lifecycle": {"adopt": {"id": name}}}),
+        ))
         .await?;
     test_env.ready("Repository", "b").await?;
     test_env.delete("Repository", "b").await?;
@@ -167,7 +157,7 @@ async fn a_creation_without_a_response_is_found_and_a_retained_repository_has_no
     let test_env = test_env().await?;
     test_env.env.proxy.fail_next("CreateRepository", FailurePoint::After, FailureMode::Drop);
     let spec = json!({"tags": {"Test": test_env.ns.name}, "lifecycle": {"deletion": "Retain"}});
-    test_env.apply(&repository("once", &spec)).await?;
+    test_env.apply(&resource("Repository", "once", &spec)).await?;
     let name = id(&test_env.ready("Repository", "once").await?)?.to_owned();
     assert!(tags(&test_env, &name).await?.contains(&test_env.ns.name));
     assert_eq!(test_env.env.proxy.pending_failures(), 0);

@@ -2,33 +2,18 @@
 
 use anyhow::Result;
 use kraken_simulator::{FailureMode, FailurePoint};
-use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
+use kraken_testing::{Environment, Shared};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 
-use crate::balancing::{id, request_reconcile, until};
+use crate::{
+    balancing::{id, request_reconcile, until},
+    services::{self, resource},
+};
 
-/// An environment whose controllers have a shorter visibility window.
 async fn test_env() -> Result<TestEnv> {
     static SHARED: Shared<Environment> = Shared::new();
-    let env = SHARED
-        .get(|| {
-            let only = ["hub", "aws-cloudwatch"].map(str::to_owned).to_vec();
-            let suite = SuiteOptions { only: Some(only), ..SuiteOptions::default() }.with_env(
-                "aws-cloudwatch",
-                "KRAKEN_VISIBILITY_WINDOW",
-                "2s",
-            );
-            Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
-        })
-        .await?;
-    TestEnv::on(env).await
-}
-
-/// A resource of this test, as YAML.
-fn group(name: &str, spec: &Value) -> String {
-    let version = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
-    json!({"apiVersion": version, "kind": "LogGroup", "metadata": {"name": name}, "spec": spec}).to_string()
+    services::start(&SHARED, &["aws-cloudwatch"]).await
 }
 
 /// A call of moto's CloudWatch Logs.
@@ -56,7 +41,7 @@ async fn a_log_group_is_created_corrected_and_deleted() -> Result<()> {
         "name": {"value": name}, "retentionDays": {"value": 30}, "kmsKeyID": {"value": key},
         "class": {"value": "STANDARD"}, "tags": {"Team": "shop"},
     });
-    test_env.apply(&group("web", &spec)).await?;
+    test_env.apply(&resource("LogGroup", "web", &spec)).await?;
     assert_eq!(id(&test_env.ready("LogGroup", "web").await?)?, name);
     let found = described(&test_env, &name).await?;
     assert_eq!((&found["retentionInDays"], &found["kmsKeyId"]), (&json!(30), &json!(key)), "{found}");
@@ -86,7 +71,7 @@ async fn a_log_group_that_was_deleted_out_of_band_is_created_again_and_retained_
     let test_env = test_env().await?;
     let name = format!("again-{}", test_env.ns.name);
     let spec = json!({"name": {"value": name}, "lifecycle": {"deletion": "Retain"}});
-    test_env.apply(&group("again", &spec)).await?;
+    test_env.apply(&resource("LogGroup", "again", &spec)).await?;
     test_env.ready("LogGroup", "again").await?;
     logs(&test_env, "DeleteLogGroup", &json!({"logGroupName": name})).await?;
     request_reconcile(&test_env, "LogGroup", "again", "1").await?;
@@ -104,7 +89,9 @@ async fn a_name_in_use_is_rejected_and_adopted_on_request() -> Result<()> {
     let test_env = test_env().await?;
     let name = format!("taken-{}", test_env.ns.name);
     logs(&test_env, "CreateLogGroup", &json!({"logGroupName": name, "tags": {"Test": "other"}})).await?;
-    test_env.apply(&group("a", &json!({"name": {"value": name}, "retentionDays": {"value": 1}}))).await?;
+    test_env
+        .apply(&resource("LogGroup", "a", &json!({"name": {"value": name}, "retentionDays": {"value": 1}})))
+        .await?;
     let why = test_env.not_ready("LogGroup", "a", "CloudRefused").await?;
     assert!(
         why.contains(&format!("the name {name} is in use by")) && why.contains("not managed by Kraken"),
@@ -115,7 +102,11 @@ async fn a_name_in_use_is_rejected_and_adopted_on_request() -> Result<()> {
     test_env.delete("LogGroup", "a").await?;
     test_env.gone("LogGroup", "a").await?;
     test_env
-        .apply(&group("b", &json!({"name": {"value": name}, "lifecycle": {"adopt": {"id": name}}})))
+        .apply(&resource(
+            "LogGroup",
+            "b",
+            &json!({"name": {"value": name}, "lifecycle": {"adopt": {"id": name}}}),
+        ))
         .await?;
     test_env.ready("LogGroup", "b").await?;
     test_env.delete("LogGroup", "b").await?;
@@ -129,7 +120,7 @@ async fn a_name_in_use_is_rejected_and_adopted_on_request() -> Result<()> {
 async fn a_creation_without_a_response_is_found_and_not_repeated() -> Result<()> {
     let test_env = test_env().await?;
     test_env.env.proxy.fail_next("CreateLogGroup", FailurePoint::After, FailureMode::Drop);
-    test_env.apply(&group("once", &json!({"tags": {"Test": test_env.ns.name}}))).await?;
+    test_env.apply(&resource("LogGroup", "once", &json!({"tags": {"Test": test_env.ns.name}}))).await?;
     let name = id(&test_env.ready("LogGroup", "once").await?)?.to_owned();
     assert_eq!(tags(&test_env, &name).await?["Test"], json!(test_env.ns.name));
     assert_eq!(test_env.env.proxy.pending_failures(), 0);

@@ -2,32 +2,18 @@
 
 use anyhow::{Context as _, Result};
 use kraken_simulator::{FailureMode, FailurePoint, REGION};
-use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
+use kraken_testing::{Environment, Shared};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 
-use crate::balancing::{id, request_reconcile, until};
+use crate::{
+    balancing::{id, request_reconcile, until},
+    services::{self, resource},
+};
 
-/// An environment whose controllers have a shorter visibility window.
 async fn test_env() -> Result<TestEnv> {
     static SHARED: Shared<Environment> = Shared::new();
-    let env = SHARED
-        .get(|| {
-            let only = ["hub", "aws-sqs"].map(str::to_owned).to_vec();
-            let suite = SuiteOptions { only: Some(only), ..SuiteOptions::default() }
-                .with_env("aws-sqs", "KRAKEN_VISIBILITY_WINDOW", "2s")
-                // Each requested reconcile reads the attributes.
-                .with_env("aws-sqs", "KRAKEN_DEEP_RESYNC_INTERVAL", "1ms");
-            Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
-        })
-        .await?;
-    TestEnv::on(env).await
-}
-
-/// A resource of this test, as YAML.
-fn queue(name: &str, spec: &Value) -> String {
-    let group = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
-    json!({"apiVersion": group, "kind": "Queue", "metadata": {"name": name}, "spec": spec}).to_string()
+    services::start(&SHARED, &["aws-sqs"]).await
 }
 
 /// A call of moto's SQS.
@@ -67,8 +53,8 @@ async fn a_queue_with_a_dead_letter_queue_is_created_corrected_and_deleted_in_an
             "actions": {"value": ["sqs:SendMessage"]}, "resources": {"value": ["*"]},
         }]},
     });
-    test_env.apply(&queue("orders", &spec)).await?;
-    test_env.apply(&queue("failed", &json!({"fifoQueue": {"value": true}}))).await?;
+    test_env.apply(&resource("Queue", "orders", &spec)).await?;
+    test_env.apply(&resource("Queue", "failed", &json!({"fifoQueue": {"value": true}}))).await?;
     let arn = id(&test_env.ready("Queue", "orders").await?)?.to_owned();
     assert!(arn.starts_with("arn:") && arn.ends_with(&name), "{arn}");
     let state = test_env.get("StateDeclaration", "queue.aws.failed").await?;
@@ -103,7 +89,7 @@ async fn a_name_in_use_is_rejected_and_adopted_on_request() -> Result<()> {
     let made = sqs(&test_env, "CreateQueue", &json!({"QueueName": name, "tags": {"Test": "other"}})).await?;
     let arn = format!("arn:aws:sqs:{REGION}:123456789012:{name}");
     assert_eq!(url(made["QueueUrl"].as_str().context("no URL")?), url(&arn));
-    test_env.apply(&queue("a", &json!({"name": {"value": name}}))).await?;
+    test_env.apply(&resource("Queue", "a", &json!({"name": {"value": name}}))).await?;
     let why = test_env.not_ready("Queue", "a", "CloudRefused").await?;
     assert!(
         why.contains(&format!("the name {name} is in use by")) && why.contains("not managed by Kraken"),
@@ -113,7 +99,11 @@ async fn a_name_in_use_is_rejected_and_adopted_on_request() -> Result<()> {
     test_env.delete("Queue", "a").await?;
     test_env.gone("Queue", "a").await?;
     test_env
-        .apply(&queue("b", &json!({"name": {"value": name}, "lifecycle": {"adopt": {"id": arn}}})))
+        .apply(&resource(
+            "Queue",
+            "b",
+            &json!({"name": {"value": name}, "lifecycle": {"adopt": {"id": arn}}}),
+        ))
         .await?;
     test_env.ready("Queue", "b").await?;
     test_env.delete("Queue", "b").await?;
@@ -127,7 +117,7 @@ async fn a_name_in_use_is_rejected_and_adopted_on_request() -> Result<()> {
 async fn a_creation_without_a_response_is_found_and_not_repeated() -> Result<()> {
     let test_env = test_env().await?;
     test_env.env.proxy.fail_next("CreateQueue", FailurePoint::After, FailureMode::Drop);
-    test_env.apply(&queue("once", &json!({"tags": {"Test": test_env.ns.name}}))).await?;
+    test_env.apply(&resource("Queue", "once", &json!({"tags": {"Test": test_env.ns.name}}))).await?;
     let arn = id(&test_env.ready("Queue", "once").await?)?.to_owned();
     assert_eq!(tags(&test_env, &arn).await?["Test"], json!(test_env.ns.name));
     assert_eq!(test_env.env.proxy.pending_failures(), 0);

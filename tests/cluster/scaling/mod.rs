@@ -9,10 +9,13 @@ use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 
-use crate::balancing::{
-    id,
-    moto::{EC2, call, network, targets, text, texts},
-    request_reconcile, until,
+use crate::{
+    balancing::{
+        id,
+        moto::{EC2, call, network, targets, text, texts},
+        request_reconcile, until,
+    },
+    services::resource,
 };
 
 const AUTOSCALING: (&str, &str) = ("autoscaling", "2011-01-01");
@@ -33,12 +36,6 @@ async fn test_env() -> Result<TestEnv> {
         })
         .await?;
     TestEnv::on(env).await
-}
-
-/// A resource of this test, as YAML.
-fn resource(kind: &str, name: &str, spec: &Value) -> String {
-    let group = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
-    json!({"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec}).to_string()
 }
 
 fn of(reference: &str) -> Value {

@@ -4,37 +4,23 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use kraken_simulator::{FailureMode, FailurePoint};
-use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
+use kraken_testing::{Environment, Shared};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 use tokio::sync::RwLock;
 
-use crate::balancing::{id, request_reconcile, until};
+use crate::{
+    balancing::{id, request_reconcile, until},
+    services::{self, resource},
+};
 
 const KIND: &str = "SecretsManagerSecret";
 /// A test that counts calls, or fails the next one, is alone.
 static CALLS: RwLock<()> = RwLock::const_new(());
 
-/// An environment whose controllers have a shorter visibility window.
 async fn test_env() -> Result<TestEnv> {
     static SHARED: Shared<Environment> = Shared::new();
-    let env = SHARED
-        .get(|| {
-            let only = ["hub", "aws-secretsmanager"].map(str::to_owned).to_vec();
-            let suite = SuiteOptions { only: Some(only), ..SuiteOptions::default() }
-                .with_env("aws-secretsmanager", "KRAKEN_VISIBILITY_WINDOW", "2s")
-                // Each requested reconcile reads the policy.
-                .with_env("aws-secretsmanager", "KRAKEN_DEEP_RESYNC_INTERVAL", "1ms");
-            Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
-        })
-        .await?;
-    TestEnv::on(env).await
-}
-
-/// A resource of this test, as YAML.
-fn resource(name: &str, spec: &Value) -> String {
-    let version = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
-    json!({"apiVersion": version, "kind": KIND, "metadata": {"name": name}, "spec": spec}).to_string()
+    services::start(&SHARED, &["aws-secretsmanager"]).await
 }
 
 /// A Secret with the value, which no message, state or tag of this suite may contain.
@@ -74,7 +60,7 @@ async fn a_secret_is_created_corrected_scheduled_for_deletion_and_restored() -> 
             "actions": {"value": ["secretsmanager:GetSecretValue"]}, "resources": {"value": ["*"]},
         }]},
     });
-    test_env.apply(&resource("orders", &spec)).await?;
+    test_env.apply(&resource(KIND, "orders", &spec)).await?;
     test_env.apply(&secret(&test_env, "one")).await?;
     let arn = id(&test_env.ready(KIND, "orders").await?)?.to_owned();
     let wanted = |word: &str| template.replace("{{ .Secret.db.password }}", &test_env.secret_value(word));
@@ -105,7 +91,7 @@ async fn a_secret_is_created_corrected_scheduled_for_deletion_and_restored() -> 
     test_env.gone(KIND, "orders").await?;
     assert!(described(&test_env, &arn).await?["DeletedDate"].is_number());
     test_env.apply(&secret(&test_env, "two")).await?;
-    test_env.apply(&resource("orders", &spec)).await?;
+    test_env.apply(&resource(KIND, "orders", &spec)).await?;
     assert_eq!(id(&test_env.ready(KIND, "orders").await?)?, arn);
     assert!(described(&test_env, &arn).await?["DeletedDate"].is_null());
     until(|| async { Ok(value(&test_env, &arn).await? == wanted("two")) }).await?;
@@ -123,7 +109,7 @@ async fn a_changed_value_of_the_secret_is_one_new_version_also_if_it_is_a_former
     let count = || test_env.env.proxy.count("PutSecretValue");
     test_env.apply(&secret(&test_env, "one")).await?;
     let spec = json!({"secretString": from_secret(), "recoveryWindowDays": 0});
-    test_env.apply(&resource("db", &spec)).await?;
+    test_env.apply(&resource(KIND, "db", &spec)).await?;
     let arn = id(&test_env.ready(KIND, "db").await?)?.to_owned();
     for (calls, word) in [(1, "two"), (2, "one"), (3, "two")] {
         test_env.apply(&secret(&test_env, word)).await?;
@@ -150,7 +136,8 @@ async fn a_changed_value_of_the_secret_is_one_new_version_also_if_it_is_a_former
     assert_eq!(versions.as_object().map(serde_json::Map::len), Some(5), "{versions}");
     assert_eq!(test_env.env.proxy.pending_failures(), 0);
 
-    let why = test_env.refused(&resource("literal", &json!({"secretString": {"value": "hunter2"}}))).await?;
+    let why =
+        test_env.refused(&resource(KIND, "literal", &json!({"secretString": {"value": "hunter2"}}))).await?;
     assert!(why.contains("must come from a Secret"), "{why}");
     test_env.delete(KIND, "db").await?;
     test_env.gone(KIND, "db").await
@@ -165,7 +152,7 @@ async fn a_name_in_use_is_rejected_and_adopted_on_request() -> Result<()> {
     let other = json!({"Name": name, "SecretString": "other", "Tags": tags, "ClientRequestToken": token});
     let arn = call(&test_env, "CreateSecret", &other).await?["ARN"].as_str().context("no ARN")?.to_owned();
     let spec = json!({"name": {"value": name}});
-    test_env.apply(&resource("a", &spec)).await?;
+    test_env.apply(&resource(KIND, "a", &spec)).await?;
     let why = test_env.not_ready(KIND, "a", "CloudRefused").await?;
     assert!(
         why.contains(&format!("the name {name} is in use by")) && why.contains("not managed by Kraken"),
@@ -187,7 +174,7 @@ async fn a_name_in_use_is_rejected_and_adopted_on_request() -> Result<()> {
 
     call(&test_env, "RestoreSecret", &json!({"SecretId": arn})).await?;
     let spec = json!({"name": {"value": name}, "lifecycle": {"adopt": {"id": arn}}});
-    test_env.apply(&resource("b", &spec)).await?;
+    test_env.apply(&resource(KIND, "b", &spec)).await?;
     test_env.ready(KIND, "b").await?;
     assert_eq!(value(&test_env, &arn).await?, "other", "the value of a spec without one is not managed");
     test_env.delete(KIND, "b").await?;
@@ -205,7 +192,7 @@ async fn a_creation_without_a_response_is_found_and_not_repeated() -> Result<()>
     test_env.apply(&secret(&test_env, "one")).await?;
     let spec =
         json!({"secretString": from_secret(), "recoveryWindowDays": 0, "tags": {"Test": test_env.ns.name}});
-    test_env.apply(&resource("once", &spec)).await?;
+    test_env.apply(&resource(KIND, "once", &spec)).await?;
     let arn = id(&test_env.ready(KIND, "once").await?)?.to_owned();
     assert_eq!(test_env.env.proxy.pending_failures(), 0);
     let all = call(&test_env, "ListSecrets", &json!({})).await?;
@@ -223,7 +210,7 @@ async fn a_restoration_that_was_interrupted_is_completed() -> Result<()> {
     test_env.apply(&secret(&test_env, "one")).await?;
     let name = format!("again/{}", test_env.ns.name);
     let spec = json!({"name": {"value": name}, "secretString": from_secret()});
-    test_env.apply(&resource("again", &spec)).await?;
+    test_env.apply(&resource(KIND, "again", &spec)).await?;
     let arn = id(&test_env.ready(KIND, "again").await?)?.to_owned();
     // By another resource of the name, and by the same one, whose secret somebody else deleted.
     test_env.delete(KIND, "again").await?;
@@ -236,7 +223,7 @@ async fn a_restoration_that_was_interrupted_is_completed() -> Result<()> {
         anyhow::Ok(())
     };
     test_env.env.proxy.fail_always("TagResource", FailurePoint::Before, FailureMode::Drop);
-    test_env.apply(&resource("again", &spec)).await?;
+    test_env.apply(&resource(KIND, "again", &spec)).await?;
     interrupted().await?;
     assert_eq!(id(&test_env.ready(KIND, "again").await?)?, arn);
     test_env.env.proxy.fail_always("TagResource", FailurePoint::Before, FailureMode::Drop);

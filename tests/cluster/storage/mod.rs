@@ -11,6 +11,7 @@ use tokio::sync::RwLock;
 use crate::{
     balancing::{id, request_reconcile, until},
     kubectl::Shell,
+    services::resource,
 };
 
 /// A fault fails the next creation of any test. moto then has a bucket without tags, which only a generated name proves to be the launch's.
@@ -33,12 +34,6 @@ async fn test_env() -> Result<TestEnv> {
         })
         .await?;
     TestEnv::on(env).await
-}
-
-/// A resource of this test, as YAML.
-fn resource(kind: &str, name: &str, spec: &Value) -> String {
-    let group = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
-    json!({"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec}).to_string()
 }
 
 /// A call of moto's S3: GET without a body, PUT with one.

@@ -2,32 +2,18 @@
 
 use anyhow::{Result, bail};
 use kraken_simulator::{FailureMode, FailurePoint, REGION, http};
-use kraken_testing::{Environment, EnvironmentOptions, Shared, SuiteOptions};
+use kraken_testing::{Environment, Shared};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 
-use crate::balancing::{id, request_reconcile, until};
+use crate::{
+    balancing::{id, request_reconcile, until},
+    services::{self, resource},
+};
 
-/// An environment whose controllers have a shorter visibility window.
 async fn test_env() -> Result<TestEnv> {
     static SHARED: Shared<Environment> = Shared::new();
-    let env = SHARED
-        .get(|| {
-            let only = ["hub", "aws-sns", "aws-sqs"].map(str::to_owned).to_vec();
-            let suite = SuiteOptions { only: Some(only), ..SuiteOptions::default() }
-                .with_env("aws-sns", "KRAKEN_VISIBILITY_WINDOW", "2s")
-                // Each requested reconcile reads the attributes.
-                .with_env("aws-sns", "KRAKEN_DEEP_RESYNC_INTERVAL", "1ms");
-            Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
-        })
-        .await?;
-    TestEnv::on(env).await
-}
-
-/// A resource of this test, as YAML.
-fn resource(kind: &str, name: &str, spec: &Value) -> String {
-    let version = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
-    json!({"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}).to_string()
+    services::start(&SHARED, &["aws-sns", "aws-sqs"]).await
 }
 
 /// A call of moto's SNS; the text of the response.
