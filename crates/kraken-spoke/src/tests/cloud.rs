@@ -266,6 +266,10 @@ impl DynExternal for Cloud {
         self.act("release", observed)
     }
 
+    async fn forget(&self, _: &Identity) -> Result<(), Failure> {
+        if self.script.expects("forget") { self.call("forget").map(drop) } else { Ok(()) }
+    }
+
     async fn mark_created(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
         Ok(())
     }

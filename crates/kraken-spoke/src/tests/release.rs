@@ -16,7 +16,10 @@ use super::{
     scene::{Scene, Setup},
     script::{EVENT, INTENT, REQUEST, STATUS, call, observe_by_tag},
 };
-use crate::model::memory::{Claimed, LastLaunch, Memory, Owned, Since};
+use crate::{
+    FailureClass,
+    model::memory::{Claimed, LastLaunch, Memory, Owned, Since},
+};
 
 /// The read of the resource, before the request of one that the watch does not return is released.
 const READ_DISK: &str = "GET disks/a";
@@ -175,4 +178,15 @@ async fn request_is_kept_while_its_resource_exists_that_the_watch_does_not_retur
     assert_eq!(scene.reconcile([rejected]).await.requeue, Requeue::Backoff);
     let calls = [call(READ_DISK), call(REQUEST), call(DELETE_REQUEST)];
     assert_eq!(scene.reconcile(calls).await.requeue, Requeue::Never);
+}
+
+#[tokio::test(start_paused = true)]
+async fn record_whose_release_failed_is_released_again() {
+    let scene = Scene::of(other()).await;
+    scene.context.memories.put(ObjectKey::new("ns", "a"), "o-1".to_owned(), Memory::default());
+    let failed = scene.reconcile([call("forget").fails(FailureClass::Transient)]).await;
+    assert_eq!(failed.requeue, Requeue::Backoff);
+    let gone = [READ_DISK, READ_REQUEST].map(|read| call(read).rejected(404));
+    let released = scene.reconcile([call("forget")].into_iter().chain(gone)).await;
+    assert_eq!(released.requeue, Requeue::Never);
 }

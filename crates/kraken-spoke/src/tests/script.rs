@@ -118,6 +118,11 @@ impl Script {
         Reply::Rejected(500)
     }
 
+    /// Whether this call is expected next, for one that few tests are about.
+    pub(super) fn expects(&self, name: &str) -> bool {
+        self.0.lock().expected.front().is_some_and(|next| next.name == name)
+    }
+
     /// Ends a reconcile: the calls that were made, with their bodies.
     ///
     /// # Panics

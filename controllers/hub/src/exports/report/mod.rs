@@ -93,9 +93,11 @@ impl Outcome {
         }
     }
 
-    /// `is_written`: the target exists according to the status.
-    fn message(&self, target: &str, is_written: bool, export: &ConfigExport) -> String {
+    /// `kept`: the target that exists, according to the status to be written.
+    fn message(&self, target: &str, kept: Option<&str>, export: &ConfigExport) -> String {
         let (kind, name) = target.split_once('/').unwrap_or_default();
+        let kept = kept.map(|kept| format!("; {} is kept unchanged", kept.replacen('/', " ", 1)));
+        let kept = kept.unwrap_or_default();
         let message = match self {
             Self::Exported(1) => format!("{kind} {name} has its only entry."),
             Self::Exported(entries) => format!("{kind} {name} has all {entries} entries."),
@@ -105,20 +107,18 @@ impl Outcome {
                 let (kind, namespace) = (kind.to_lowercase(), export.namespace().unwrap_or_default());
                 let uid = export.uid().unwrap_or_default();
                 format!(
-                    "{named} exists and {owner}; it is not changed. To let this ConfigExport replace its content: kubectl annotate \
-                     {kind} {object} -n {namespace} --overwrite {EXPORTED_BY_ANNOTATION}={uid}"
+                    "{named} exists and {owner}; it is not changed{kept}. To let this ConfigExport replace its content: kubectl \
+                     annotate {kind} {object} -n {namespace} --overwrite {EXPORTED_BY_ANNOTATION}={uid}"
                 )
             }
-            Self::NotOwned(named, owner) => format!("{named} exists and {owner}; it is not changed"),
+            Self::NotOwned(named, owner) => format!("{named} exists and {owner}; it is not changed{kept}"),
             Self::Unreadable(why) | Self::Failed(why) | Self::NotRestarted(why) => {
                 format!("{why}; retrying with backoff")
             }
-            Self::Waiting(why, TargetState::Kept) if is_written => {
-                format!("{why}; {kind} {name} is kept unchanged (whileWaiting: Keep)")
+            Self::Waiting(why, TargetState::Kept) if !kept.is_empty() => {
+                format!("{why}{kept} (whileWaiting: Keep)")
             }
-            Self::Waiting(why, TargetState::Withheld) if is_written => {
-                format!("{why}; {kind} {name} is kept unchanged")
-            }
+            Self::Waiting(why, TargetState::Withheld) => format!("{why}{kept}"),
             Self::Waiting(why, _) | Self::Invalid(why) => why.clone(),
         };
         bounded(&message, MAX_MESSAGE)
@@ -215,9 +215,9 @@ pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, progress: Progress,
         None => config_metadata.name.clone(),
     };
     let target = format!("{config_type:?}/{name}");
-    let is_written = before.is_some_and(|status| status.target.is_some());
     let (state, reason) = (ready(outcome), outcome.reason().as_str());
-    let message = outcome.message(&target, is_written, export);
+    let kept = outcome.target(target.clone(), before.and_then(|status| status.target.clone()), *rotate);
+    let message = outcome.message(&target, kept.as_deref(), export);
     let reported = |kind| before.and_then(|status| conditions::get(&status.conditions, kind));
     // Only the hub's conditions: conditions of others are preserved by server-side apply.
     let mut list: Vec<_> = [READY, DEPENDENCIES_RESOLVED].into_iter().filter_map(reported).cloned().collect();
@@ -236,7 +236,7 @@ pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, progress: Progress,
         now,
     );
     let status = ConfigExportStatus {
-        target: outcome.target(target, before.and_then(|status| status.target.clone()), *rotate),
+        target: kept,
         observed_generation: generation,
         conditions: list,
         content_digest: progress.digest.filter(|_| *rotate || !restart.is_empty()),

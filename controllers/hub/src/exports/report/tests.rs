@@ -105,10 +105,15 @@ fn a_former_target_is_in_the_status_while_the_new_one_is_not_owned() {
         let mut renamed = export(2, Some(after(&Outcome::Exported(1))));
         renamed.spec.config_metadata.name = "other".to_owned();
         let refused = Outcome::NotOwned("ConfigMap other".into(), owner.into());
-        written(next(&renamed, &refused, Progress::default(), at(2))).0.target
+        let status = written(next(&renamed, &refused, Progress::default(), at(2))).0;
+        (status.target.clone(), ready_of(&status).2.to_owned())
     };
-    assert_eq!(renamed(NOT_CREATED).as_deref(), Some("ConfigMap/app"), "pods may use its values");
-    assert_eq!(renamed(&format!("{OF_ANOTHER_EXPORT}b")), None, "it is deleted");
+    let (target, message) = renamed(NOT_CREATED);
+    assert_eq!(target.as_deref(), Some("ConfigMap/app"), "pods may use its values");
+    assert!(message.contains("it is not changed; ConfigMap app is kept unchanged"), "{message}");
+    let (target, message) = renamed(&format!("{OF_ANOTHER_EXPORT}b"));
+    assert_eq!(target, None, "it is deleted");
+    assert_eq!(message, "ConfigMap other exists and belongs to ConfigExport b; it is not changed");
 }
 
 #[test]
@@ -164,7 +169,7 @@ fn a_rotated_target_is_reported_with_its_revision() {
     let status = written(next(&rotating, &refused, Progress::default(), at(2))).0;
     assert_eq!(
         ready_of(&status).2,
-        "ConfigMap app-5 exists and belongs to ConfigExport b; it is not changed"
+        "ConfigMap app-5 exists and belongs to ConfigExport b; it is not changed; ConfigMap app-4 is kept unchanged"
     );
     assert_eq!(status.target.as_deref(), Some("ConfigMap/app-4"), "the current target still exists");
 
