@@ -43,6 +43,7 @@ mod network_once;
 mod once;
 mod plans;
 mod policies;
+mod private_network;
 mod queues;
 mod references;
 mod replaced;

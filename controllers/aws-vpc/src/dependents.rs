@@ -112,13 +112,14 @@ async fn of_vpc(aws: &Aws, id: &str) -> Vec<String> {
     );
     let endpoints =
         found!(aws, describe_vpc_endpoints.set_filters(of_vpc()), "DescribeVpcEndpoints", vpc_endpoints);
+    let acls = found!(aws, describe_network_acls.set_filters(of_vpc()), "DescribeNetworkAcls", network_acls);
     let private = found!(
         aws,
         describe_vpn_gateways.set_filters(one("attachment.vpc-id", id)),
         "DescribeVpnGateways",
         vpn_gateways
     );
-    // The main route table and the default security group are deleted with the VPC.
+    // The main route table, the default security group and the default network ACL are deleted with the VPC.
     let is_main = |table: &kraken_aws::ec2::types::RouteTable| {
         table.associations().iter().any(|association| association.main == Some(true))
     };
@@ -128,6 +129,8 @@ async fn of_vpc(aws: &Aws, id: &str) -> Vec<String> {
     users.extend(tables.into_iter().filter(|table| !is_main(table)).map(|t| label(t.route_table_id, t.tags)));
     let others = groups.into_iter().filter(|group| group.group_name.as_deref() != Some("default"));
     users.extend(others.map(|group| label(group.group_id, group.tags)));
+    let acls = acls.into_iter().filter(|acl| acl.is_default != Some(true));
+    users.extend(acls.map(|acl| label(acl.network_acl_id, acl.tags)));
     users.extend(endpoints.into_iter().map(|endpoint| label(endpoint.vpc_endpoint_id, endpoint.tags)));
     users.extend(private.into_iter().map(|gateway| label(gateway.vpn_gateway_id, gateway.tags)));
     users

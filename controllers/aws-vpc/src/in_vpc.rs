@@ -70,59 +70,19 @@ fn one(name: &str, value: &str) -> Vec<Filter> {
     vec![filter(name, vec![value.to_owned()])]
 }
 
-/// The ids of the objects of a call as one line; a call that fails is a line too.
-macro_rules! line {
-    ($aws:ident, $what:literal, $operation:literal, $call:ident($filters:expr), $list:ident, $id:ident) => {{
-        let call = $aws.ec2().$call().set_filters(Some($filters));
-        match $aws.call($operation, "failed to describe what has no kind", call.send()).await {
-            Ok(answer) => {
-                let ids = answer.$list.unwrap_or_default().into_iter().filter_map(|one| one.$id);
-                named($what, ids.collect())
-            }
-            Err(failure) => Some(unknown($what, &failure)),
-        }
-    }};
-}
-
-/// What exists in a VPC and has no kind.
+/// What exists in a VPC and has no kind; a call that fails is a line too.
 pub(crate) async fn without_kind(aws: &Aws, vpc: &str) -> Vec<String> {
-    let in_vpc = || one("vpc-id", vpc);
-    let attached = || one("attachment.vpc-id", vpc);
-    let found = [
-        line!(
-            aws,
-            "network ACLs",
-            "DescribeNetworkAcls",
-            describe_network_acls(in_vpc()),
-            network_acls,
-            network_acl_id
-        ),
-        line!(
-            aws,
-            "VPC endpoints",
-            "DescribeVpcEndpoints",
-            describe_vpc_endpoints(in_vpc()),
-            vpc_endpoints,
-            vpc_endpoint_id
-        ),
-        line!(
-            aws,
-            "VPN gateways",
-            "DescribeVpnGateways",
-            describe_vpn_gateways(attached()),
-            vpn_gateways,
-            vpn_gateway_id
-        ),
-        line!(
-            aws,
-            "VPC peering connections",
-            "DescribeVpcPeeringConnections",
-            describe_vpc_peering_connections(one("requester-vpc-info.vpc-id", vpc)),
-            vpc_peering_connections,
-            vpc_peering_connection_id
-        ),
-    ];
-    found.into_iter().flatten().collect()
+    let what = "VPN gateways";
+    let call = aws.ec2().describe_vpn_gateways().set_filters(Some(one("attachment.vpc-id", vpc)));
+    let answer = aws.call("DescribeVpnGateways", "failed to describe what has no kind", call.send()).await;
+    let line = match answer {
+        Ok(answer) => {
+            let gateways = answer.vpn_gateways.unwrap_or_default().into_iter();
+            named(what, gateways.filter_map(|gateway| gateway.vpn_gateway_id).collect())
+        }
+        Err(failure) => Some(unknown(what, &failure)),
+    };
+    line.into_iter().collect()
 }
 
 fn named(what: &str, ids: Vec<String>) -> Option<String> {
@@ -144,7 +104,7 @@ mod tests {
 
     #[test]
     fn objects_without_a_kind_are_named() {
-        assert_eq!(named("network ACLs", vec!["acl-1".into()]).as_deref(), Some("network ACLs: acl-1"));
-        assert_eq!(named("network ACLs", vec![]), None);
+        assert_eq!(named("VPN gateways", vec!["vgw-1".into()]).as_deref(), Some("VPN gateways: vgw-1"));
+        assert_eq!(named("VPN gateways", vec![]), None);
     }
 }

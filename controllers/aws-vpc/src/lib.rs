@@ -12,6 +12,7 @@ mod in_vpc;
 mod internet_gateway;
 mod key_pair;
 mod nat_gateway;
+mod network_acl;
 mod route_table;
 mod security_group;
 mod security_group_lookup;
@@ -19,7 +20,9 @@ mod subnet;
 mod subnet_lookup;
 mod volume;
 mod vpc;
+mod vpc_endpoint;
 mod vpc_lookup;
+mod vpc_peering_connection;
 
 use std::process::ExitCode;
 
@@ -50,6 +53,9 @@ impl Spoke for Network {
         registry.kind::<Managed<nat_gateway::NatGateways>>();
         registry.kind::<Managed<key_pair::KeyPairs>>();
         registry.kind::<Managed<volume::Volumes>>();
+        registry.kind::<Managed<vpc_endpoint::VpcEndpoints>>();
+        registry.kind::<Managed<network_acl::NetworkAcls>>();
+        registry.kind::<Managed<vpc_peering_connection::VpcPeeringConnections>>();
         registry.kind::<Lookups<vpc_lookup::VpcLookups>>();
         registry.kind::<Lookups<subnet_lookup::SubnetLookups>>();
         registry.kind::<Lookups<security_group_lookup::SecurityGroupLookups>>();

@@ -69,6 +69,7 @@ const REASONS: &[(&str, &str, &str, Admitted)] = &[
     ("Bucket", "*.values.value[0]", "*", ANY_TEXT),
     ("Queue", "*.deadLetterTargetARN.value", "empty text", Valid("it removes the redrive policy")),
     ("Queue", "*.values.value[0]", "*", ANY_TEXT),
+    ("VPCEndpoint", "*.values.value[0]", "*", ANY_TEXT),
     ("Repository", "spec.lifecyclePolicy.value", "*", Later("AWS knows the syntax of lifecycle policies")),
     ("Repository", "*.value.rules", "*", Later("AWS knows the syntax of lifecycle policies")),
     ("Repository", "*.value.rules[0]", "*", Later("AWS knows the syntax of lifecycle policies")),

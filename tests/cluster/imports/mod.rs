@@ -99,7 +99,7 @@ async fn references_are_restored_and_what_cannot_be_managed_is_said() -> Result<
     let said = shell.run(&format!("{program} import --vpc {vpc} 2>&1 >import.yaml")).await?;
     for text in [
         "the default security group of its VPC",
-        "no kind for network ACLs: acl-",
+        "the default network ACL of its VPC",
         "references instead of ids",
     ] {
         ensure!(said.contains(text), "{text}: {said}");

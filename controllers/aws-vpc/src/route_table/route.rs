@@ -70,7 +70,7 @@ pub(crate) struct TargetSpec {
     #[field("networkInterfaceID", rule = NETWORK_INTERFACE_ID)]
     pub(super) network_interface_id: Option<Opt<String>>,
 
-    /// The target: a VPC peering connection. Example: `{value: pcx-0abc1234def567890}`
+    /// The target: a VPC peering connection. Example: `{valueFrom: {ref: VPCPeeringConnection/data}}`
     #[field("vpcPeeringConnectionID", rule = Id("pcx-"))]
     pub(super) vpc_peering_connection_id: Option<Opt<String>>,
 

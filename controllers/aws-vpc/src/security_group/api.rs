@@ -23,13 +23,13 @@ pub(crate) static GROUP_NAME: Pattern = Pattern::new(
     255,
     "must have 1 to 255 letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*, with no space at its start or end",
 );
-static PROTOCOL: Pattern = Pattern::or_number(
+pub(crate) static PROTOCOL: Pattern = Pattern::or_number(
     r"^(tcp|udp|icmp|icmpv6|-1|25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])$",
     6,
     "must be tcp, udp, icmp, icmpv6, a number of 0 to 255, or -1 for all",
 );
 /// A port, or for ICMP a type or code. Which of them is validated by the protocol.
-const PORT: Range = Range(-1, 65_535);
+pub(crate) const PORT: Range = Range(-1, 65_535);
 /// The id of a security group, or `self`.
 static PEER_ID: Pattern =
     Pattern::new("^(self|sg-[a-z0-9]+)$", 64, "must look like sg-0abc1234def567890, or be self");

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use kraken_aws::{
     AwsGroup as _, cidr, group,
     prelude::*,
-    resolved::Joined,
+    resolved::{Joined, Optional},
     rules::{ValidationResult, ensure},
 };
+use kraken_spoke::{Opt, options::Text};
 
 use super::{
     api::{DESCRIPTION, DesiredRule, PartialRule, Rule, SecurityGroupSpec},
@@ -99,23 +100,33 @@ impl Rule {
             let why = "no peer specified: set cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs";
             validator.problem(field, why);
         }
-        let mut problem = |name: &str, why: &str| validator.problem(&format!("{field}.{name}"), why);
-        match partial.protocol.as_ref().map(|protocol| named(&protocol.expose().0)) {
-            Some("tcp" | "udp") => {
-                if self.from_port.is_none() {
-                    problem("fromPort", "is required for tcp and udp");
-                }
-                if given(&partial.from_port).zip(given(&partial.to_port)).is_some_and(|(from, to)| from > to)
-                {
-                    problem("fromPort", "must not be greater than toPort");
-                }
+        let ports = [(&self.from_port, &partial.from_port), (&self.to_port, &partial.to_port)];
+        check_ports(field, partial.protocol.as_ref(), ports, validator);
+    }
+}
+
+/// Whether the protocol has these ports, each as it is written and as far as it is known.
+pub(crate) fn check_ports(
+    field: &str,
+    protocol: Option<&Resolved<Text>>,
+    [from, to]: [(&Option<Opt<i32>>, &Optional<i32>); 2],
+    validator: &mut SpecValidator<'_, '_>,
+) {
+    let mut problem = |name: &str, why: &str| validator.problem(&format!("{field}.{name}"), why);
+    match protocol.map(|protocol| named(&protocol.expose().0)) {
+        Some("tcp" | "udp") => {
+            if from.0.is_none() {
+                problem("fromPort", "is required for tcp and udp");
             }
-            Some("icmp" | "icmpv6") | None => {}
-            Some(_) => {
-                for (name, port) in [("fromPort", &self.from_port), ("toPort", &self.to_port)] {
-                    if port.is_some() {
-                        problem(name, "is only allowed for tcp, udp and icmp: this protocol has no ports");
-                    }
+            if given(from.1).zip(given(to.1)).is_some_and(|(from, to)| from > to) {
+                problem("fromPort", "must not be greater than toPort");
+            }
+        }
+        Some("icmp" | "icmpv6") | None => {}
+        Some(_) => {
+            for (name, port) in [("fromPort", from.0), ("toPort", to.0)] {
+                if port.is_some() {
+                    problem(name, "is only allowed for tcp, udp and icmp: this protocol has no ports");
                 }
             }
         }

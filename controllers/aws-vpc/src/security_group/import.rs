@@ -65,7 +65,18 @@ fn written(
     peers: &Peers,
 ) -> Option<Value> {
     let mut fields = Fields::default();
-    fields.own("protocol", Some(literal(&protocol)));
+    write_protocol(&mut fields, &protocol, ports);
+    fields.one("description", description.as_ref());
+    fields.list("cidrBlocks", &peers.v4);
+    fields.list("ipv6CIDRBlocks", &peers.v6);
+    fields.list("securityGroupIDs", &peers.groups);
+    fields.list("prefixListIDs", &peers.prefix_lists);
+    fields.group()
+}
+
+/// A protocol, by name if it has one, with its ports.
+pub(crate) fn write_protocol(fields: &mut Fields, protocol: &str, ports: Option<(i32, i32)>) {
+    fields.own("protocol", Some(literal(protocol)));
     if let Some((from, to)) = ports {
         let is_icmp = protocol.starts_with("icmp");
         // -1 is any type or code of ICMP, and the default.
@@ -73,12 +84,6 @@ fn written(
         let is_implied = if is_icmp { to == -1 } else { to == from };
         fields.own("toPort", (!is_implied).then(|| literal(to)));
     }
-    fields.one("description", description.as_ref());
-    fields.list("cidrBlocks", &peers.v4);
-    fields.list("ipv6CIDRBlocks", &peers.v6);
-    fields.list("securityGroupIDs", &peers.groups);
-    fields.list("prefixListIDs", &peers.prefix_lists);
-    fields.group()
 }
 
 /// The default group exists with its VPC.

@@ -3,10 +3,10 @@
 pub(crate) mod api;
 mod calls;
 mod compare;
-mod desired;
-mod import;
+pub(crate) mod desired;
+pub(crate) mod import;
 pub(crate) mod observed;
-mod rule;
+pub(crate) mod rule;
 mod rule_calls;
 #[cfg(test)]
 mod tests;

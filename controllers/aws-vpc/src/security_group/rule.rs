@@ -12,8 +12,8 @@ pub(super) const SELF: &str = "self";
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Permission {
     /// In AWS's spelling: a name if the protocol has one, `-1` for all.
-    pub(super) protocol: String,
-    pub(super) ports: Option<(i32, i32)>,
+    pub(crate) protocol: String,
+    pub(crate) ports: Option<(i32, i32)>,
     pub(super) peer: Peer,
 }
 
@@ -39,7 +39,7 @@ pub(crate) type Entries = Option<Vec<Joined<Entry>>>;
 
 impl Permission {
     /// In canonical form: AWS returns some protocols by name instead of number, and supports ports for a few only.
-    pub(super) fn new(protocol: &str, from: Option<i32>, to: Option<i32>, peer: Peer) -> Self {
+    pub(crate) fn new(protocol: &str, from: Option<i32>, to: Option<i32>, peer: Peer) -> Self {
         let protocol = named(protocol).to_owned();
         let ports = match &*protocol {
             "tcp" | "udp" => from.zip(to.or(from)),
@@ -51,7 +51,7 @@ impl Permission {
 }
 
 /// The name of a protocol, if it has one.
-pub(super) fn named(protocol: &str) -> &str {
+pub(crate) fn named(protocol: &str) -> &str {
     match protocol {
         "1" => "icmp",
         "6" => "tcp",
@@ -62,7 +62,7 @@ pub(super) fn named(protocol: &str) -> &str {
 }
 
 /// The ports of a protocol; for ICMP, its types and codes.
-pub(super) fn ports(protocol: Option<&Resolved<Text>>) -> Range {
+pub(crate) fn ports(protocol: Option<&Resolved<Text>>) -> Range {
     match protocol.map(|protocol| named(&protocol.expose().0)) {
         Some("icmp" | "icmpv6") => Range(-1, 255),
         _ => Range(0, 65_535),
@@ -107,7 +107,7 @@ impl Direction {
     pub(super) const BOTH: [Self; 2] = [Self::Ingress, Self::Egress];
 
     /// The field of the spec.
-    pub(super) fn field(self) -> &'static str {
+    pub(crate) fn field(self) -> &'static str {
         match self {
             Self::Ingress => "ingress",
             Self::Egress => "egress",

@@ -21,6 +21,7 @@ mod volume;
 mod volume_sizes;
 mod vpc;
 mod vpc_blocks;
+mod without;
 mod zones;
 
 use std::collections::BTreeMap;
@@ -93,6 +94,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
         volume::handler,
         attachments::handler,
         volume_sizes::handler,
+        without::handler,
     ];
     subjects.iter().find_map(|subject| subject(action))
 }

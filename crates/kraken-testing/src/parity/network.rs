@@ -85,6 +85,12 @@ pub(super) const CALLS: Calls = &[
     ("DeleteVolume", "VolumeId=$vol-A"),
     ("DescribeVolumes", "VolumeId.1=vol-0123456789abcdef0"),
     ("DescribeAvailabilityZones", "ZoneName.1=us-east-1a"),
+    ("DescribeVpcEndpoints", "Filter.1.Name=vpc-id Filter.1.Value.1=vpc-0123456789abcdef0"),
+    ("DescribeNetworkAcls", "Filter.1.Name=vpc-id Filter.1.Value.1=vpc-0123456789abcdef0"),
+    (
+        "DescribeVpcPeeringConnections",
+        "Filter.1.Name=requester-vpc-info.vpc-id Filter.1.Value.1=vpc-0123456789abcdef0",
+    ),
 ];
 
 /// Responses that only moto has, with the reasons.
