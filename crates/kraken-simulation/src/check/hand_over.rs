@@ -63,30 +63,24 @@ impl Checks {
         Some((state.latest().value["spec"]["id"].as_str()?, since))
     }
 
-    /// The target of a ConfigExport that has the former id by reference.
+    /// The target of a ConfigExport that has the former id, also if an edit of the export cannot be exported.
     fn target_with(&self, record: &Record, former: &str, now: Duration) -> Option<String> {
         let settled = now.checked_sub(SLACK)?;
         let is_old = |record: &Record| {
             record.gone.is_none() && record.disturbed.is_none() && record.latest().at <= settled
         };
-        let refers = |entry: &Value| {
-            let named = entry["valueFrom"]["ref"].as_str().and_then(|named| named.split_once('/'));
-            named.is_some_and(|(kind, name)| key(kind) == key(&record.kind) && name == record.name)
+        let is_exported = |target: &Value| {
+            let mut all = self.history.records.iter();
+            all.any(|(uid, export)| export.kind == "ConfigExport" && is_old(export) && is_owned(target, uid))
         };
         let target = self.history.records.values().find(|target| {
             let latest = &target.latest().value;
-            let exports = self.history.records.iter().filter(|(uid, export)| {
-                export.kind == "ConfigExport" && is_old(export) && is_owned(latest, uid)
-            });
-            let mut entries = exports.flat_map(|(_, export)| {
-                export.latest().value["spec"]["entries"].as_array().into_iter().flatten()
-            });
+            let data = latest["data"].as_object();
             target.kind == "ConfigMap"
                 && target.namespace == record.namespace
                 && is_old(target)
-                && entries.any(|entry| {
-                    refers(entry) && entry["key"].as_str().is_some_and(|key| latest["data"][key] == former)
-                })
+                && data.into_iter().flatten().any(|(_, value)| value == former)
+                && is_exported(latest)
         });
         target.map(Record::title)
     }

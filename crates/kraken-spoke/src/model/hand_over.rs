@@ -67,7 +67,7 @@ impl Published {
         request.spec.kraken_resource_dependencies.iter().filter(is_changed).collect()
     }
 
-    /// Whether the target of an export has the new values of `of`, or none of the former ones.
+    /// Whether the target of an export has the new values of `of`, or none that the replacement changed.
     pub(crate) fn is_exported(&self, export: &Export, of: &Node) -> bool {
         let ConfigExportStatus { conditions, observed_generation, target, sources, .. } = &export.status;
         let mut named: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
@@ -89,17 +89,36 @@ impl Published {
             }
         }
         // An earlier hub records no values.
-        if !is_changed || target.is_none() || sources.is_empty() {
+        if target.is_none() || sources.is_empty() {
             return true;
+        }
+        let has = |source: &String, values| {
+            sources.get(source) == Some(&config_export::source_digest(&export.uid, values))
+        };
+        // An edit of the spec may not be exported: until then, the target has what the former spec named.
+        let is_current = |source: &&String| named.get(*source).is_some_and(|values| has(source, values));
+        if !is_changed {
+            return sources
+                .keys()
+                .filter(|source| self.is_source(source, of))
+                .all(|source| is_current(&source));
         }
         let is_ready =
             conditions::get(conditions, conditions::READY).is_some_and(|ready| ready.status == "True");
         is_complete
             && is_ready
             && *observed_generation == export.generation
-            && named.iter().all(|(source, values)| {
-                sources.get(source) == Some(&config_export::source_digest(&export.uid, values))
-            })
+            && named.iter().all(|(source, values)| has(source, values))
+    }
+
+    /// Whether a key of `status.sources` may name this resource.
+    fn is_source(&self, source: &str, of: &Node) -> bool {
+        let Some((kind, name)) = source.split_once('/') else { return false };
+        let (namespace, name) = match name.split_once(':') {
+            Some((namespace, name)) => (Some(namespace), name),
+            None => (None, name),
+        };
+        may_refer_to(&(referenced_kind(kind), named_from(&self.namespace, namespace, name)), of)
     }
 
     /// Whether the hub's response has the new values of these references.
@@ -196,8 +215,9 @@ mod tests {
             now: state("disk-2", "a"),
         };
         let of = ("disk.testing".to_owned(), "a".to_owned());
-        let export = |from: Value, id: &str, status: Value| {
-            let values = serde_json::from_value(json!({"disk": {"a": {"": id}}})).unwrap();
+        // An export whose entry is `from`, and whose target has these values.
+        let export = |from: &Value, values: Value, status: Value| {
+            let values = serde_json::from_value(values).unwrap();
             let ready = json!([{"type": "Ready", "status": "True", "reason": "Exported", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
             let mut all = json!({"conditions": ready, "observedGeneration": 1, "target": "ConfigMap/c",
                 "sources": config_export::sources("e-1", &values)});
@@ -211,9 +231,11 @@ mod tests {
                 status: serde_json::from_value(all).unwrap(),
             }
         };
-        let is_exported = |from: &Value, id: &str, status: Value| {
-            published.is_exported(&export(from.clone(), id, status), &of)
+        let has = |from: &Value, values: Value, status: Value| {
+            published.is_exported(&export(from, values, status), &of)
         };
+        let is_exported =
+            |from: &Value, id: &str, status: Value| has(from, json!({"disk": {"a": {"": id}}}), status);
         let id = json!({"ref": "Disk/a"});
         assert!(!is_exported(&id, "disk-1", json!({})));
         assert!(is_exported(&id, "disk-2", json!({})));
@@ -226,8 +248,19 @@ mod tests {
         assert!(is_exported(&id, "disk-1", json!({"target": null})), "nothing was exported");
         assert!(is_exported(&id, "disk-1", json!({"sources": null})), "an earlier hub");
         let zone = json!({"krakenResource": {"kind": "disk", "name": "a", "path": "disk.zone"}});
-        assert!(is_exported(&zone, "disk-1", json!({})), "its value is the same");
-        assert!(is_exported(&json!({"ref": "Disk/b"}), "disk-1", json!({})), "another resource");
+        let of_zone = json!({"disk": {"a": {"disk.zone": "a"}}});
+        assert!(has(&zone, of_zone, json!({})), "its value is the same");
+        let other = json!({"ref": "Disk/b"});
+        assert!(has(&other, json!({"disk": {"b": {"": "disk-1"}}}), json!({})), "another resource");
+        assert!(has(&other, json!({"disk": {"other:a": {"": "disk-1"}}}), json!({})), "another namespace");
+        for edited in [&zone, &other, &json!({"configMap": {"name": "c", "key": "k"}})] {
+            assert!(
+                !is_exported(edited, "disk-1", json!({})),
+                "the target has the id until the edit is exported"
+            );
+        }
+        let named_in_full = json!({"disk.testing": {"ns:a": {"": "disk-1"}}});
+        assert!(!has(&other, named_in_full, json!({})), "the same resource, with its group and namespace");
     }
 
     #[test]

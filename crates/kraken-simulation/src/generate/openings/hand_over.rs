@@ -8,12 +8,13 @@ use super::{Opening, added, adoptable_spec, delete, edit, millis, seconds};
 use crate::generate::EXPORTS;
 use crate::generate::users::Users;
 use crate::random::Random;
-use crate::schedule::{Action, Controller, Fault, Operation};
+use crate::schedule::{Action, Controller, Fault, ObjectName, Operation};
 
 const IMAGES: [&str; 3] = ["ami-0b301ce3ce3475b4f", "ami-03cf127a", "ami-12c6146b"];
 
 /// An instance that an address refers to is replaced, often once more before the first replacement is complete. Perhaps the
-/// address does not follow, its controller is down, or it is deleted meanwhile. Perhaps its id is exported, and the hub is down.
+/// address does not follow, its controller is down, or it is deleted meanwhile. Perhaps its id is exported, and the hub is down, or
+/// the export is edited and cannot be exported.
 pub(super) fn used_instance(rng: &mut Random, users: &mut Users) -> Opening {
     let mut spec = adoptable_spec(rng, "EC2Instance");
     spec["maxCount"] = json!({"value": rng.one([1, 1, 2])});
@@ -44,6 +45,16 @@ pub(super) fn used_instance(rng: &mut Random, users: &mut Users) -> Opening {
             _ => delete(&address),
         };
         steps.push((seconds(rng, 10, 40), hindrance));
+    }
+    if is_exported && rng.chance(30) {
+        let (path, value) = match rng.below(3) {
+            0 => ("/spec/configMetadata/name", json!("settings")), // perhaps a ConfigMap of somebody else
+            1 => ("/spec/entries", json!([{"key": "id", "valueFrom": {"ref": "VPC/absent"}}])),
+            _ => ("/spec/entries", json!([{"key": "id", "valueFrom": {"templateString": "{{ .VPC.a"}}])),
+        };
+        let export =
+            ObjectName { kind: "ConfigExport".to_owned(), name: "served-id".to_owned(), ..instance.clone() };
+        steps.push((seconds(rng, 10, 30), edit(&export, path, value)));
     }
     let mut pause = seconds(rng, 1, 40);
     for id in IMAGES.into_iter().take(rng.one([1, 2, 2, 3])) {
