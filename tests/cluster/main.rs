@@ -55,6 +55,7 @@ mod secrets_manager;
 mod services;
 mod shop;
 mod storage;
+mod tables;
 mod teams;
 mod tenancy;
 mod tofu;

@@ -116,6 +116,7 @@ mod tests {
             "aws-autoscaling",
             "aws-cloudwatch",
             "aws-dns",
+            "aws-dynamodb",
             "aws-ecr",
             "aws-iam",
             "aws-kms",
