@@ -41,6 +41,7 @@ mod namespaced;
 mod network;
 mod network_once;
 mod once;
+mod parameters;
 mod plans;
 mod policies;
 mod queues;

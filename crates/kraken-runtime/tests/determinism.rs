@@ -28,6 +28,7 @@ const ROOTS: &[&str] = &[
     "controllers/aws-secretsmanager/src",
     "controllers/aws-kms/src",
     "controllers/aws-dynamodb/src",
+    "controllers/aws-ssm/src",
     "controllers/aws-ec2-instance/src",
 ];
 /// The module of each.

@@ -125,6 +125,7 @@ mod tests {
             "aws-secretsmanager",
             "aws-sns",
             "aws-sqs",
+            "aws-ssm",
             "tofu",
         ]
         .map(|component| count(&folder.join(component)));

@@ -16,7 +16,7 @@ use crate::{node, ui};
 const NAMESPACE: &str = "e2e-components";
 const HUB: &str = "hub";
 /// The order in which the README installs them: the hub, then spokes. Their Accounts come last, which they can use but do not need.
-const ORDER: [&str; 19] = [
+const ORDER: [&str; 20] = [
     HUB,
     "aws-vpc",
     "aws-ec2-instance",
@@ -34,6 +34,7 @@ const ORDER: [&str; 19] = [
     "aws-secretsmanager",
     "aws-kms",
     "aws-dynamodb",
+    "aws-ssm",
     "aws-account",
     TOFU,
 ];
@@ -229,6 +230,11 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
             "ddb/components",
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: DynamoDBTable\nmetadata: {name: components}\n\
              spec: {hashKey: {name: {value: id}}, skipFinalBackup: true}\n",
+        ),
+        "aws-ssm" => (
+            "parameterlookup/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: ParameterLookup\nmetadata: {name: components}\n\
+             spec: {name: {value: /aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64}}\n",
         ),
         "aws-account" => (
             "account/components",
