@@ -102,8 +102,7 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         | "InvalidDBSubnetGroupStateFault" => FailureClass::NotYet,
         // A topic or subscription, a repository, or a key that was deleted.
         "NotFound" | "ResourceNotFound" | "RepositoryNotFoundException" | "NotFoundException" => FailureClass::NotYet,
-        // A key that is being created.
-        "KMSInvalidStateException" => FailureClass::NotYet,
+        _ if is_busy(code, message) => FailureClass::NotYet,
         // Instances of a group are being launched or replaced.
         "ScalingActivityInProgress" | "InstanceRefreshInProgress" => FailureClass::NotYet,
         "ValidationError" if message.contains("Invalid IAM Instance Profile") => FailureClass::NotYet,
@@ -148,6 +147,24 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         _ if status == 408 || status >= 500 => FailureClass::Transient,
         // Also for a missing permission: it is granted outside Kraken, and the message contains it.
         _ => FailureClass::Terminal,
+    }
+}
+
+/// Whether an object is in use, or being created or changed.
+fn is_busy(code: &str, message: &str) -> bool {
+    match code {
+        // A key that is being created.
+        "KMSInvalidStateException" => true,
+        // A table that is being changed or backed up, or was deleted; a certificate that is in use.
+        "ResourceInUseException"
+        | "TableInUseException"
+        | "TableNotFoundException"
+        | "BackupInUseException"
+        | "ContinuousBackupsUnavailableException" => true,
+        // The number of tables and indexes that AWS changes at the same time.
+        "LimitExceededException" => message.contains("simultaneous"),
+        "ValidationException" => message.contains("modified multiple times within a fixed interval"),
+        _ => false,
     }
 }
 
@@ -215,6 +232,9 @@ mod tests {
             ("OperationAbortedException", 400, Transient),
             ("NotFoundException", 400, NotYet),
             ("KMSInvalidStateException", 400, NotYet),
+            ("ResourceInUseException", 400, NotYet),
+            ("LimitExceededException", 400, Terminal),
+            ("ValidationException", 400, Terminal),
             ("MalformedPolicy", 400, Terminal),
             ("ValidationError", 400, Terminal),
             ("ConcurrentModification", 409, Transient),
@@ -266,6 +286,16 @@ mod tests {
                 "MalformedPolicyDocumentException",
                 "The new key policy will not allow you to update it",
                 Terminal,
+            ),
+            (
+                "LimitExceededException",
+                "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table",
+                NotYet,
+            ),
+            (
+                "ValidationException",
+                "Time to live has been modified multiple times within a fixed interval",
+                NotYet,
             ),
             (
                 "InvalidParameterValue",

@@ -54,6 +54,7 @@ pub fn is_invalid_id(failure: &Failure) -> bool {
             | "ResourceNotFound"
             | "RepositoryNotFoundException"
             | "NotFoundException"
+            | "TableNotFoundException"
     ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
 }
 

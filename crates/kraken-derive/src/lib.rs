@@ -113,13 +113,13 @@ pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// # Generated code
-/// - The fields `tags`, `pin` and `lifecycle`.
+/// - The fields `tags`, unless the objects are `untagged`, `pin` and `lifecycle`.
 /// - The derives and attributes of the custom resource, and `HasLifecycle`.
 /// - `Desired`: what is searched for, for each field a `Resolved` value, or an `Option` of it.
 /// - `LookupSpec`: validation, what is searched for in words, the columns of `kubectl get`.
 ///
 /// # Keys
-/// `kind`, `plural`, `shortname`, `doc`, `noun`, `state`, `observed`, `summary` and `cel` as in [`macro@aws_kind`];
+/// `kind`, `plural`, `shortname`, `doc`, `noun`, `state`, `observed`, `summary`, `untagged` and `cel` as in [`macro@aws_kind`];
 /// `rules = Self::f` validates rules between fields, with `&self` and the validator. A field has its name, and `rule`, `check` and
 /// `none_if_unset`. Its type is `Public`.
 #[proc_macro_attribute]

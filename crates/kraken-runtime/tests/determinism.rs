@@ -27,6 +27,8 @@ const ROOTS: &[&str] = &[
     "controllers/aws-ecr/src",
     "controllers/aws-secretsmanager/src",
     "controllers/aws-kms/src",
+    "controllers/aws-dynamodb/src",
+    "controllers/aws-ssm/src",
     "controllers/aws-ec2-instance/src",
 ];
 /// The module of each.

@@ -116,6 +116,7 @@ mod tests {
             "aws-autoscaling",
             "aws-cloudwatch",
             "aws-dns",
+            "aws-dynamodb",
             "aws-ecr",
             "aws-iam",
             "aws-kms",
@@ -124,6 +125,7 @@ mod tests {
             "aws-secretsmanager",
             "aws-sns",
             "aws-sqs",
+            "aws-ssm",
             "tofu",
         ]
         .map(|component| count(&folder.join(component)));

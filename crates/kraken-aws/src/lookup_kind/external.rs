@@ -100,6 +100,8 @@ impl<S: AwsLookup> External for Lookups<S> {
         let found: Vec<_> = observed.iter().filter(|hit| hit.is_match).map(|hit| &hit.object).collect();
         let answer = if found.is_empty() {
             Err(words::none::<S>(desired))
+        } else if let Some(refusal) = found.iter().find_map(|object| S::refusal(object)) {
+            Err(refusal)
         } else {
             S::choose(desired, found.clone()).map_err(|why| words::several::<S>(desired, &found, &why))
         };
@@ -116,6 +118,10 @@ impl<S: AwsLookup> External for Lookups<S> {
 
     fn ids(observed: &Self::Observed) -> Vec<String> {
         observed.iter().map(|hit| hit.object.id().to_owned()).collect()
+    }
+
+    fn main_id(observed: &Self::Observed) -> Option<String> {
+        observed.first().map(|hit| S::main_id(&hit.object).to_owned())
     }
 
     fn shown(observed: &Self::Observed) -> Vec<String> {

@@ -9,7 +9,7 @@ mod words;
 
 use std::fmt::Debug;
 
-use kraken_spoke::{Failure, Resolver, SpokeKind};
+use kraken_spoke::{Failure, Resolver, SpokeKind, Unanswered};
 use kube::core::object::HasSpec;
 
 pub use external::{Hit, Lookups};
@@ -102,6 +102,17 @@ pub trait AwsLookup: Sized + Send + Sync + 'static {
         found: Vec<&'o ObservedOf<Self>>,
     ) -> Result<Vec<&'o ObservedOf<Self>>, String> {
         if found.len() == 1 { Ok(found) } else { Err(words::narrow::<Self>(desired)) }
+    }
+
+    /// Pure. What a reference to the look-up without a path resolves to. The default is the id of the object.
+    fn main_id(object: &ObservedOf<Self>) -> &str {
+        use crate::lookup::Tagged;
+        object.id()
+    }
+
+    /// Pure. Why an object that was found cannot be published, such as a value that must stay secret.
+    fn refusal(_object: &ObservedOf<Self>) -> Option<Unanswered> {
+        None
     }
 
     /// Pure. An object in words, besides its id. The default is its tag `Name`.

@@ -59,16 +59,21 @@ fn custom_resource(lookup: &Lookup) -> TokenStream {
                 reference, but not to a Secret. Default: any tags. Example: `{Name: shared, Env: {valueFrom: {configMap: {name: env, \
                 key: name}}}}`";
     let tags = tags.lines();
+    let tags = args.untagged.is_none().then(|| {
+        quote! {
+            #(#[doc = #tags])*
+            #[serde(default, skip_serializing_if = "::kraken_aws::tags::is_empty")]
+            #[schemars(transform = ::kraken_aws::bounds::tags())]
+            pub(crate) tags: ::kraken_aws::TagOptions,
+        }
+    });
     quote! {
         #attributes
         #(#attrs)*
         #vis struct #ident {
             #(#fields,)*
 
-            #(#[doc = #tags])*
-            #[serde(default, skip_serializing_if = "::kraken_aws::tags::is_empty")]
-            #[schemars(transform = ::kraken_aws::bounds::tags())]
-            pub(crate) tags: ::kraken_aws::TagOptions,
+            #tags
 
             /// Whether the answer is kept: if `true`, a newer answer is reported by the condition `UpdateAvailable`, and is
             /// published only if its plan is approved or another field of the spec is edited. If `false`, the newest answer is
@@ -117,6 +122,11 @@ fn spec(lookup: &Lookup) -> TokenStream {
     let headers = args.summary.iter().map(|column| &column.header);
     let columns = args.summary.iter().map(|column| state::below(key, &column.path.value()));
     let rules = args.hooks.rules.iter().map(|rules: &Path| quote! { #rules(self, &mut validator); });
+    let (tags, tags_field) = if args.untagged.is_none() {
+        (quote! { validator.wanted_tags(&self.tags) }, Some(quote! { "tags" }))
+    } else {
+        (quote! { Some(::kraken_aws::Tags::new()) }, None)
+    };
     quote! {
         impl ::kraken_aws::lookup_kind::LookupSpec for #ident {
             type Desired = Desired;
@@ -124,13 +134,13 @@ fn spec(lookup: &Lookup) -> TokenStream {
             const NOUN: &'static str = #noun;
             const STATE_KEY: &'static str = #key;
             const SUMMARY: &[(&str, &str)] = &[#((#headers, #columns),)* ("Newer", ::kraken_aws::lookup_kind::NEWER)];
-            const FIELDS: &[&str] = &[#(#paths,)* "tags"];
+            const FIELDS: &[&str] = &[#(#paths,)* #tags_field];
 
             fn desired(&self, values: &mut ::kraken_spoke::Resolver<'_>) -> Option<Desired> {
                 let mut validator = ::kraken_aws::validator::SpecValidator::new(values);
                 // All fields are resolved before an error is returned, so that all problems are reported.
                 #(let #names = #values;)*
-                let tags = validator.wanted_tags(&self.tags);
+                let tags = #tags;
                 #(#rules)*
                 let desired = Desired { #(#names: #names?,)* tags: tags?, pin: self.pin };
                 validator.is_valid().then_some(desired)
@@ -197,6 +207,17 @@ mod tests {
                 all.extend(Some(&desired.name).map(|value| ("name", ::kraken_aws::fields::shown(value))));
             },
         );
+    }
+
+    #[test]
+    fn objects_without_tags_are_not_searched_by_tags() {
+        let args = quote! {
+            kind = "DiskLookup", plural = "disklookups", doc = "A disk.", noun = "disk", state = "disk", observed = Disk, untagged
+        };
+        let fields = quote! { #[field("name", rule = NAME)] name: Public<Opt<String>> };
+        let code = lookup(args, quote! { struct DiskLookupSpec { #fields } }).unwrap().to_string();
+        contains(&code, &quote! { const FIELDS: &[&str] = &["name",]; });
+        assert!(!code.contains("TagOptions"), "{code}");
     }
 
     #[test]

@@ -172,6 +172,10 @@ pub trait DynKind: Send + Sync + 'static {
     }
 
     fn ids(&self, observed: &Observed) -> Vec<String>;
+    fn main_id(&self, observed: &Observed) -> Option<String> {
+        self.ids(observed).into_iter().next()
+    }
+
     fn shown(&self, observed: &Observed) -> Vec<String> {
         self.ids(observed)
     }

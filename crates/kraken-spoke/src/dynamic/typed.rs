@@ -184,6 +184,10 @@ impl<E: External> DynKind for Pure<E> {
         E::ids(observed.get())
     }
 
+    fn main_id(&self, observed: &Observed) -> Option<String> {
+        E::main_id(observed.get())
+    }
+
     fn shown(&self, observed: &Observed) -> Vec<String> {
         E::shown(observed.get())
     }

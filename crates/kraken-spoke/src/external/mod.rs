@@ -116,6 +116,11 @@ pub trait External: Send + Sync + 'static {
     /// Pure. The ids of the objects that exist and are not being deleted, the main one first.
     fn ids(observed: &Self::Observed) -> Vec<String>;
 
+    /// Pure. What a reference without a path resolves to. The default is the first of the [ids](External::ids).
+    fn main_id(observed: &Self::Observed) -> Option<String> {
+        Self::ids(observed).into_iter().next()
+    }
+
     /// Pure. The ids of all objects in the response, including deleted objects that the provider still returns.
     fn shown(observed: &Self::Observed) -> Vec<String>;
 

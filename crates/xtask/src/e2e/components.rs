@@ -16,7 +16,7 @@ use crate::{node, ui};
 const NAMESPACE: &str = "e2e-components";
 const HUB: &str = "hub";
 /// The order in which the README installs them: the hub, then spokes. Their Accounts come last, which they can use but do not need.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 20] = [
     HUB,
     "aws-vpc",
     "aws-ec2-instance",
@@ -33,6 +33,8 @@ const ORDER: [&str; 18] = [
     "aws-ecr",
     "aws-secretsmanager",
     "aws-kms",
+    "aws-dynamodb",
+    "aws-ssm",
     "aws-account",
     TOFU,
 ];
@@ -223,6 +225,16 @@ fn sample(component: &str) -> Option<(&'static str, &'static str)> {
             "kms/components",
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Key\nmetadata: {name: components}\n\
              spec: {deletionWindowDays: 7}\n",
+        ),
+        "aws-dynamodb" => (
+            "ddb/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: DynamoDBTable\nmetadata: {name: components}\n\
+             spec: {hashKey: {name: {value: id}}, skipFinalBackup: true}\n",
+        ),
+        "aws-ssm" => (
+            "parameterlookup/components",
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: ParameterLookup\nmetadata: {name: components}\n\
+             spec: {name: {value: /aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64}}\n",
         ),
         "aws-account" => (
             "account/components",

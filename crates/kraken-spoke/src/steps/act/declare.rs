@@ -131,7 +131,7 @@ fn content(reconcile: &Reconcile<'_>, target: &Target, of: &Observed, state: Val
     let Reconcile { context, object, .. } = reconcile;
     let secrecy = &target.secrecy;
     let data = shared(state, object.lifecycle().share.as_ref());
-    let main = context.kind.ids(of).into_iter().next();
+    let main = context.kind.main_id(of);
     let has_main = main.is_some();
     let id = secrecy.published_id(main);
     let withheld = secrecy.withheld(has_main && id.is_none());

@@ -1,0 +1,13 @@
+//! DynamoDBTable: a table of DynamoDB with its indexes.
+
+mod api;
+mod bounds;
+mod calls;
+mod capacity;
+mod desired;
+mod index;
+mod observed;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use calls::Tables;

@@ -1,0 +1,53 @@
+//! `kraken-aws-ssm`: the spoke that looks up parameters of Systems Manager.
+
+#![cfg_attr(test, allow(clippy::needless_pass_by_value))] // literals of JSON are passed by value
+
+mod parameter_lookup;
+mod ssm;
+
+use std::process::ExitCode;
+
+use kraken_aws::{Aws, AwsArgs, Lookups};
+use kraken_spoke::{Manager, Registry, Spoke};
+
+/// The spoke of parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Ssm;
+
+impl Spoke for Ssm {
+    const NAME: &'static str = "kraken-aws-ssm";
+    const ABOUT: &'static str = "Looks up parameters of Systems Manager for Kraken";
+    type Args = AwsArgs;
+    type Context = Aws;
+
+    async fn connect(args: AwsArgs, manager: &Manager) -> anyhow::Result<Aws> {
+        Ok(Aws::for_spoke(&args, manager).await)
+    }
+
+    fn kinds(registry: &mut impl Registry<Aws>) {
+        registry.kind::<Lookups<parameter_lookup::ParameterLookups>>();
+    }
+}
+
+/// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run
+/// it.
+pub fn main() -> ExitCode {
+    kraken_spoke::main::<Ssm>()
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_aws::testing::{descriptions, unlisted_secrets};
+
+    #[test]
+    fn every_field_that_can_be_secret_is_listed_in_secret_echoes() {
+        assert_eq!(unlisted_secrets::<super::Ssm>(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn every_field_has_a_description_with_an_example() {
+        for (path, text) in descriptions::<super::Ssm>() {
+            assert!(text.contains("Example: `"), "{path}: {text}");
+        }
+    }
+}
