@@ -176,8 +176,15 @@ fn every_field_that_names_a_network_or_a_profile_is_restricted() -> Result<()> {
             names(spec, &mut unknown);
         }
     }
-    let restricted =
-        ["vpcID", "subnetID", "subnetIDs", "iamInstanceProfile", "dbSubnetGroupName", "launchTemplateID"];
+    let restricted = [
+        "vpcID",
+        "peerVPCID",
+        "subnetID",
+        "subnetIDs",
+        "iamInstanceProfile",
+        "dbSubnetGroupName",
+        "launchTemplateID",
+    ];
     let is_restricted =
         |name: &String| restricted.contains(&name.as_str()) || OTHERS.contains(&name.as_str());
     assert!(unknown.iter().any(|name| name == "vpcID"), "the search finds nothing");

@@ -126,8 +126,8 @@ pub struct FromSecret {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Allow {
-    /// The VPCs that resources may be created in, as patterns for ids, at most 64. An empty list allows only VPCs of this
-    /// namespace. Unless it is `["*"]`, `subnetID` is required where AWS would choose the default VPC. Default: all. Example: `["vpc-0abc1234def567890"]`
+    /// The VPCs that resources may be created in, or connected with by a peering connection, as patterns for ids, at most 64. An empty
+    /// list allows only VPCs of this namespace. Unless it is `["*"]`, `subnetID` is required where AWS would choose the default VPC. Default: all. Example: `["vpc-0abc1234def567890"]`
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 256), regex(pattern = "^[!-~]+$")))]
     pub vpcs: Option<Vec<String>>,

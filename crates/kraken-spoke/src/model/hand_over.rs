@@ -16,10 +16,12 @@ use crate::model::{
 };
 
 /// The hand-over of one replacement to the dependents.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct HandOver {
     /// The epoch of the launch that began the replacement.
     pub boundary: i64,
+    /// The ids of the new objects. Others, as after an edit during the replacement, are handed over from the beginning.
+    pub successors: Vec<String>,
     /// When this process first found the new objects published.
     pub since: Instant,
     /// Whether the former objects may be deleted.

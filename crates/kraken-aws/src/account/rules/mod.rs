@@ -13,6 +13,7 @@ use crate::tags;
 /// The fields whose values `allow` restricts.
 pub const RESTRICTED: &[Restricted] = &[
     Restricted { name: VPC, kind: ("VPC", GROUP) },
+    Restricted { name: PEER_VPC, kind: ("VPC", GROUP) },
     Restricted { name: SUBNET, kind: ("Subnet", GROUP) },
     Restricted { name: SUBNETS, kind: ("Subnet", GROUP) },
     Restricted { name: PROFILE, kind: ("", "") },
@@ -20,6 +21,8 @@ pub const RESTRICTED: &[Restricted] = &[
     Restricted { name: LAUNCH_TEMPLATE, kind: ("LaunchTemplate", GROUP) },
 ];
 const VPC: &str = "vpcID";
+/// A peering connection reaches it.
+const PEER_VPC: &str = "peerVPCID";
 const SUBNET: &str = "subnetID";
 const SUBNETS: &str = "subnetIDs";
 const PROFILE: &str = "iamInstanceProfile";
@@ -74,7 +77,7 @@ impl AccountRules {
     /// The patterns for a field, and the path of the rule; `None` if everything is allowed.
     fn patterns(&self, field: &str) -> Option<(&'static str, &[String])> {
         let (rule, patterns) = match field {
-            VPC => ("vpcs", &self.allow.vpcs),
+            VPC | PEER_VPC => ("vpcs", &self.allow.vpcs),
             SUBNET | SUBNETS => ("subnets", &self.allow.subnets),
             PROFILE => ("instanceProfiles", &self.allow.instance_profiles),
             _ => return None,

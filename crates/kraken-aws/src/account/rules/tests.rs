@@ -36,6 +36,8 @@ fn an_id_that_a_user_writes_must_be_allowed() {
         refused(allow.clone(), "vpcID", literal("vpc-b")),
         ["spec.vpcID: vpc-b is not allowed by spec.allow.vpcs of Account shop: [vpc-a*]"]
     );
+    let peer = refused(allow.clone(), "peerVPCID", literal("vpc-b"));
+    assert_eq!(peer, ["spec.peerVPCID: vpc-b is not allowed by spec.allow.vpcs of Account shop: [vpc-a*]"]);
     assert_eq!(refused(allow.clone(), "iamInstanceProfile", literal("admin")).len(), 1);
     assert!(refused(allow, "subnetID", literal("subnet-1")).is_empty(), "not restricted");
 }

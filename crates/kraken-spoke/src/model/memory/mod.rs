@@ -237,11 +237,12 @@ impl Memory {
         }
     }
 
-    /// The hand-over of the replacement that this epoch began: it begins when the new objects are first found published.
-    pub(crate) fn hand_over(&mut self, boundary: i64) -> HandOver {
-        let known = self.replacement.hand_over.filter(|known| known.boundary == boundary);
-        let begin = || HandOver { boundary, since: Instant::now(), is_over: false };
-        *self.replacement.hand_over.insert(known.unwrap_or_else(begin))
+    /// The hand-over to these objects of the replacement that this epoch began: it begins when they are first found published.
+    pub(crate) fn hand_over(&mut self, boundary: i64, successors: Vec<String>) -> &mut HandOver {
+        let is_same = |known: &HandOver| known.boundary == boundary && known.successors == successors;
+        let known = self.replacement.hand_over.take().filter(is_same);
+        let begin = || HandOver { boundary, successors, since: Instant::now(), is_over: false };
+        self.replacement.hand_over.insert(known.unwrap_or_else(begin))
     }
 
     /// Whether this process neither created nor found an object of the resource, nor requested its deletion.

@@ -35,14 +35,16 @@ pub(super) async fn await_dependents(
     outgoing: &Observed,
 ) -> Result<(), Outcome> {
     let boundary = observation.target.intent.as_ref().and_then(|intent| intent.replaced_before);
-    let hand_over = reconcile.memory.hand_over(boundary.unwrap_or_default());
+    let successors = reconcile.context.kind.ids(&observation.current);
+    let HandOver { since, is_over, .. } =
+        *reconcile.memory.hand_over(boundary.unwrap_or_default(), successors);
     let limit = reconcile.context.replace_timeout;
-    if hand_over.is_over || limit.is_zero() || mutants::active(Mutant::NoHandOver) {
+    if is_over || limit.is_zero() || mutants::active(Mutant::NoHandOver) {
         return Ok(());
     }
     let published = declare::published(reconcile, observation, outgoing);
-    let waiting = waiting(reconcile, &published, hand_over.since).await?;
-    let (names, age) = (listed(&waiting), hand_over.since.elapsed());
+    let waiting = waiting(reconcile, &published, since).await?;
+    let (names, age) = (listed(&waiting), since.elapsed());
     if !waiting.is_empty() && age < limit {
         let kind = &reconcile.context.kind;
         let message = format!(
@@ -52,7 +54,9 @@ pub(super) async fn await_dependents(
         );
         return Err(Outcome::NotVisibleYet(Reason::Replacing, message, age.clamp(LEAST, MOST)));
     }
-    reconcile.memory.replacement.hand_over = Some(HandOver { is_over: true, ..hand_over });
+    if let Some(hand_over) = &mut reconcile.memory.replacement.hand_over {
+        hand_over.is_over = true;
+    }
     if !waiting.is_empty() {
         let note = format!(
             "{names} is not in place with the new objects after {limit:?}: the replaced ones are deleted now"
