@@ -6,7 +6,7 @@ use kraken_api::{
     ConfigExportSpec, ConfigExportStatus, DependencyRequest, StateDeclarationSpec, conditions, config_export,
     dependency_request::ResourceDependency, names::referenced_kind,
 };
-use kraken_options::{Path, ResourceRef};
+use kraken_options::{Path, ResourceRef, ShortRef};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -77,17 +77,13 @@ impl Published {
         for reference in
             export.spec.entries.iter().flat_map(|entry| entry.dependencies().resources.into_keys())
         {
-            let seen = named_from(&self.namespace, reference.namespace.as_deref(), &reference.name);
-            let name = reference.full_name().into_owned();
-            let ResourceRef { kind, path, .. } = reference;
-            if may_refer_to(&(referenced_kind(&kind), seen), of) {
+            if self.is_of(&reference, of) {
+                let source = config_export::source(&reference.kind, &reference.full_name());
+                let path = reference.path;
                 let now = value(&self.now, &path);
                 is_changed |= self.before.iter().any(|before| value(before, &path) != now);
                 is_complete &= now.is_some();
-                named
-                    .entry(config_export::source(&kind, &name))
-                    .or_default()
-                    .extend(now.map(|now| (path, now)));
+                named.entry(source).or_default().extend(now.map(|now| (path, now)));
             }
         }
         // An earlier hub records no values.
@@ -97,13 +93,13 @@ impl Published {
         let has = |source: &String, values| {
             sources.get(source) == Some(&config_export::source_digest(&export.uid, values))
         };
-        // An edit of the spec may not be exported: until then, the target has what the former spec named.
-        let is_current = |source: &&String| named.get(*source).is_some_and(|values| has(source, values));
         if !is_changed {
-            return sources
-                .keys()
-                .filter(|source| self.is_source(source, of))
-                .all(|source| is_current(&source));
+            // An edit of the spec may not be exported: until then, the target has what the former spec named.
+            let is_source = |source: &&String| {
+                ShortRef((*source).clone()).resource().is_some_and(|reference| self.is_of(&reference, of))
+            };
+            let mut of_this = sources.keys().filter(is_source);
+            return of_this.all(|source| named.get(source).is_some_and(|values| has(source, values)));
         }
         let is_ready =
             conditions::get(conditions, conditions::READY).is_some_and(|ready| ready.status == "True");
@@ -113,14 +109,10 @@ impl Published {
             && named.iter().all(|(source, values)| has(source, values))
     }
 
-    /// Whether a key of `status.sources` may name this resource.
-    fn is_source(&self, source: &str, of: &Node) -> bool {
-        let Some((kind, name)) = source.split_once('/') else { return false };
-        let (namespace, name) = match name.split_once(':') {
-            Some((namespace, name)) => (Some(namespace), name),
-            None => (None, name),
-        };
-        may_refer_to(&(referenced_kind(kind), named_from(&self.namespace, namespace, name)), of)
+    /// Whether a reference of this namespace may be to this resource.
+    fn is_of(&self, reference: &ResourceRef, of: &Node) -> bool {
+        let ResourceRef { kind, name, namespace, path: _ } = reference;
+        may_refer_to(&(referenced_kind(kind), named_from(&self.namespace, namespace.as_deref(), name)), of)
     }
 
     /// Whether the hub's response has the new values of these references.

@@ -96,7 +96,7 @@ impl Outcome {
     /// `kept`: the target that exists, according to the status to be written.
     fn message(&self, target: &str, kept: Option<&str>, export: &ConfigExport) -> String {
         let (kind, name) = target.split_once('/').unwrap_or_default();
-        let kept = kept.map(|kept| format!("; {} is kept unchanged", kept.replacen('/', " ", 1)));
+        let kept = kept.map(|kept| format!("; {} is kept unchanged", in_words(kept)));
         let kept = kept.unwrap_or_default();
         let message = match self {
             Self::Exported(1) => format!("{kind} {name} has its only entry."),
@@ -153,12 +153,16 @@ impl Outcome {
             Self::Exported(_) | Self::NotRestarted(_) => Some(target),
             Self::NotOwned(named, _) => before.filter(|before| {
                 // With `rotate`, the newest target stays while the next one is not owned.
-                before.replacen('/', " ", 1) != *named
-                    && (self.keeps_former() || is_rotated && *before == target)
+                in_words(before) != *named && (self.keeps_former() || is_rotated && *before == target)
             }),
             _ => before.filter(|_| self.keeps_former()),
         }
     }
+}
+
+/// A target of a status as messages name it: `ConfigMap app`.
+fn in_words(target: &str) -> String {
+    target.replacen('/', " ", 1)
 }
 
 /// The event for a change of the outcome.
