@@ -273,8 +273,7 @@ async fn wrong_values_are_rejected_by_their_name() -> Result<()> {
     Ok(())
 }
 
-/// Helm stores a release in one Secret, which the API server limits. A chart that comes near the limit needs less text, or more charts:
-/// `kraken-crds` has 85 % of it.
+/// Helm stores a release in one Secret, which the API server limits. A chart that comes near the limit needs less text, or more charts.
 #[tokio::test]
 async fn a_release_of_each_chart_fits_into_a_secret() -> Result<()> {
     const LIMIT: usize = 1_048_576;
@@ -286,7 +285,7 @@ async fn a_release_of_each_chart_fits_into_a_secret() -> Result<()> {
     for (chart, set) in releases {
         let bytes = release_size(&kubeconfig, &root(chart)?, &[set.as_str()]).await?;
         println!("{chart} {set}: {bytes} bytes");
-        assert!(bytes < LIMIT * 9 / 10, "a release of {chart} {set} has {bytes} bytes of {LIMIT}");
+        assert!(bytes < LIMIT * 3 / 4, "a release of {chart} {set} has {bytes} bytes of {LIMIT}");
     }
     Ok(())
 }

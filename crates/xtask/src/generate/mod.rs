@@ -106,7 +106,7 @@ fn generate() -> Result<Files> {
             if let Some(other) = origin.insert(name.clone(), controller.clone()) {
                 bail!("{name} comes from two controllers, {other} and {controller}");
             }
-            of_chart.add(controller, &name, &crd.value);
+            of_chart.add(controller, &name, &crd.value)?;
             own.push(crd.value.clone());
             files.insert(folder.join(&name), format!("{MARK}\n{document}"));
             crds.push(crd);
@@ -158,7 +158,7 @@ fn generate() -> Result<Files> {
     let copies: Vec<_> =
         files.iter().filter_map(|(path, text)| Some((in_chart(path)?, text.clone()))).collect();
     files.extend(copies);
-    files.extend(of_chart.into_files()?);
+    files.extend(of_chart.into_files());
     Ok(files)
 }
 
