@@ -15,7 +15,7 @@ use kraken_spoke::{Difference, FieldDiff, Remedy};
 use crate::{
     api::{Change, Desired, UserDataChange},
     instance::Instance,
-    mark::{self, Mark},
+    mark::Mark,
 };
 
 /// The path of differences that exist only because of an allowed disruption.
@@ -49,7 +49,7 @@ enum Step {
 impl Step {
     fn of(instance: &Instance, field: &Field<'_>, desired: &Desired) -> Self {
         let mark = Mark::of(&instance.tags);
-        if mark.refuses(&field.path, desired, instance) {
+        if mark.refuses(&field.path, desired) {
             Self::Rejected
         } else if instance.is("stopped") {
             if mark.stop { Self::Resume } else { Self::Change }
@@ -192,9 +192,8 @@ fn waits_for_a_stop(ids: &[String]) -> String {
 
 fn rejected_value(ids: &[String]) -> String {
     format!(
-        "AWS rejected it while {} was stopped, see the events: set another value, or remove the tag {} from the \
-         instance to retry",
+        "AWS rejected it while {} was stopped, see the events: set another value; to retry this one, restore the former value until the \
+         resource is Ready, then set it again",
         listed(ids),
-        mark::KEY,
     )
 }

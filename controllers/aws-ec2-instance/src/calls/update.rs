@@ -53,7 +53,7 @@ pub(super) async fn modify(
         |found: &Difference<Change>| matches!(&found.remedy, Remedy::Disruptive(one, _) if one == change);
     if failure.class == FailureClass::Terminal
         && let Some(Difference { field, .. }) = differences.find(is_for_it)
-        && let refused @ Some(_) = refusal(&field.path, desired, instance)
+        && let refused @ Some(_) = refusal(&field.path, desired)
     {
         let mark = Mark { refused, ..Mark::of(&instance.tags) };
         disruption::write(aws, &instance.instance_id, &mark).await?;

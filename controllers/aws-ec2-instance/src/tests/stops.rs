@@ -167,12 +167,11 @@ fn a_running_instance_is_stopped_for_user_data_only_if_the_spec_asks_for_it() {
 #[test]
 fn a_rejected_user_data_blocks_no_other_one() {
     let there = |mark: &Mark| {
-        let mut there = marked("i-1", "running", "t2.nano", mark);
-        there.tags.insert(UID.to_owned(), "u-1".to_owned());
+        let there = marked("i-1", "running", "t2.nano", mark);
         Instance { user_data: Some(UserData(b"old".to_vec())), ..there }
     };
     let spec = |text: &str| json!({"userData": {"value": text}, "userDataChange": {"value": "Stop"}});
-    let refused = mark::refusal("userData", &desired(spec("one")).own, &there(&Mark::default()));
+    let refused = mark::refusal("userData", &desired(spec("one")).own);
     let mark = Mark { stop: false, refused };
     assert_eq!(first(spec("one"), vec![there(&mark)]), None);
     assert_eq!(
