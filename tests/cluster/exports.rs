@@ -179,8 +179,7 @@ async fn workloads_restart_once_for_each_change_of_the_content() -> Result<()> {
         .await?;
     let workload = test_env.get("Deployment", "client").await?;
     assert_eq!(export["status"]["contentDigest"].as_str(), restarted_for(&workload));
-    let events = test_env.events_of("e").await?;
-    let (_, note) = events.iter().find(|(reason, _)| reason == "Restarted").context("no event")?;
+    let note = test_env.event("e", |reason, _| reason == "Restarted").await?;
     assert!(
         note.contains("Deployment client") && !note.contains("later") && note.contains("ConfigMap out"),
         "{note}"

@@ -191,7 +191,7 @@ async fn an_instance_that_kraken_stopped_is_named_while_paused_and_started_with_
         assert!(started.elapsed() < TIMEOUT, "it is not started");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    assert!(test_env.events_of("halfway").await?.iter().any(|(_, note)| note.contains("cannot be made now")));
+    test_env.event("halfway", |_, note| note.contains("cannot be made now")).await?;
     set(&test_env, "halfway", json!({"instanceType": {"value": "t2.nano", "valueFrom": null}})).await?;
     test_env.ready("EC2Instance", "halfway").await?;
     let after = alive(&test_env, &cloud, "halfway").remove(0);

@@ -1,7 +1,5 @@
 //! Generated keys: the private key is in one Secret and nowhere else.
 
-use std::time::{Duration, Instant};
-
 use anyhow::{Context as _, Result};
 use kraken_tests::{TestEnv, test_env::condition};
 use serde_json::{Value, json};
@@ -55,14 +53,7 @@ async fn a_generated_key_is_only_in_its_secret_and_generated_once() -> Result<()
     assert_eq!(test_env.in_cloud("DescribeKeyPairs", "keySet").await?, [Value::Null; 0]);
     // A user's Secret is retained; a generated one is deleted with the key pair.
     assert_ne!(test_env.get("Secret", "ops-key").await?, Value::Null);
-    // The event follows the removal of the finalizer.
-    let says_so =
-        |(_, note): &(String, String)| note.contains("Secret ops-key has no owner and is not deleted");
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !test_env.events_of("ops").await?.iter().any(says_so) {
-        assert!(Instant::now() < deadline, "{:?}", test_env.events_of("ops").await?);
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    test_env.event("ops", |_, note| note.contains("Secret ops-key has no owner and is not deleted")).await?;
     test_env.apply(&KEY.replace("ops", "dev")).await?;
     test_env.ready("KeyPair", "dev").await?;
     test_env.delete("KeyPair", "dev").await?;

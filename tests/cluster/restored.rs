@@ -80,9 +80,8 @@ async fn a_restored_backup_takes_over_its_objects() -> Result<()> {
     }
     for (kind, name) in all {
         test_env.ready(kind, name).await?;
-        let events = test_env.events_of(name).await?;
-        let taken_over = events.iter().find(|(reason, _)| reason == "TakenOver").context("no event")?;
-        assert!(taken_over.1.contains("a former resource of this name"), "{taken_over:?}");
+        let note = test_env.event(name, |reason, _| reason == "TakenOver").await?;
+        assert!(note.contains("a former resource of this name"), "{note}");
     }
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(in_cloud(&test_env).await?, before);

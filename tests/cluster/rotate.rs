@@ -75,9 +75,8 @@ async fn workloads_name_the_target_of_the_newest_content() -> Result<()> {
         test_env.until(kind, "client", |workload| sources(workload) == only("out-2")).await?;
     }
     assert_eq!(test_env.get("ConfigMap", "out-1").await?["data"]["text"], "one", "for a rollback");
-    let events = test_env.events_of("e").await?;
     let is_named = |note: &str| note.contains("Deployment client") && note.contains("ConfigMap out-2");
-    assert!(events.iter().any(|(reason, note)| reason == "Restarted" && is_named(note)), "{events:?}");
+    test_env.event("e", |reason, note| reason == "Restarted" && is_named(note)).await?;
     Ok(())
 }
 

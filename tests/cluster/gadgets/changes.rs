@@ -105,6 +105,7 @@ async fn a_create_first_replacement_publishes_the_new_state_before_deleting() ->
     s.test_env.ready("Gadget", "a").await?;
     let alive = s.cloud.alive(&owner);
     assert_eq!(alive.iter().map(|object| object.colour.as_str()).collect::<Vec<_>>(), ["red"]);
+    s.test_env.event("a", |reason, _| reason == "Replaced").await?;
     let events = s.test_env.events_of("a").await?;
     let replaced: Vec<_> = events.iter().filter(|(reason, _)| reason == "Replaced").collect();
     assert_eq!(replaced.len(), 1, "{events:#?}");

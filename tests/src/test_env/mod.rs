@@ -158,6 +158,24 @@ impl TestEnv {
             .collect())
     }
 
+    /// Waits for an event about objects of this name, and returns its note. Events are published after what they are about.
+    ///
+    /// # Errors
+    /// The events, after the timeout.
+    pub async fn event(&self, name: &str, wanted: impl Fn(&str, &str) -> bool) -> Result<String> {
+        let start = Instant::now();
+        loop {
+            let events = self.events_of(name).await?;
+            if let Some((_, note)) = events.iter().find(|(reason, note)| wanted(reason, note)) {
+                return Ok(note.clone());
+            }
+            if start.elapsed() > TIMEOUT {
+                bail!("no such event of {name}: {events:#?}");
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
     /// Requests the deletion of an object.
     ///
     /// # Errors
