@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::kubectl::Shell;
 
 /// The number of generated topologies.
-const TOPOLOGIES: u64 = 20;
+const TOPOLOGIES: u64 = 8;
 
 /// An environment whose cloud no other test uses.
 async fn own() -> Result<TestEnv> {
