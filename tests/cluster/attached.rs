@@ -91,7 +91,7 @@ async fn attachments_of_an_instance_are_created_corrected_and_deleted() -> Resul
 
     let second = "instanceID: {valueFrom: {krakenResource: {kind: ec2instance, name: web}}}";
     test_env.apply(&resource("ElasticIP", "second", second)).await?;
-    let message = test_env.not_ready("ElasticIP", "second", "CloudRefused").await?;
+    let message = test_env.not_ready("ElasticIP", "second", "ValueInUse").await?;
     assert!(message.contains("already has the address eipalloc-") && message.contains("/web;"), "{message}");
     test_env.delete("ElasticIP", "second").await?;
     for (kind, name, _) in MORE {

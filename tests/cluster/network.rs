@@ -262,14 +262,14 @@ async fn problems_are_reported_by_kraken_or_aws() -> Result<()> {
     test_env.apply(&resource("Subnet", "a", "vpcID: VPC, cidrBlock: {value: 10.0.1.0/24}")).await?;
     test_env.ready("Subnet", "a").await?;
     test_env.apply(&resource("Subnet", "overlapping", "vpcID: VPC, cidrBlock: {value: 10.0.0.0/20}")).await?;
-    let message = test_env.not_ready("Subnet", "overlapping", "CloudRefused").await?;
+    let message = test_env.not_ready("Subnet", "overlapping", "ValueInUse").await?;
     assert!(message.contains("InvalidSubnet.Conflict"), "{message}");
 
     let group = "vpcID: VPC, groupName: {value: web}, egress: []";
     test_env.apply(&resource("SecurityGroup", "first", group)).await?;
     test_env.ready("SecurityGroup", "first").await?;
     test_env.apply(&resource("SecurityGroup", "second", group)).await?;
-    let message = test_env.not_ready("SecurityGroup", "second", "CloudRefused").await?;
+    let message = test_env.not_ready("SecurityGroup", "second", "ValueInUse").await?;
     assert!(message.contains("InvalidGroup.Duplicate"), "{message}");
 
     let rule = "vpcID: VPC, ingress: [{protocol: {value: tcp}, fromPort: {value: 65536}, cidrBlocks: {value: [0.0.0.0/0]}}]";
@@ -373,4 +373,40 @@ async fn a_block_from_two_keys_is_one_rule_and_a_withdrawn_one_is_closed() -> Re
     blocks(&["198.51.100.0/24", "203.0.113.0/24"]).await?;
     test_env.patch("ConfigMap", "offices", json!({"data": {"vienna": "203.0.113.0/24"}})).await?;
     blocks(&["203.0.113.0/24"]).await.map(drop)
+}
+
+/// The new resources are applied before the former ones are deleted, as Flux and Argo CD do.
+#[tokio::test]
+async fn resources_that_are_renamed_in_git_get_what_the_former_ones_had() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    test_env.apply(&resource("VPC", "main", "cidrBlock: {value: 10.83.0.0/16}")).await?;
+    let kinds = [
+        ("SecurityGroup", "vpcID: VPC, groupName: {value: web}, egress: []"),
+        ("Subnet", "vpcID: VPC, cidrBlock: {value: 10.83.1.0/24}"),
+    ];
+    for (kind, spec) in kinds {
+        test_env.apply(&resource(kind, "former", spec)).await?;
+    }
+    for (kind, _) in kinds {
+        test_env.ready(kind, "former").await?;
+    }
+    for (kind, spec) in kinds {
+        test_env.apply(&resource(kind, "renamed", spec)).await?;
+    }
+    for (kind, _) in kinds {
+        let message = test_env.not_ready(kind, "renamed", "ValueInUse").await?;
+        let holder = format!("{kind}/{}/former", test_env.ns.name);
+        assert!(message.contains(&holder), "{message}");
+        let object = test_env.get(kind, "renamed").await?;
+        let stalled = &condition(&object, "Stalled")["status"];
+        assert_ne!(stalled, "True", "Flux and Argo CD would not prune the former one: {object}");
+    }
+    for (kind, _) in kinds {
+        test_env.delete(kind, "former").await?;
+    }
+    for (kind, _) in kinds {
+        test_env.ready(kind, "renamed").await?;
+        test_env.gone(kind, "former").await?;
+    }
+    Ok(())
 }

@@ -173,7 +173,7 @@ async fn out_of_band_changes_are_reverted() -> Result<()> {
         "metadata": {"name": "second"}, "spec": second,
     });
     tier.test_env.apply(&second.to_string()).await?;
-    let message = tier.test_env.not_ready("ListenerRule", "second", "CloudRefused").await?;
+    let message = tier.test_env.not_ready("ListenerRule", "second", "ValueInUse").await?;
     let words = format!("priority 10 of the listener is in use by {rule}, which belongs to ListenerRule/");
     assert!(message.contains(&words), "{message}");
 

@@ -2,13 +2,13 @@
 //! settings. It may belong to another owner, so its owner is checked.
 
 use kraken_aws::{
-    Aws, Tags,
+    Aws,
     fields::shown,
     lookup::Tagged,
     missing::or_nothing,
     resolved::exposed,
-    resource::Creation,
-    tags::{self, CLUSTER, EPOCH, OWNER, UID},
+    resource::{Creation, in_use},
+    tags::{CLUSTER, EPOCH, UID},
 };
 use kraken_spoke::{Failure, FailureClass, Resolved};
 
@@ -20,38 +20,17 @@ fn ours<T: Tagged>(object: T, creation: &Creation<'_>, action: &str, what: &str)
     if [CLUSTER, UID, EPOCH].into_iter().all(has) {
         return Ok(object);
     }
-    let message = taken(&object, creation.tags, what);
-    Err(Failure { class: FailureClass::Terminal, action: action.to_owned(), code: String::new(), message })
-}
-
-/// The message with the object that uses a value that the resource with the tags `own` requires.
-fn taken(object: &impl Tagged, own: &Tags, what: &str) -> String {
-    format!("{what} is in use by {}, {}", object.id(), owner_of(object.tags(), own))
-}
-
-/// The owner of an object, relative to the resource with the tags `own`, and the required action.
-fn owner_of(tags: &Tags, own: &Tags) -> String {
-    let same = |key: &str| own.contains_key(key) && tags.get(key) == own.get(key);
-    match tags::owner(tags) {
-        Some(_) if same(CLUSTER) && same(UID) => {
-            "which this resource created before: a replacement requires lifecycle.replace: DeleteFirst"
-                .to_owned()
-        }
-        Some(owner) if same(CLUSTER) && same(OWNER) => {
-            format!(
-                "which an earlier {} left behind, with UID {}: delete it, or use another value",
-                owner.owner, owner.uid
-            )
-        }
-        Some(owner) if same(CLUSTER) => format!("which belongs to {}", owner.owner),
-        Some(owner) => format!("which belongs to {} of another cluster", owner.owner),
-        None => "which is not managed by Kraken: use another value, or adopt the object with lifecycle.adopt"
-            .to_owned(),
-    }
+    let refusal = Failure {
+        class: FailureClass::Terminal,
+        action: action.to_owned(),
+        code: String::new(),
+        message: String::new(),
+    };
+    Err(in_use(refusal, what, &object, creation.tags))
 }
 
 /// Interprets AWS's error that a value is in use by one of these objects, if they are visible: success, if it is the object
-/// itself. Otherwise it is a terminal error with that object, because no launch of this resource uses the value.
+/// itself. Otherwise it is an error with that object, because no launch of this resource uses the value.
 pub(crate) async fn unless_own<T: Listed>(
     aws: &Aws,
     holders: Vec<T>,
@@ -64,7 +43,7 @@ pub(crate) async fn unless_own<T: Listed>(
     }
     let refusal = Failure { class: FailureClass::Terminal, ..refusal };
     Err(match tagged::with_tags(aws, holders).await.as_deref() {
-        Ok([object, ..]) => Failure { message: taken(object, own.tags(), what), ..refusal },
+        Ok([object, ..]) => in_use(refusal, what, object, own.tags()),
         _ => refusal,
     })
 }
@@ -150,6 +129,7 @@ fn undecided(failure: Failure) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kraken_aws::{Tags, tags};
     use kraken_spoke::{Identity, Launch};
 
     #[derive(Clone, Debug)]
@@ -170,13 +150,14 @@ mod tests {
         tags::identity_tags(&identity, epoch)
     }
 
-    fn verdict(tags_of_holder: Tags) -> Result<(), String> {
+    fn verdict(tags_of_holder: Tags) -> Result<(), FailureClass> {
         let (launch, tags) = (Launch { epoch: 2, token: "t".into() }, tags("c", "a", 2));
         let creation = Creation { tags: &tags, launch: &launch };
         ours(RemoteObject(tags_of_holder), &creation, "failed to create", "port 80").map(drop).map_err(
             |failure| {
-                assert_eq!(failure.class, FailureClass::Terminal);
-                failure.message
+                let message = &failure.message;
+                assert!(message.starts_with("port 80 is in use by arn:1"), "{message}");
+                failure.class
             },
         )
     }
@@ -184,19 +165,9 @@ mod tests {
     #[test]
     fn only_an_object_of_this_launch_is_owned() {
         assert_eq!(verdict(tags("c", "a", 2)), Ok(()));
-        let refused = |tags, words: &str| {
-            let message = verdict(tags).unwrap_err();
-            assert!(
-                message.starts_with("port 80 is in use by arn:1") && message.contains(words),
-                "{message}"
-            );
-        };
-        refused(tags("c", "a", 1), "created before");
-        refused(tags("c", "b", 2), "belongs to Listener/ns/b");
-        refused(tags("d", "a", 2), "of another cluster");
-        let mut earlier = tags("c", "z", 2);
-        earlier.insert(OWNER.to_owned(), "Listener/ns/a".to_owned());
-        refused(earlier, "an earlier Listener/ns/a left behind, with UID z");
-        refused(Tags::new(), "not managed by Kraken");
+        assert_eq!(verdict(tags("c", "a", 1)), Err(FailureClass::Terminal), "it is being replaced");
+        assert_eq!(verdict(tags("c", "b", 2)), Err(FailureClass::InUse));
+        assert_eq!(verdict(tags("d", "a", 2)), Err(FailureClass::Terminal), "another cluster");
+        assert_eq!(verdict(Tags::new()), Err(FailureClass::Terminal), "not managed by Kraken");
     }
 }

@@ -15,7 +15,7 @@ pub(crate) async fn unless_made<T: Send, O>(
 }
 
 /// Succeeds if AWS rejects the call with one of these codes and `own` is the id of the object that is in use already: the
-/// first one of `read`. If it is another one, the error is `message` of its id and its owner, and requires an edit.
+/// first one of `read`. If it is another one, the error is `message` of its id and its owner, and requires that this one goes.
 pub(crate) async fn unless_own<T: Send, O: Tagged>(
     result: Result<T, Failure>,
     codes: &[&str],
@@ -28,7 +28,7 @@ pub(crate) async fn unless_own<T: Send, O: Tagged>(
         Some(object) if object.id() == own => Ok(()),
         Some(other) => {
             let message = message(&with_owner(other.id(), other.tags()));
-            Err(Failure { class: FailureClass::Terminal, message, ..failure })
+            Err(held(other.tags(), Failure { message, ..failure }))
         }
         None => Err(failure),
     }
@@ -41,6 +41,13 @@ fn rejected<T>(result: Result<T, Failure>, codes: &[&str]) -> Result<Option<Fail
         Err(failure) if codes.contains(&&*failure.code) => Ok(Some(failure)),
         Err(failure) => Err(failure),
     }
+}
+
+/// The failure of an action that an object with these tags prevents: if it belongs to a resource, until that goes.
+pub(crate) fn held(tags: &Tags, failure: Failure) -> Failure {
+    let is_owned = tags::owner(tags).is_some();
+    let class = if is_owned { FailureClass::InUse } else { FailureClass::Terminal };
+    Failure { class, ..failure }
 }
 
 /// An id, and the resource that owns the object.
@@ -98,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn another_object_is_reported_with_its_owner_and_requires_an_edit() {
+    fn another_object_is_reported_with_its_owner() {
         let call = |code, found: Vec<Gateway>| {
             let message = |other: &str| format!("vpc-1 has {other}");
             output(unless_own(failed(code), &["InUse"], "igw-1", ready(Ok(found)), message))
@@ -107,8 +114,13 @@ mod tests {
         let tags: Tags = tags.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
         assert!(call("InUse", vec![Gateway("igw-1", tags.clone())]).is_ok());
         let other = call("InUse", vec![Gateway("igw-2", tags.clone())]).unwrap_err();
-        assert_eq!((other.class, other.code.as_str()), (FailureClass::Terminal, "InUse"));
+        assert_eq!((other.class, other.code.as_str()), (FailureClass::InUse, "InUse"));
         assert_eq!(other.message, "vpc-1 has igw-2 of InternetGateway/ns/a");
+        let foreign = call("InUse", vec![Gateway("igw-3", Tags::new())]).unwrap_err();
+        assert_eq!(
+            (foreign.class, foreign.message.as_str()),
+            (FailureClass::Terminal, "vpc-1 has igw-3")
+        );
         for (code, found) in [("InUse", vec![]), ("Other", vec![Gateway("igw-2", tags)])] {
             assert_eq!(call(code, found).unwrap_err().message, "it is in use");
         }

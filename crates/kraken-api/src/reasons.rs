@@ -149,6 +149,8 @@ reasons! {
         ControllerNotConfigured: False => "Start it with the flag or the variable that the message names.",
         /// The provider rejected the request.
         CloudRefused: False => "Edit the field that the message names. Kraken retries with exponential backoff, at least every 5 minutes, because the cause may be fixed at the provider.",
+        /// A value that must be unique, such as a name or a CIDR block, belongs to the object of another resource. The message names both.
+        ValueInUse: False => "Delete the other resource, change its value, or use another one. After a rename in Git, wait until the former resource is deleted: Kraken retries when a resource of the kind is deleted or changed, and with exponential backoff, at most 5 minutes.",
         /// The provider throttles the calls.
         Throttled: False => "Nothing. Kraken retries with exponential backoff, at most 5 minutes.",
         /// A temporary failure of the provider or the network.

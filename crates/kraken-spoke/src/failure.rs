@@ -8,6 +8,9 @@ pub enum FailureClass {
     /// The request is invalid: an edit is most likely needed. Retried with exponential backoff, because a permission or
     /// a limit may also be corrected elsewhere.
     Terminal,
+    /// A value that must be unique belongs to the object of another resource of the cluster, and the message names it. Retried when a
+    /// resource of the kind is deleted or changed, and with exponential backoff.
+    InUse,
     /// Throttled by the provider: retried with backoff.
     Throttled,
     /// The provider or the network failed: retried with backoff. Whether a change took effect is unknown.
@@ -32,6 +35,7 @@ impl FailureClass {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Terminal => "terminal",
+            Self::InUse => "in_use",
             Self::Throttled => "throttled",
             Self::Transient => "transient",
             Self::NotYet => "not_yet",

@@ -139,7 +139,7 @@ async fn a_name_in_use_is_not_taken_over_and_can_be_adopted() -> Result<()> {
     test_env.ready("RecordSet", "adopted").await?;
     assert_eq!(names(&test_env, &zone, "TXT").await?, [format!("_kraken-a.{www}")]);
     test_env.apply(&resource("RecordSet", "second", &spec)).await?;
-    let why = test_env.not_ready("RecordSet", "second", "CloudRefused").await?;
+    let why = test_env.not_ready("RecordSet", "second", "ValueInUse").await?;
     let owner = format!("which belongs to RecordSet/{}/adopted", test_env.ns.name);
     assert!(why.contains(&owner), "{why}");
     for name in ["second", "adopted"] {

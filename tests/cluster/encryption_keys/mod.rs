@@ -193,7 +193,7 @@ async fn an_alias_of_somebody_else_is_rejected_and_adopted_on_request() -> Resul
     test_env.ready("Alias", "b").await?;
     // Another resource with its name.
     test_env.apply(&resource("Alias", "c", &spec)).await?;
-    let why = test_env.not_ready("Alias", "c", "CloudRefused").await?;
+    let why = test_env.not_ready("Alias", "c", "ValueInUse").await?;
     assert!(why.contains("which belongs to Alias/"), "{why}");
     for name in ["b", "c"] {
         test_env.delete("Alias", name).await?;

@@ -52,7 +52,7 @@ async fn a_role_trusts_the_provider_of_a_cluster() -> Result<()> {
 
     // The URL is unique.
     test_env.apply(&resource("OIDCProvider", "other", &provider("1"))).await?;
-    let message = test_env.not_ready("OIDCProvider", "other", "CloudRefused").await?;
+    let message = test_env.not_ready("OIDCProvider", "other", "ValueInUse").await?;
     let holder = format!(
         "the URL {issuer} is in use by {arn}, which belongs to OIDCProvider/{}/cluster",
         test_env.ns.name

@@ -84,7 +84,7 @@ async fn a_network_acl_is_created_corrected_and_deleted_and_its_subnets_get_the_
 
     // Another network ACL never takes a subnet, and gets it when it is free.
     test_env.apply(&resource("NetworkACL", "other", acl(&[], &["a", "b"]))).await?;
-    let why = test_env.not_ready("NetworkACL", "other", "CloudRefused").await?;
+    let why = test_env.not_ready("NetworkACL", "other", "ValueInUse").await?;
     let holder =
         format!("{b} has the network ACL {private} of NetworkACL/{}/private already", test_env.ns.name);
     assert!(why.contains(&holder), "{why}");

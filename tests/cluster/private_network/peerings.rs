@@ -84,7 +84,7 @@ async fn a_connection_is_accepted_corrected_and_deleted_in_any_order() -> Result
     // The other direction is the same connection.
     let reverse = json!({"vpcID": from("VPC/data"), "peerVPCID": from("VPC/main")});
     test_env.apply(&resource("VPCPeeringConnection", "reverse", reverse)).await?;
-    let why = test_env.not_ready("VPCPeeringConnection", "reverse", "CloudRefused").await?;
+    let why = test_env.not_ready("VPCPeeringConnection", "reverse", "ValueInUse").await?;
     let owner =
         format!("is in use by {first}, which belongs to VPCPeeringConnection/{}/data", test_env.ns.name);
     assert!(why.contains(&owner), "{why}");

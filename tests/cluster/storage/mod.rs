@@ -156,7 +156,7 @@ async fn a_name_in_use_is_rejected_and_adopted_on_request() -> Result<()> {
     test_env.apply(&resource("Bucket", "b", &adopting)).await?;
     assert_eq!(id(&test_env.ready("Bucket", "b").await?)?, name);
     test_env.apply(&resource("Bucket", "c", &json!({"name": {"value": name}}))).await?;
-    let why = test_env.not_ready("Bucket", "c", "CloudRefused").await?;
+    let why = test_env.not_ready("Bucket", "c", "ValueInUse").await?;
     assert!(why.contains(&format!("which belongs to Bucket/{}/b", test_env.ns.name)), "{why}");
     for resource in ["c", "b"] {
         test_env.delete("Bucket", resource).await?;

@@ -189,7 +189,7 @@ async fn a_subscription_of_others_is_not_taken_over_and_adopted_and_retained_on_
     until(|| async { Ok(of_subscription(&test_env, &arn, "RawMessageDelivery").await? == "true") }).await?;
     // A second resource with the same endpoint.
     test_env.apply(&spec("c", json!({}))).await?;
-    let why = test_env.not_ready("Subscription", "c", "CloudRefused").await?;
+    let why = test_env.not_ready("Subscription", "c", "ValueInUse").await?;
     assert!(why.contains("which belongs to Subscription/"), "{why}");
     for name in ["c", "b"] {
         test_env.delete("Subscription", name).await?;

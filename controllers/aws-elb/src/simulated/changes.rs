@@ -16,7 +16,7 @@ async fn a_port_in_use_is_rejected_with_its_owner() {
     moving.created(1).await.unwrap();
     let moving = Resource { spec: site.listener("moving", &balancer, 80, &group).spec, ..moving };
     let refusal = moving.changed().await.unwrap_err();
-    assert_eq!(refusal.class, FailureClass::Terminal);
+    assert_eq!(refusal.class, FailureClass::InUse);
     let words =
         format!("port 80 of the load balancer is in use by {taken}, which belongs to listener/ns/listener");
     assert!(refusal.message.contains(&words), "{refusal}");
@@ -58,7 +58,7 @@ async fn a_priority_in_use_is_rejected_with_its_owner() {
     let refusal = second.created(1).await.unwrap_err();
     assert_eq!(
         (refusal.class, refusal.message.contains(&words)),
-        (FailureClass::Terminal, true),
+        (FailureClass::InUse, true),
         "{refusal}"
     );
 
@@ -66,7 +66,7 @@ async fn a_priority_in_use_is_rejected_with_its_owner() {
     let refusal = second.changed().await.unwrap_err();
     assert_eq!(
         (refusal.class, refusal.message.contains(&words)),
-        (FailureClass::Terminal, true),
+        (FailureClass::InUse, true),
         "{refusal}"
     );
     assert_eq!(site.cloud.objects(Kind::ListenerRule).len(), 2);

@@ -6,7 +6,7 @@ use super::{
     api::{self, Change, Desired},
     observed::Address,
 };
-use crate::{conflicts::with_owner, in_vpc::used, nat_gateway};
+use crate::{conflicts::{held, with_owner}, in_vpc::used, nat_gateway};
 
 /// The kind ElasticIP.
 pub(crate) struct ElasticIps;
@@ -78,7 +78,7 @@ async fn ensure_no_other_address(aws: &Aws, desired: &Desired, own: &Address) ->
     let Some(other) = found.into_iter().find(|other| other.allocation_id != own.allocation_id) else {
         return Ok(());
     };
-    let other = with_owner(&other.allocation_id, &other.tags);
-    let message = format!("{id} already has the address {other}; disassociate it first");
-    Err(terminal("failed to associate the address", message))
+    let holder = with_owner(&other.allocation_id, &other.tags);
+    let message = format!("{id} already has the address {holder}; disassociate it first");
+    Err(held(&other.tags, terminal("failed to associate the address", message)))
 }

@@ -9,7 +9,7 @@ use super::{
     import,
     observed::{Association, NetworkAcl},
 };
-use crate::{conflicts::with_owner, security_group::rule::Direction};
+use crate::{conflicts::{held, with_owner}, security_group::rule::Direction};
 
 const ASSOCIATE: &str = "failed to associate a subnet with the network ACL";
 const DISASSOCIATE: &str = "failed to associate a subnet with the default network ACL";
@@ -129,7 +129,7 @@ async fn associate(aws: &Aws, id: &str, subnet_id: &str) -> Result<(), Failure> 
         Some((acl, _)) => {
             let other = with_owner(&acl.network_acl_id, &acl.tags);
             let message = format!("{subnet_id} has the network ACL {other} already: remove it there first");
-            Err(terminal(ASSOCIATE, message))
+            Err(held(&acl.tags, terminal(ASSOCIATE, message)))
         }
         None => {
             let message = format!("no network ACL of {subnet_id} is visible: does the subnet exist?");

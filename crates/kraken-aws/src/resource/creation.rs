@@ -5,6 +5,7 @@ use kraken_spoke::{Failure, FailureClass, Launch};
 
 use crate::{
     lookup::Tagged,
+    resource::holder::in_use,
     tags::{self, CLUSTER, EPOCH, OWNER, Tags, UID},
 };
 
@@ -45,7 +46,7 @@ impl Creation<'_> {
         let Some(other) = others.iter().find(|other| !self.has_created(other.tags())) else {
             return Failure { class: FailureClass::TokenUsed, ..refusal };
         };
-        Failure { class: FailureClass::Terminal, message: self.taken(what, other), ..refusal }
+        in_use(refusal, what, other, self.tags)
     }
 
     /// Whether an object with these tags was created by this launch.
@@ -60,22 +61,6 @@ impl Creation<'_> {
         // The end of a long name is not in its tag.
         let is_whole = self.tags.get(OWNER).is_some_and(|owner| !owner.ends_with(tags::SHORTENED));
         self.is_own(tags) || is_whole && [CLUSTER, OWNER].iter().all(is_same)
-    }
-
-    /// The message with the object that uses the conflicting value, its owner and the required action.
-    fn taken<T: Tagged>(&self, what: &str, other: &T) -> String {
-        let holder = match tags::owner(other.tags()) {
-            Some(_) if self.is_own(other.tags()) => {
-                "which this resource replaces: set lifecycle.replace to DeleteFirst, or change the conflicting value"
-                    .to_owned()
-            }
-            Some(owner) if other.tags().get(CLUSTER) == self.tags.get(CLUSTER) => {
-                format!("which belongs to {}", owner.owner)
-            }
-            Some(owner) => format!("which belongs to {} of another cluster", owner.owner),
-            None => "which is not managed by Kraken: use another value, or adopt the object with lifecycle.adopt".to_owned(),
-        };
-        format!("{what} is in use by {}, {holder}", other.id())
     }
 
     /// A generated name for an object that requires one. It is unique for each launch, so that AWS rejects a second

@@ -37,6 +37,7 @@ use crate::{
         former::Former,
         hub::Hub,
         hub_lease::{self, HubLease},
+        in_use::InUse,
         memories::Memories,
         published::Published,
         secrets::Secrets,
@@ -106,6 +107,8 @@ pub(crate) struct Shared {
     pub(crate) digest_key: u64,
     /// The adoptions in progress.
     pub(crate) claims: Claims,
+    /// The resources that wait for a value that another one has.
+    pub(crate) in_use: InUse,
     /// Which resource of a group may be disrupted.
     pub(crate) disruptions: Disruptions,
     pub(crate) fields: Fields,

@@ -43,11 +43,19 @@ pub(crate) async fn guarded(
     memory.copies.drop_watched_copy(&watched);
     let object = memory.copies.newest(watched);
     let is_held = has_finalizer(&*object);
+    let released = context.in_use.released();
     let mut reconcile = Reconcile::new(context.clone(), object.clone(), &mut memory, &mut slot);
     let outcome = catch_panic(&mut reconcile, kind).await;
     // The latest copy may be the response to the patch of the intent.
     reconcile.object = reconcile.memory.copies.newest(object);
     let requeue = reported(&mut reconcile, &outcome).await;
+    match &outcome {
+        outcome if outcome.is_in_use() => context.in_use.wait(&key, released, &context.queue),
+        _ => context.in_use.forget(&key),
+    }
+    if matches!(outcome, Outcome::Removed | Outcome::Changed(_)) {
+        context.in_use.release(&context.queue);
+    }
     if matches!(outcome, Outcome::Removed) {
         context.memories.removed(&key, uid, &memory, is_held);
     } else {
@@ -114,6 +122,7 @@ pub(super) async fn forget(context: &Context, key: &ObjectKey) -> Requeue {
     if let Some(uses) = &context.uses {
         uses.wake();
     }
+    context.in_use.forget(key);
     context.vanished.forget(key);
     context.connections.forget(key);
     context.published.forget(&owned);

@@ -93,6 +93,7 @@ pub(crate) async fn run(context: &Arc<Context>, key: &ObjectKey, error: &str, sl
         outcome => outcome.requeue(None, memory.count_refusals(outcome)),
     };
     if matches!(outcome, Outcome::Removed) {
+        context.in_use.release(&context.queue);
         // It counts as undecodable until the watch reports its deletion: the store still has its last decoded form.
         context.memories.removed(key, uid, &memory, has_finalizer(&object));
         return Requeue::Never;

@@ -24,7 +24,7 @@ use crate::{
     preview::Previews,
     shared::{
         batch::MAX_OBSERVE_REQUESTS, blockers::References, claims::Claims, connections::Connections,
-        disruptions::Disruptions, hub::Hub, hub_lease::HubLease, memories::Memories, published::Published,
+        disruptions::Disruptions, hub::Hub, hub_lease::HubLease, in_use::InUse, memories::Memories, published::Published,
         secrets::Secrets, unselected::Unselected, uses::Uses,
     },
 };
@@ -146,6 +146,7 @@ pub(crate) fn watch(
         former: Arc::default(),
         digest_key: kraken_runtime::random::number(),
         claims: Claims::default(),
+        in_use: InUse::default(),
         disruptions: Disruptions::default(),
         // A journal knows at once what exists.
         visibility_window: if is_journaled { Duration::ZERO } else { args.visibility_window },

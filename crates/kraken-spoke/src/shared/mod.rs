@@ -10,6 +10,7 @@ pub(crate) mod disruptions;
 pub(crate) mod former;
 pub(crate) mod hub;
 pub(crate) mod hub_lease;
+pub(crate) mod in_use;
 pub(crate) mod memories;
 pub(crate) mod published;
 pub(crate) mod releases;

@@ -49,13 +49,18 @@ fn a_name_of_the_replaced_object_is_rejected_with_a_hint() {
 
 #[test]
 fn a_name_of_another_owner_is_rejected_with_the_owner() {
-    for (holder, words) in [
-        (tags("c", "v", "2"), "belongs to SecurityGroup/ns/v"),
-        (tags("d", "u", "2"), "of another cluster"),
-        (Tags::new(), "not managed by Kraken"),
+    let mut earlier = tags("c", "v", "2");
+    earlier.insert(OWNER.to_owned(), "SecurityGroup/ns/u".to_owned());
+    for (holder, expected, words) in [
+        (tags("c", "v", "2"), FailureClass::InUse, "belongs to SecurityGroup/ns/v"),
+        (earlier, FailureClass::Terminal, "an earlier SecurityGroup/ns/u left behind, with UID v"),
+        (tags("d", "v", "2"), FailureClass::Terminal, "belongs to SecurityGroup/ns/v of another cluster"),
+        (tags("d", "u", "2"), FailureClass::Terminal, "of another cluster"),
+        (Tags::new(), FailureClass::Terminal, "not managed by Kraken"),
     ] {
         let (class, message) = refused(Some(holder));
-        assert!(class == FailureClass::Terminal && message.contains(words), "{message}");
+        assert_eq!(class, expected, "{message}");
+        assert!(message.contains(words), "{message}");
     }
 }
 

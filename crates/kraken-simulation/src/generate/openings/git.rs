@@ -71,6 +71,31 @@ pub(super) fn renamed_export(rng: &mut Random, users: &mut Users) -> Opening {
     steps
 }
 
+/// A resource with a value that must be unique is renamed: the one with the new name is applied first, and the former one is deleted later, or
+/// is still being created. Perhaps the value changes meanwhile.
+pub(super) fn renamed_resource(rng: &mut Random, users: &mut Users) -> Opening {
+    let (_, apply_vpc) = added(users, "VPC", "shared", &adoptable_spec(rng, "VPC"));
+    let vpc = json!({"valueFrom": {"ref": "VPC/shared"}});
+    let (kind, path, values) = rng.one([
+        ("SecurityGroup", "groupName", ["web", "api"]),
+        ("Subnet", "cidrBlock", ["10.50.1.0/24", "10.50.2.0/24"]),
+    ]);
+    let mut spec = json!({"vpcID": vpc});
+    spec[path] = json!({"value": values[0]});
+    let (former, apply) = added(users, kind, "former", &spec);
+    users.stack.objects.pop();
+    let mut steps: Opening = vec![(millis(rng, 500), apply_vpc), (millis(rng, 500), apply)];
+    let (renamed, apply) = added(users, kind, "renamed", &spec);
+    let pause = if rng.chance(30) { millis(rng, 2000) } else { seconds(rng, 5, 30) };
+    steps.push((pause, apply));
+    if rng.chance(30) {
+        steps.push((seconds(rng, 1, 20), edit(&renamed, &format!("/spec/{path}/value"), values[1].into())));
+    }
+    let later = if rng.chance(30) { millis(rng, 2000) } else { seconds(rng, 5, 90) };
+    steps.push((later, delete(&former)));
+    steps
+}
+
 /// One resource refers to another, and one commit turns that round; both are applied at once, in either order. Perhaps the former
 /// referrer is deleted afterwards.
 pub(super) fn turned_reference(rng: &mut Random, users: &mut Users) -> Opening {

@@ -70,6 +70,7 @@ openings! {
     restores::restored_namespace 2,
     restores::restored_export 2,
     git::renamed_export 2,
+    git::renamed_resource 2,
     git::turned_reference 2,
     git::peers 2,
     targets::immutable_target 2,

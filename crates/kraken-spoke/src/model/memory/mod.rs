@@ -224,6 +224,7 @@ impl Memory {
             // The provider states that this call created nothing.
             Err(
                 FailureClass::Terminal
+                | FailureClass::InUse
                 | FailureClass::Throttled
                 | FailureClass::Credentials
                 | FailureClass::NotConfigured

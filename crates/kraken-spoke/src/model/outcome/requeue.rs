@@ -7,9 +7,12 @@ use kraken_runtime::{
     queue::Requeue,
 };
 
-use crate::model::outcome::{
-    Outcome,
-    table::{AT_ONCE, Again, SOON},
+use crate::{
+    FailureClass,
+    model::outcome::{
+        Outcome,
+        table::{AT_ONCE, Again, SOON},
+    },
 };
 
 /// The maximum delay between two attempts of an operation that is not possible yet.
@@ -27,6 +30,11 @@ impl Outcome {
     /// Whether no search for the objects of a launch follows before an event or the resync.
     pub(crate) fn ends_search(&self) -> bool {
         matches!(self.row().again, Again::Event | Again::Resync)
+    }
+
+    /// Whether it waits for a value that another resource has.
+    pub(crate) fn is_in_use(&self) -> bool {
+        matches!(self, Self::Failed(failure) if failure.class == FailureClass::InUse)
     }
 
     /// Whether the remote objects were compared, and nothing is to be done.

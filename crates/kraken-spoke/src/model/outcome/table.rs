@@ -175,6 +175,8 @@ fn failed(class: FailureClass) -> (Reason, Activity, Again) {
         // An edit triggers a reconcile at once. The reason for the rejection may also disappear without an edit: a permission, a
         // limit, an object that is not visible to the provider yet.
         FailureClass::Terminal => (Reason::CloudRefused, Activity::Stalled, Again::Backoff),
+        // Whoever renames a resource in Git deletes the former one afterwards.
+        FailureClass::InUse => (Reason::ValueInUse, Activity::Waiting, Again::Backoff),
         FailureClass::Throttled => (Reason::Throttled, Activity::Unavailable, Again::Backoff),
         FailureClass::Transient => (Reason::CloudUnavailable, Activity::Unavailable, Again::Backoff),
         FailureClass::NotYet | FailureClass::TokenUsed => (Reason::Creating, Activity::NotYet, Again::Growing),

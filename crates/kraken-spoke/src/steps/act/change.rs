@@ -187,6 +187,7 @@ fn is_ordered(ordered: &[&str], one: &str, other: &str) -> bool {
 fn is_about_the_change(class: FailureClass) -> bool {
     match class {
         FailureClass::Terminal
+        | FailureClass::InUse
         | FailureClass::NotYet
         | FailureClass::TokenUsed
         | FailureClass::TokenSpent

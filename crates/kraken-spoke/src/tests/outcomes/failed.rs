@@ -2,16 +2,20 @@
 
 use std::time::Duration;
 
-use kraken_runtime::queue::Requeue;
+use kraken_runtime::{
+    queue::{Lane, Queue, Requeue},
+    watch::ObjectKey,
+};
 use serde_json::json;
 use tokio::time::advance;
 
 use super::{Row, assert_row, row};
 use crate::FailureClass;
 use crate::tests::{
+    deletion::{READ_REQUEST, deleted, gone, no_dependents},
     fixtures::{disk, remote},
     scene::Scene,
-    script::{AT_ONCE, EVENT, STATUS, call},
+    script::{AT_ONCE, EVENT, INTENT, STATUS, call, observe_by_tag},
 };
 
 #[tokio::test(start_paused = true)]
@@ -19,6 +23,7 @@ async fn rejected_call_has_the_reason_and_the_delay_of_its_class() {
     let credentials = Requeue::After(Duration::from_secs(30));
     let rows = [
         (FailureClass::Terminal, "CloudRefused", Requeue::Backoff, "terminal"),
+        (FailureClass::InUse, "ValueInUse", Requeue::Backoff, "in_use"),
         (FailureClass::Credentials, "CredentialsMissing", credentials, "credentials"),
         (FailureClass::NotConfigured, "ControllerNotConfigured", credentials, "not_configured"),
         (FailureClass::Protected, "DeletionProtected", Requeue::Backoff, "protected"),
@@ -31,6 +36,39 @@ async fn rejected_call_has_the_reason_and_the_delay_of_its_class() {
         let errors = format!("kraken_reconcile_errors_total{{kind=\"Disk\",class=\"{label}\"}} 1");
         assert!(scene.metrics().contains(&errors), "{class:?}");
     }
+}
+
+/// Takes the only key, which the watch added.
+async fn empty(queue: &Queue<ObjectKey>) {
+    let (key, _) = queue.next().await;
+    queue.done(&key, Requeue::Never);
+    assert_eq!(queue.depth(Lane::Edit), 0);
+}
+
+/// After a rename in Git, the new resource is applied before the former one is deleted.
+#[tokio::test(start_paused = true)]
+async fn a_value_in_use_is_tried_again_when_a_resource_of_the_kind_is_deleted() {
+    let renamed = Scene::of(disk()).await;
+    let create = call("create epoch 1").fails(FailureClass::InUse);
+    let report = renamed.reconcile([call("PATCH disks/a"), create, call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "ValueInUse"));
+    assert_eq!(report.condition("Stalled"), ("", ""), "nobody has to edit it");
+    let context = &renamed.context;
+    empty(&context.queue).await;
+    context.in_use.release(&context.queue);
+    assert_eq!(context.queue.depth(Lane::Edit), 1);
+
+    let former = Scene::of(deleted()).await;
+    let (context, waiting) = (&former.context, ObjectKey::new("ns", "renamed"));
+    empty(&context.queue).await;
+    context.in_use.wait(&waiting, context.in_use.released(), &context.queue);
+    let object = observe_by_tag(&[remote("disk-1")]);
+    former.reconcile([no_dependents(), object, call("delete disk-1"), call(EVENT), call(STATUS)]).await;
+    assert_eq!(context.queue.depth(Lane::Edit), 0, "its object still exists");
+    let by_id = call("observe disk-1").returns(json!([gone()]));
+    let calls = [by_id, observe_by_tag(&[gone()]), call(INTENT), call(READ_REQUEST), call(EVENT)];
+    assert_eq!(former.reconcile(calls).await.metric, "Removed");
+    assert_eq!(context.queue.depth(Lane::Edit), 1);
 }
 
 #[tokio::test(start_paused = true)]
