@@ -8,6 +8,7 @@ mod cloud;
 mod deletion;
 mod disk;
 mod dynamic;
+mod edited_again;
 mod effects;
 mod fixtures;
 mod follow;

@@ -14,16 +14,16 @@ use super::{
 use crate::model::in_place::references_digest;
 
 /// A Disk whose image was edited, and which is replaced in this way.
-fn replacing(how: &str) -> Setup {
+pub(super) fn replacing(how: &str) -> Setup {
     let disk = disk().launched().edited().spec("image", json!({"value": "b"}));
     Setup::of(disk.lifecycle("replace", json!(how)))
 }
 
-fn old() -> Value {
+pub(super) fn old() -> Value {
     with(remote("disk-1"), "image", json!("a"))
 }
 
-fn new() -> Value {
+pub(super) fn new() -> Value {
     with(with(remote("disk-2"), "image", json!("b")), "epoch", json!(2))
 }
 
@@ -110,12 +110,12 @@ async fn reverted_replacement_keeps_both_objects_while_they_are_protected() {
 }
 
 /// The list of the references of the namespace.
-fn dependents(requests: &[Value]) -> Call {
+pub(super) fn dependents(requests: &[Value]) -> Call {
     call("GET dependencyrequests").returns(json!({"metadata": {}, "items": requests}))
 }
 
 /// The list of the ConfigExports of the namespace.
-fn exports(exports: &[Value]) -> Call {
+pub(super) fn exports(exports: &[Value]) -> Call {
     call("GET configexports").returns(json!({"metadata": {}, "items": exports}))
 }
 
@@ -138,7 +138,7 @@ fn mount_in_place_with(id: &str) -> Call {
 }
 
 /// Both objects of a replacement, of which the new one is in place.
-fn both() -> Call {
+pub(super) fn both() -> Call {
     call("observe disk-1,disk-2").returns(json!([old(), new()]))
 }
 
@@ -238,58 +238,4 @@ async fn replaced_object_is_kept_while_its_successor_cannot_be_published() {
     let seen = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
     let report = scene.reconcile([seen, call(STATE).rejected(500), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("False", "KubernetesError"));
-}
-
-/// A replacement in progress, both of whose objects exist, and whose image was edited again.
-async fn edited_again() -> Scene {
-    let disk =
-        disk().launched().edited().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
-    let disk = disk.lifecycle("replace", json!("CreateFirst")).spec("image", json!({"value": "c"}));
-    Scene::of(disk).await
-}
-
-/// The published state of this object.
-fn state_of(id: &str) -> Call {
-    let owner = json!({"apiVersion": "v1", "kind": "Disk", "name": "a", "uid": "u-1", "controller": true});
-    let meta = json!({"name": "disk.testing.a", "ownerReferences": [owner]});
-    call("GET statedeclarations/disk.testing.a")
-        .returns(json!({"metadata": meta, "spec": {"data": {}, "id": id}}))
-}
-
-#[tokio::test(start_paused = true)]
-async fn published_object_of_a_replacement_that_is_edited_again_is_replaced_like_the_first() {
-    let scene = edited_again().await;
-    let seen = observe_by_tag(&[old(), new()]);
-    let report = scene.reconcile([seen, state_of("disk-2"), call(INTENT)]).await;
-    assert_eq!(report.intent()["replacedBefore"], 3);
-    assert_eq!(report.intent()["outgoing"], json!(["disk-1", "disk-2"]));
-    let third = with(with(remote("disk-3"), "image", json!("c")), "epoch", json!(3));
-    let created = call("create epoch 3").returns(json!([third]));
-    let seen = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
-    scene.reconcile([both(), seen, created, call(EVENT)]).await;
-    let all = call("observe disk-1,disk-2,disk-3,by tag").returns(json!([old(), new(), third]));
-    let report = scene
-        .reconcile([
-            all,
-            call(STATE),
-            dependents(&[]),
-            exports(&[]),
-            call("delete disk-1,disk-2"),
-            call(EVENT),
-        ])
-        .await;
-    assert_eq!(report.body(STATE)["spec"]["id"], "disk-3");
-}
-
-#[tokio::test(start_paused = true)]
-async fn object_of_a_replacement_that_was_never_published_is_deleted_at_once() {
-    let scene = edited_again().await;
-    let seen = observe_by_tag(&[old(), new()]);
-    let calls = [seen, state_of("disk-1"), call(INTENT), call("delete disk-2"), call(EVENT)];
-    assert_eq!(scene.reconcile(calls).await.metric, "Replacing");
-    // Its launch is over: the next one does not wait for its objects to become visible.
-    let created = call("create epoch 3").returns(json!([with(new(), "epoch", json!(3))]));
-    let seen = |call: Call| call.returns(json!([old(), with(new(), "state", json!("deleting"))]));
-    let calls = ["observe disk-1,disk-2", "observe disk-1,disk-2,by tag"].map(|name| seen(call(name)));
-    scene.reconcile(calls.into_iter().chain([created, call(EVENT)])).await;
 }
