@@ -28,6 +28,8 @@ pub(super) struct Cloud {
     pub location: Option<Location>,
     /// The account of every resource, if the kind has accounts.
     pub account: Option<Account>,
+    /// Whether a replaced object may have what its successor needs and can exist only once.
+    pub hands_over: bool,
     /// The number of batches that were observed.
     pub batches: Arc<AtomicUsize>,
 }
@@ -138,7 +140,7 @@ impl Rules for Forbidden {
 impl Cloud {
     /// One without accounts and places.
     pub(super) fn of(script: Script) -> Self {
-        Self { script, location: None, account: None, batches: Arc::default() }
+        Self { script, location: None, account: None, hands_over: false, batches: Arc::default() }
     }
 
     fn call(&self, name: &str) -> Result<Value, Failure> {
@@ -203,8 +205,19 @@ impl DynExternal for Cloud {
         self.call(&format!("update {}", change.get::<Value>().as_str().unwrap_or_default())).map(drop)
     }
 
-    async fn hand_over(&self, _: &Identity, _: &Desired, _: &Observed) -> Result<Option<String>, Failure> {
-        Ok(None)
+    /// The response is what was taken from the replaced objects, if they had something.
+    async fn hand_over(
+        &self,
+        _: &Identity,
+        _: &Desired,
+        replaced: &Observed,
+    ) -> Result<Option<String>, Failure> {
+        if !self.hands_over {
+            return Ok(None);
+        }
+        let ids: Vec<String> = objects(replaced).iter().map(id).collect();
+        let taken = self.call(&format!("hand over {}", ids.join(",")))?;
+        Ok(taken.as_str().map(str::to_owned))
     }
 
     async fn resume(&self, _: &Identity, observed: &Observed) -> Result<(), Failure> {

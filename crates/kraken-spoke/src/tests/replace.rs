@@ -239,3 +239,32 @@ async fn replaced_object_is_kept_while_its_successor_cannot_be_published() {
     let report = scene.reconcile([seen, call(STATE).rejected(500), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("False", "KubernetesError"));
 }
+
+/// A replacement whose new object is to get what the old one still has, with this lifecycle.
+async fn handing_over(protect: bool) -> Scene {
+    let intent = json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]});
+    let disk = disk().launched().edited().intent(&intent).spec("image", json!({"value": "b"}));
+    let disk = disk.lifecycle("replace", json!("CreateFirst")).lifecycle("protect", json!(protect));
+    let disk = disk.spec("peer", json!({"value": "i-1"}));
+    Setup { hands_over: true, ..Setup::of(disk) }.start().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_exists_only_once_is_taken_from_the_replaced_object_before_the_new_one_gets_it() {
+    let scene = handing_over(false).await;
+    let taken = || call("hand over disk-1").returns(json!("detached disk-1 from i-1"));
+    let report = scene.reconcile([observe_by_tag(&[old(), new()]), taken(), call(EVENT)]).await;
+    assert_eq!((report.metric.as_str(), report.events()), ("Replacing", vec![("Normal", "Replaced")]));
+    assert_eq!(report.events[0].2, "detached disk-1 from i-1");
+    // Nothing is changed while the old one still has it; the event is published once.
+    let both = || call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
+    assert_eq!(scene.reconcile([both(), taken()]).await.metric, "Replacing");
+    let calls = [both(), call("hand over disk-1"), call("update peer i-1"), call(EVENT)];
+    assert_eq!(scene.reconcile(calls).await.events(), [("Normal", "Updated")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn protected_object_that_is_replaced_keeps_what_exists_only_once() {
+    let scene = handing_over(true).await;
+    scene.reconcile([observe_by_tag(&[old(), new()]), call("update peer i-1"), call(EVENT)]).await;
+}

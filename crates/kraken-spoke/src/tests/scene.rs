@@ -44,6 +44,8 @@ pub(super) struct Setup {
     pub has_tokens: bool,
     /// Whether the provider returns deleted objects as deleted for some time.
     pub shows_deleted: bool,
+    /// Whether a replaced object may have what its successor needs and can exist only once.
+    pub hands_over: bool,
     /// Whether the kind looks up disks.
     pub looks_up: bool,
     pub visibility_window: Duration,
@@ -66,6 +68,7 @@ impl Setup {
             has_tags: true,
             has_tokens: true,
             shows_deleted: false,
+            hands_over: false,
             looks_up: false,
             visibility_window: Duration::ZERO,
             launch_limit: 10,
@@ -104,7 +107,8 @@ impl Setup {
                 shared.former.set_listed(ObjectKey::new(namespace, name), 0, []);
             }
         }
-        let cloud = Cloud { location: self.location, account: self.account, ..Cloud::of(script.clone()) };
+        let (location, account, hands_over) = (self.location, self.account, self.hands_over);
+        let cloud = Cloud { location, account, hands_over, ..Cloud::of(script.clone()) };
         let external: Arc<dyn DynExternal> = Arc::new(cloud);
         let vanished = Arc::new(Vanished::new(self.vanished_share, 1));
         let link = Link { batchers: Batchers::start(&external), external, vanished };
