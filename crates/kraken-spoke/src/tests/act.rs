@@ -217,7 +217,29 @@ async fn create_adds_only_the_missing_objects() {
     let report =
         scene.reconcile([observe(&one), observe_by_tag(&one), call(INTENT), created, call(EVENT)]).await;
     assert_eq!(report.events(), [("Normal", "Scaled")]);
+    assert_eq!(report.events[0].2, "created disk-2; missing before: 1 disk of 2");
     assert_eq!(report.intent()["requested"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn field_that_another_client_reverts_does_not_hold_up_the_others() {
+    let edited = disk().launched().edited().spec("size", json!({"value": 2}));
+    let scene = Scene::of(edited.spec("peer", json!({"value": "i-1"}))).await;
+    let seen = || observe(&[remote("disk-1")]);
+    // The provider accepts each change of the size, and no observation shows it.
+    scene.reconcile([seen(), call("update size 2"), call(EVENT)]).await;
+    for (seconds, reported) in [(1, None), (2, None), (4, None), (8, Some(call(STATUS)))] {
+        advance(Duration::from_secs(seconds)).await;
+        scene.reconcile([seen(), call("update size 2")].into_iter().chain(reported)).await;
+    }
+    let report = scene.reconcile([seen(), call("update peer i-1"), call(EVENT)]).await;
+    assert_eq!(report.events(), [("Normal", "Updated")]);
+    // What is left is reported, with what to do.
+    let moved = || observe(&[with(remote("disk-1"), "peer", json!("i-1"))]);
+    let report = scene.reconcile([moved(), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "Updating"));
+    let words = "changed spec.size from 1 to 2: the provider accepted the change 5 times or more";
+    assert!(report.message().contains(words), "{}", report.message());
 }
 
 #[tokio::test(start_paused = true)]
