@@ -193,6 +193,16 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_is_revoked_with_the_description_that_was_observed() {
+        let permission = Permission::new("tcp", Some(22), Some(22), everywhere());
+        let entry = Entry { permission, description: Some("for the audit".into()) };
+        let group = SecurityGroup { ip_permissions: sorted(Some(vec![to_sdk(&entry)])), ..group(&[]) };
+        let desired = testing::desired::<SecurityGroups>(written(json!({"ingress": []})));
+        let revoked = extra(Direction::Ingress, &desired, &group);
+        assert_eq!(revoked.iter().map(Joined::expose).collect::<Vec<_>>(), [&entry]);
+    }
+
+    #[test]
     fn a_secret_in_a_rule_is_absent_from_differences() {
         let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
         let mut rule = web();
