@@ -4,6 +4,7 @@
 mod allow;
 mod deletion;
 mod isolation;
+mod metrics;
 mod orphans;
 mod rotation;
 
