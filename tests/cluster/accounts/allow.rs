@@ -1,13 +1,14 @@
 //! The default tags and the rules of an Account.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Result;
-use kraken_simulator::Kind;
-use kraken_tests::{TestUser, test_env::condition};
+use kraken_simulator::{Kind, SimulatedAccounts};
+use kraken_testing::SuiteOptions;
+use kraken_tests::{TestEnv, TestUser, test_env::condition};
 use serde_json::{Value, json};
 
-use super::{ONE, Tenant, WEST, account, id};
+use super::{ONE, OWN, Tenant, WEST, account, id};
 
 #[tokio::test]
 async fn default_tags_are_applied_and_a_change_of_them_is_an_edit() -> Result<()> {
@@ -95,6 +96,64 @@ async fn a_value_that_an_account_forbids_is_rejected_before_any_call() -> Result
     assert_eq!(id(&tenant.test_env.get("Subnet", "own").await?)?, id(&own)?);
     tenant.test_env.delete("Subnet", "own").await?;
     tenant.test_env.gone("Subnet", "own").await
+}
+
+/// Without a subnet, AWS runs an instance in the default VPC of the account.
+#[tokio::test]
+async fn an_instance_without_a_subnet_is_refused_by_rules_about_subnets_and_vpcs() -> Result<()> {
+    let aws = Arc::new(SimulatedAccounts::start()?);
+    aws.add_key("testing", OWN);
+    aws.add_key("AKIADEFAULTS", ONE);
+    let suite = SuiteOptions {
+        only: Some(["hub", "aws-account", "aws-ec2-instance"].map(str::to_owned).to_vec()),
+        webhooks: true,
+        resync_interval: Some("2s".to_owned()),
+        cloud_endpoint: Some(aws.endpoint().to_owned()),
+        ..SuiteOptions::default()
+    };
+    let test_env = TestEnv::with(suite).await?;
+    let tenant = Tenant { test_env, aws, key: "AKIADEFAULTS".to_owned(), _shared: None };
+    let instance = |account: &str| {
+        let value = |value: Value| json!({"value": value});
+        json!({
+            "account": {"name": account}, "imageID": value(json!("ami-12c6146b")), "instanceType": value(json!("t2.nano")),
+            "minCount": value(json!(1)), "maxCount": value(json!(1)),
+        })
+    };
+    let form = |name: &str, spec: Value| {
+        json!({"apiVersion": super::AWS, "kind": "EC2Instance", "metadata": {"name": name}, "spec": spec})
+            .to_string()
+    };
+    for rule in ["subnets", "vpcs"] {
+        // The Account does not exist yet: admission knows no rules, and the loop has them when it does.
+        let early = format!("early-{rule}");
+        tenant.test_env.apply(&form(&early, instance(rule))).await?;
+        tenant.test_env.not_ready("EC2Instance", &early, "AccountNotFound").await?;
+        tenant.account(rule, WEST, json!({"allow": {rule: []}})).await?;
+        let words = format!("spec.subnetID: is required by spec.allow.{rule} of Account {rule}");
+        let why = tenant.test_env.not_ready("EC2Instance", &early, "NotAllowedByAccount").await?;
+        assert!(why.contains(&words), "{why}");
+        // Now that the controller has the Account, admission knows it too.
+        let why = tenant.test_env.refused(&form("late", instance(rule))).await?;
+        assert!(why.contains(&words), "{why}");
+        tenant.test_env.delete("EC2Instance", &early).await?;
+        tenant.test_env.gone("EC2Instance", &early).await?;
+    }
+    assert!(!tenant.actions().contains("RunInstances"), "{:?}", tenant.actions());
+    // The same spec is launched where every subnet and VPC is allowed.
+    tenant.account("open", WEST, json!({"allow": {"subnets": ["*"], "vpcs": ["*"]}})).await?;
+    tenant.test_env.ready("Account", "open").await?;
+    tenant.test_env.apply(&form("open", instance("open"))).await?;
+    let launched = tenant.test_env.ready("EC2Instance", "open").await?;
+    assert!(tenant.actions().contains("RunInstances"), "{:?}", tenant.actions());
+
+    // Stricter rules are reported, and what runs already is kept until its resource is deleted.
+    tenant.account("open", WEST, json!({"allow": {"subnets": []}})).await?;
+    let why = tenant.test_env.not_ready("EC2Instance", "open", "NotAllowedByAccount").await?;
+    assert!(why.contains("spec.subnetID: is required by spec.allow.subnets of Account open"), "{why}");
+    assert_eq!(id(&tenant.test_env.get("EC2Instance", "open").await?)?, id(&launched)?);
+    tenant.test_env.delete("EC2Instance", "open").await?;
+    tenant.test_env.gone("EC2Instance", "open").await
 }
 
 #[tokio::test]
