@@ -16,11 +16,11 @@ use tokio::sync::RwLock;
 const SPOKE: &str = "aws-ec2-instance";
 /// Locked by the test that kills the controller: a launch whose response it does not live to see is waited for longer than other tests
 /// wait.
-static CONTROLLER: RwLock<()> = RwLock::const_new(());
+pub(crate) static CONTROLLER: RwLock<()> = RwLock::const_new(());
 const OWNER: &str = "kraken-iac.eoinfennessy.com/owner";
 
 /// What these tests share, as the cloud in it.
-struct Cloud(Arc<(Arc<Environment>, Simulator)>);
+pub(crate) struct Cloud(Arc<(Arc<Environment>, Simulator)>);
 
 impl Deref for Cloud {
     type Target = Simulator;
@@ -31,7 +31,7 @@ impl Deref for Cloud {
 }
 
 /// A namespace on the control plane of these tests, and their cloud: every launch gets one instance.
-async fn test_env() -> Result<(TestEnv, Cloud)> {
+pub(crate) async fn test_env() -> Result<(TestEnv, Cloud)> {
     static SHARED: Shared<(Arc<Environment>, Simulator)> = Shared::new();
     let shared = SHARED
         .get(|| async {
@@ -49,7 +49,7 @@ async fn test_env() -> Result<(TestEnv, Cloud)> {
     Ok((TestEnv::on(shared.0.clone()).await?, Cloud(shared)))
 }
 
-fn instance(name: &str, count: i64, more: &str) -> String {
+pub(crate) fn instance(name: &str, count: i64, more: &str) -> String {
     format!(
         "{{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {{name: {name}}}, \
          spec: {{imageID: {{value: ami-12c6146b}}, instanceType: {{value: t2.nano}}, \
@@ -64,17 +64,17 @@ fn ever(test_env: &TestEnv, cloud: &Simulator, name: &str) -> Vec<Instance> {
     all.filter(|instance| instance.tags.get(OWNER) == Some(&owner)).collect()
 }
 
-fn alive(test_env: &TestEnv, cloud: &Simulator, name: &str) -> Vec<Instance> {
+pub(crate) fn alive(test_env: &TestEnv, cloud: &Simulator, name: &str) -> Vec<Instance> {
     ever(test_env, cloud, name).into_iter().filter(Instance::is_alive).collect()
 }
 
 /// The calls of an action that were about an instance.
-fn calls(cloud: &Simulator, action: &str, id: &str) -> usize {
+pub(crate) fn calls(cloud: &Simulator, action: &str, id: &str) -> usize {
     let journal = cloud.journal();
     journal.iter().filter(|call| call.action == action && call.ids.iter().any(|one| one == id)).count()
 }
 
-async fn set(test_env: &TestEnv, name: &str, spec: Value) -> Result<()> {
+pub(crate) async fn set(test_env: &TestEnv, name: &str, spec: Value) -> Result<()> {
     test_env.patch("EC2Instance", name, json!({"spec": spec})).await
 }
 

@@ -12,6 +12,7 @@ mod compatibility;
 mod components;
 mod crash;
 mod databases;
+mod disruption;
 mod docs;
 mod domain;
 mod encryption_keys;
