@@ -1,8 +1,16 @@
 //! Targets of ConfigExports that are replaced, restored or left behind.
 
-use anyhow::Result;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use k8s_openapi::api::admissionregistration::v1::{
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
 use kraken_tests::{TestEnv, test_env::condition};
-use kube::api::{DeleteParams, PropagationPolicy};
+use kube::{
+    Api,
+    api::{DeleteParams, PropagationPolicy},
+};
 use serde_json::{Value, json};
 
 use crate::exports::export;
@@ -72,6 +80,61 @@ async fn a_secret_is_not_deleted_before_its_successor_is_accepted() -> Result<()
     let kept = test_env.get("Secret", "login").await?;
     assert_eq!(kept["metadata"]["uid"], replaced["metadata"]["uid"]);
     Ok(())
+}
+
+/// An admission policy of the namespace that accepts no Secret of the type for passwords, and its binding.
+async fn forbid_passwords(test_env: &TestEnv) -> Result<String> {
+    let (ns, name) = (&test_env.ns.name, format!("no-passwords-{}", test_env.ns.name));
+    let secrets = json!({"apiGroups": [""], "apiVersions": ["v1"], "resources": ["secrets"], "operations": ["CREATE", "UPDATE"]});
+    let policy = json!({
+        "matchConstraints": {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": ns}}, "resourceRules": [secrets],
+        },
+        "validations": [{
+            "expression": "object.type != 'kubernetes.io/basic-auth'", "message": "this team has no passwords",
+        }],
+    });
+    let binding = json!({"policyName": name, "validationActions": ["Deny"]});
+    for (kind, spec) in [("ValidatingAdmissionPolicy", policy), ("ValidatingAdmissionPolicyBinding", binding)]
+    {
+        let version = "admissionregistration.k8s.io/v1";
+        let object = json!({"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec});
+        test_env.apply(&object.to_string()).await?;
+    }
+    let probe = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "probe"}, "type": "kubernetes.io/basic-auth",
+        "stringData": {"password": test_env.secret_value("probe")},
+    });
+    // A policy takes effect after a delay.
+    for _ in 0..600 {
+        match test_env.apply(&probe.to_string()).await {
+            Err(error) if format!("{error:#}").contains("this team has no passwords") => return Ok(name),
+            _ => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+    bail!("the policy is not in force")
+}
+
+#[tokio::test]
+async fn a_secret_is_kept_while_an_admission_policy_refuses_its_successor() -> Result<()> {
+    let test_env = test_env().await?;
+    test_env.apply(&login("")).await?;
+    test_env.ready("ConfigExport", "login").await?;
+    let before = test_env.get("Secret", "login").await?;
+    let policy = forbid_passwords(&test_env).await?;
+    test_env.apply(&login(", secretType: kubernetes.io/basic-auth")).await?;
+    let why = test_env.not_ready("ConfigExport", "login", "WriteFailed").await?;
+    assert!(why.contains("this team has no passwords"), "{why}");
+    let kept = test_env.get("Secret", "login").await?;
+    assert_eq!(kept["metadata"]["uid"], before["metadata"]["uid"], "pods may mount it");
+    assert_eq!((&kept["type"], &kept["data"]), (&json!("Opaque"), &before["data"]));
+
+    let policies: Api<ValidatingAdmissionPolicyBinding> = Api::all(test_env.client());
+    policies.delete(&policy, &DeleteParams::default()).await?;
+    let policies: Api<ValidatingAdmissionPolicy> = Api::all(test_env.client());
+    policies.delete(&policy, &DeleteParams::default()).await?;
+    test_env.until("Secret", "login", |secret| secret["type"] == "kubernetes.io/basic-auth").await?;
+    test_env.ready("ConfigExport", "login").await.map(drop)
 }
 
 #[tokio::test]
