@@ -11,7 +11,7 @@ use kraken_tests::{
 use kube::api::{DeleteParams, PropagationPolicy};
 use serde_json::{Value, json};
 
-use super::{Setting, gadget, setting, small, uid};
+use super::{Setting, approve, gadget, setting, small, uid};
 
 #[tokio::test]
 async fn a_deletion_completes_as_soon_as_the_object_is_missing() -> Result<()> {
@@ -123,6 +123,38 @@ async fn a_deletion_waits_for_dependents_and_names_them() -> Result<()> {
     s.test_env.gone("Gadget", "first").await?;
     assert!(s.cloud.alive(&first).is_empty());
     Ok(())
+}
+
+#[tokio::test]
+async fn an_object_in_use_is_kept_while_the_edit_that_frees_it_waits_for_approval() -> Result<()> {
+    let s = setting().await?;
+    let first = s.ready("first", &small()).await?;
+    let manual =
+        |size: Value| json!({"size": size, "lifecycle": {"approval": "Manual", "resyncInterval": "1s"}});
+    let named = json!({"krakenResource": {"kind": "Gadget", "name": "first", "path": "gadget.Size"}});
+    s.test_env.apply(&gadget("second", &manual(json!({"valueFrom": named})))).await?;
+    approve(&s, "second").await?;
+    s.test_env.ready("Gadget", "second").await?;
+
+    // The spec does not name the first one any more, and what is in the cloud still uses it.
+    s.test_env.apply(&gadget("second", &manual(json!({"value": 5})))).await?;
+    s.test_env.not_ready("Gadget", "second", "AwaitingApproval").await?;
+    s.test_env.delete("Gadget", "first").await?;
+    let message = s.test_env.not_ready("Gadget", "first", "DeletionBlocked").await?;
+    assert!(message.contains("gadget second"), "{message}");
+    // Reconciles that a user requests meanwhile decide the same.
+    s.touch("first").await?;
+    s.touch("second").await?;
+    let plan = s.test_env.not_ready("Gadget", "second", "AwaitingApproval").await?;
+    assert!(plan.contains("would change spec.size from 3 to 5"), "{plan}");
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    s.test_env.not_ready("Gadget", "first", "DeletionBlocked").await?;
+    assert_eq!(s.cloud.alive(&first).len(), 1);
+
+    approve(&s, "second").await?;
+    s.test_env.gone("Gadget", "first").await?;
+    assert!(s.cloud.alive(&first).is_empty());
+    s.test_env.ready("Gadget", "second").await.map(drop)
 }
 
 #[tokio::test]
