@@ -172,6 +172,12 @@ async fn out_of_band_changes_are_reverted(test_env: &TestEnv, vpc: &str, web: &s
         ("IpPermissions.1.FromPort", "22"),
         ("IpPermissions.1.ToPort", "22"),
         ("IpPermissions.1.IpRanges.1.CidrIp", "0.0.0.0/0"),
+        // moto finds a rule about a group only with its description.
+        ("IpPermissions.2.IpProtocol", "tcp"),
+        ("IpPermissions.2.FromPort", "23"),
+        ("IpPermissions.2.ToPort", "23"),
+        ("IpPermissions.2.Groups.1.GroupId", web),
+        ("IpPermissions.2.Groups.1.Description", "for the audit"),
     ];
     moto.ec2("AuthorizeSecurityGroupIngress", &ssh).await?;
     moto.ec2("DeleteRoute", &[("RouteTableId", &table), ("DestinationCidrBlock", "0.0.0.0/0")]).await?;
