@@ -110,3 +110,54 @@ async fn attachments_of_an_instance_are_created_corrected_and_deleted() -> Resul
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn a_volume_is_replaced_at_the_device_of_the_former_one() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let network: Vec<String> =
+        MORE[..2].iter().map(|(kind, name, spec)| resource(kind, name, spec)).collect();
+    test_env.apply(&network.join("\n---\n")).await?;
+    let instance = "imageID: {value: ami-12c6146b}, instanceType: {value: t2.nano}, minCount: {value: 1}, \
+        maxCount: {value: 1}, subnetID: {valueFrom: {ref: Subnet/a}}";
+    test_env.apply(&resource("EC2Instance", "web", instance)).await?;
+    let (_, _, volume) = MORE.last().copied().unwrap_or_default();
+    test_env.apply(&resource("Volume", "data", volume)).await?;
+    test_env.ready("Volume", "data").await?;
+    let (machine, former) =
+        (id(&test_env, "EC2Instance", "web").await?, id(&test_env, "Volume", "data").await?);
+
+    // AWS makes no volume smaller. The new one can be attached only when the former one has left the device.
+    let smaller = json!({"sizeGiB": {"value": 5}, "lifecycle": {"replace": "CreateFirst"}});
+    test_env.patch("Volume", "data", json!({"spec": smaller})).await?;
+    test_env.ready("Volume", "data").await?;
+    let next = id(&test_env, "Volume", "data").await?;
+    assert_ne!(next, former);
+    let mut volumes = test_env.in_cloud("DescribeVolumes", "volumeSet").await?;
+    // The instance has a root volume.
+    volumes.retain(|volume| has(&volume["tagSet"], |tag| tag["value"].to_string().contains("Volume/")));
+    assert_eq!(volumes.len(), 1, "{volumes:?}");
+    assert_eq!((&volumes[0]["volumeId"], &volumes[0]["size"]), (&json!(next), &json!("5")));
+    let is_at_the_device = |one: &Value| one["instanceId"] == json!(machine) && one["device"] == "/dev/sdf";
+    assert!(has(&volumes[0]["attachmentSet"], is_at_the_device), "{volumes:?}");
+    let words = format!("detached {former}, which is replaced, from /dev/sdf of {machine}");
+    let events = test_env.events_of("data").await?;
+    assert!(events.contains(&("Replaced".to_owned(), words)), "{events:?}");
+
+    // What is no predecessor keeps its device.
+    test_env.apply(&resource("Volume", "second", volume)).await?;
+    let message = test_env.not_ready("Volume", "second", "CloudRefused").await?;
+    assert!(message.contains(&format!("/dev/sdf of {machine} is in use by {next}")), "{message}");
+
+    // A replacement is cut off by the deletion.
+    test_env.patch("Volume", "data", json!({"spec": {"sizeGiB": {"value": 4}}})).await?;
+    let all =
+        [("Volume", "data"), ("Volume", "second"), ("EC2Instance", "web"), ("Subnet", "a"), ("VPC", "main")];
+    for (kind, name) in all {
+        test_env.delete(kind, name).await?;
+    }
+    for (kind, name) in all {
+        test_env.gone(kind, name).await?;
+    }
+    assert_eq!(test_env.in_cloud("DescribeVolumes", "volumeSet").await?, [Value::Null; 0]);
+    Ok(())
+}
