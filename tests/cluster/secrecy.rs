@@ -11,6 +11,11 @@ use kraken_tests::{
 };
 use serde_json::{Value, json};
 
+use crate::balancing::{
+    id,
+    moto::{ELB, call, network, text},
+};
+
 const AWS: &str = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
 const EXPORT: &str = "configexport.kraken-iac.eoinfennessy.com/v1alpha1";
 const CONTROLLERS: [&str; 3] = ["hub", "aws-ec2-instance", "aws-vpc"];
@@ -124,6 +129,85 @@ async fn values_of_secrets_are_absent_from_all_output_at_every_log_level() -> Re
     }
     test_env.env.search().await?;
     a_leak_is_found(&test_env).await
+}
+
+/// A listener whose answer to every request has this body.
+fn listener(name: &str, balancer: &str, body: &Value, lifecycle: &Value) -> String {
+    let response = json!({
+        "statusCode": {"value": 503}, "contentType": {"value": "text/plain"}, "messageBody": body,
+    });
+    let spec = json!({
+        "loadBalancerARN": {"value": balancer}, "port": {"value": 80}, "protocol": {"value": "HTTP"},
+        "defaultAction": {"fixedResponse": response}, "lifecycle": lifecycle,
+    });
+    object(AWS, "Listener", name, spec)
+}
+
+/// The object in the cloud keeps the value of the Secret of its former resource. The next one does not name that Secret.
+#[tokio::test]
+async fn value_of_a_released_object_is_absent_from_all_output_of_the_resource_that_adopts_it() -> Result<()> {
+    let controllers = ["hub", "aws-elb"];
+    let suite =
+        SuiteOptions { only: Some(controllers.map(str::to_owned).to_vec()), ..SuiteOptions::default() };
+    let suite = controllers.iter().fold(suite, |suite, name| suite.with_env(name, "KRAKEN_LOG", "trace"));
+    let test_env = TestEnv::with(suite).await?;
+    let secret = test_env.secret_value("closed for maintenance");
+    write(&test_env, &secret).await?;
+    let network = network(&test_env).await?;
+    let balancer = json!({
+        "scheme": {"value": "internal"}, "subnetIDs": {"value": network.subnets},
+        "securityGroupIDs": {"value": [network.group]},
+    });
+    test_env.apply(&object(AWS, "LoadBalancer", "web", balancer)).await?;
+    let balancer = id(&test_env.ready("LoadBalancer", "web").await?)?.to_owned();
+    let retained = json!({"deletion": "Retain"});
+    test_env.apply(&listener("former", &balancer, &from_secret(), &retained)).await?;
+    let arn = id(&test_env.ready("Listener", "former").await?)?.to_owned();
+    let in_cloud = || async {
+        let answer = call(&test_env, ELB, "DescribeListeners", &[("ListenerArns.member.1", &arn)]).await?;
+        text(&answer, "MessageBody")
+    };
+    ensure!(in_cloud().await? == secret, "the provider has the value of the Secret");
+    test_env.delete("Listener", "former").await?;
+    test_env.gone("Listener", "former").await?;
+
+    let adopting = json!({"adopt": {"id": arn}, "approval": "Manual", "deletion": "Delete"});
+    test_env.apply(&listener("next", &balancer, &json!({"value": "back soon"}), &adopting)).await?;
+    let message = test_env.not_ready("Listener", "next", "AwaitingApproval").await?;
+    ensure!(message.contains("would adopt") && message.contains("***"), "{message}");
+    ensure!(message.contains("back soon"), "{message}");
+    let plan = test_env.get("Listener", "next").await?["status"]["plan"].clone();
+    ensure!(
+        plan["changes"][0]["path"].as_str().is_some_and(|path| path.starts_with("defaultAction")),
+        "{plan}"
+    );
+    test_env.env.search().await?;
+    let approved = json!({"kraken-iac.eoinfennessy.com/approved-plan": plan["hash"]});
+    test_env.patch("Listener", "next", json!({"metadata": {"annotations": approved}})).await?;
+    test_env.until("Listener", "next", |listener| !listener["status"]["externalIds"].is_null()).await?;
+
+    // What differs after the adoption is not of this spec either.
+    let is_changed = |listener: &Value| {
+        let ready = condition(listener, "Ready");
+        let hash = &listener["status"]["plan"]["hash"];
+        ready["status"] == "True" || (ready["reason"] == "AwaitingApproval" && *hash != plan["hash"])
+    };
+    let after = test_env.until("Listener", "next", is_changed).await?;
+    test_env.env.search().await?;
+    let approved = json!({"kraken-iac.eoinfennessy.com/approved-plan": after["status"]["plan"]["hash"]});
+    test_env.patch("Listener", "next", json!({"metadata": {"annotations": approved}})).await?;
+    test_env.ready("Listener", "next").await?;
+    ensure!(in_cloud().await? == "back soon", "the edit is in place");
+    for name in controllers {
+        let log = test_env.env.suite.controller(name)?.log_text()?;
+        ensure!(log.contains("TRACE"), "{name} does not log at trace level");
+    }
+    test_env.patch("Listener", "next", json!({"spec": {"lifecycle": {"approval": null}}})).await?;
+    for (kind, name) in [("Listener", "next"), ("LoadBalancer", "web")] {
+        test_env.delete(kind, name).await?;
+        test_env.gone(kind, name).await?;
+    }
+    test_env.env.search().await
 }
 
 /// Writes a part of the marker to a ConfigMap, and verifies that the search reports it once. The end of the test searches again.
