@@ -249,6 +249,7 @@ mod tests {
             ("InvalidInstanceID.NotFound", 400, NotYet),
             ("VolumeInUse", 400, NotYet),
             ("InvalidPermission.Duplicate", 400, NotYet),
+            ("InvalidPermission.NotFound", 400, NotYet),
             ("RouteAlreadyExists", 400, Transient),
             ("InvalidInstanceID", 400, NotYet),
             ("InvalidAMIID.NotFound", 400, Terminal),
