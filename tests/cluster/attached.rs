@@ -140,12 +140,11 @@ async fn a_volume_is_replaced_at_the_device_of_the_former_one() -> Result<()> {
     let is_at_the_device = |one: &Value| one["instanceId"] == json!(machine) && one["device"] == "/dev/sdf";
     assert!(has(&volumes[0]["attachmentSet"], is_at_the_device), "{volumes:?}");
     let words = format!("detached {former}, which is replaced, from /dev/sdf of {machine}");
-    let events = test_env.events_of("data").await?;
-    assert!(events.contains(&("Replaced".to_owned(), words)), "{events:?}");
+    test_env.event("data", |reason, note| reason == "Replaced" && note == words).await?;
 
     // What is no predecessor keeps its device.
     test_env.apply(&resource("Volume", "second", volume)).await?;
-    let message = test_env.not_ready("Volume", "second", "CloudRefused").await?;
+    let message = test_env.not_ready("Volume", "second", "ValueInUse").await?;
     assert!(message.contains(&format!("/dev/sdf of {machine} is in use by {next}")), "{message}");
 
     // A replacement is cut off by the deletion.

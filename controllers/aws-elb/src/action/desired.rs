@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kraken_aws::{
+    fields::shown,
     group::{Canonical, Texts},
     resolved::exposed,
     validator::SpecValidator,
@@ -35,10 +36,14 @@ fn forward(field: &str, to: &DesiredForward, validator: &mut SpecValidator<'_, '
     let several = to.target_groups.as_deref().unwrap_or_default();
     let mut groups = BTreeMap::new();
     for (index, group) in several.iter().enumerate() {
-        let weight = exposed(group.weight.as_ref()).unwrap_or(1);
-        if groups.insert(group.target_group_arn.expose().clone(), weight).is_some() {
-            validator.problem(&format!("{field}.targetGroups[{index}]"), "is a duplicate");
+        let arn = group.target_group_arn.expose();
+        if let Some(first) =
+            several.iter().take(index).position(|other| other.target_group_arn.expose() == arn)
+        {
+            let why = format!("is that of targetGroups[{first}], {}", shown(&group.target_group_arn));
+            validator.problem(&format!("{field}.targetGroups[{index}].targetGroupARN"), why);
         }
+        groups.insert(arn.clone(), exposed(group.weight.as_ref()).unwrap_or(1));
     }
     if !(1..=5).contains(&several.len()) {
         validator.problem(&format!("{field}.targetGroups"), "must have 1 to 5 items");

@@ -134,7 +134,7 @@ fn target_groups_are_compared_by_weight_ignoring_order() {
         &problems(forward(json!([weighted(GROUP, 9), weighted(GROUP, 1000)]))),
         &[
             "spec.defaultAction.forward.targetGroups[1].weight: must be 0 to 999",
-            "spec.defaultAction.forward.targetGroups[1]: is a duplicate",
+            "spec.defaultAction.forward.targetGroups[1].targetGroupARN: is that of targetGroups[0], arn:",
         ],
     );
 }

@@ -90,7 +90,7 @@ async fn catch_panic(reconcile: &mut Reconcile<'_>, kind: &'static str) -> Outco
 
 /// Reports the outcome, and returns when the next reconcile is due.
 async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
-    let refusals = reconcile.memory.count_refusals(outcome);
+    let in_a_row = reconcile.memory.in_a_row(outcome);
     let written = Box::pin(report::report(reconcile, outcome)).await;
     // Another client wrote meanwhile, or the object was recreated: the next reconcile observes it.
     if outcome.is_conflict() || written.as_ref().is_err_and(ApiError::is_conflict) {
@@ -100,7 +100,7 @@ async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
     match written {
         Ok(()) => {
             let interval = resync_of(&reconcile.context, &reconcile.object);
-            let requeue = outcome.requeue(interval, refusals);
+            let requeue = outcome.requeue(interval, in_a_row);
             match (requeue, reconcile.memory.tag_search.unrecorded.left()) {
                 (Requeue::Never, Some(left)) => Requeue::After(left),
                 (requeue, _) => reconcile.before_resync(outcome, requeue, interval),

@@ -90,7 +90,7 @@ pub(crate) async fn run(context: &Arc<Context>, key: &ObjectKey, error: &str, sl
     let outcome = removed(context, &object, &mut memory, slot).await;
     let requeue = match &outcome {
         Outcome::InProgress(Reason::AwaitingApproval, _) => Requeue::Never,
-        outcome => outcome.requeue(None, memory.count_refusals(outcome)),
+        outcome => outcome.requeue(None, memory.in_a_row(outcome)),
     };
     if matches!(outcome, Outcome::Removed) {
         context.in_use.release(&context.queue);

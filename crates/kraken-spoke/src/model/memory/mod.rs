@@ -28,7 +28,7 @@ use crate::{
         hand_over::HandOver,
         ids::union,
         intent::{Clock, Intent},
-        outcome::Outcome,
+        outcome::{InARow, Outcome},
         unchanged::Unchanged,
     },
 };
@@ -161,6 +161,8 @@ pub(crate) struct TagSearch {
 pub(crate) struct Retries {
     /// How many times the provider rejected an operation as not possible yet.
     pub refusals: u32,
+    /// Since when an operation has been in progress with this message: with another one, it has moved.
+    pub operation: Option<(Instant, String)>,
     /// How many times a write of this controller met another version of the object.
     pub conflicts: u32,
     /// Since when the resource has been in progress without a status write.
@@ -351,11 +353,19 @@ impl Memory {
         *self.retries.in_progress.insert(going_on.unwrap_or_else(|| Progress::begin(grace, for_hub)))
     }
 
-    /// How many times in a row the provider rejected an operation as not possible yet, including this outcome.
-    pub(crate) fn count_refusals(&mut self, outcome: &Outcome) -> u32 {
-        self.retries.refusals =
-            if outcome.is_not_yet() { self.retries.refusals.saturating_add(1) } else { 0 };
-        self.retries.refusals
+    /// Records how often, or for how long, this outcome has been the same.
+    pub(crate) fn in_a_row(&mut self, outcome: &Outcome) -> InARow {
+        let Retries { refusals, operation, .. } = &mut self.retries;
+        *refusals = if outcome.is_not_yet() { refusals.saturating_add(1) } else { 0 };
+        *operation = match outcome {
+            Outcome::InProgress(_, message) => {
+                let going_on = operation.take().filter(|(_, before)| before == message);
+                Some(going_on.unwrap_or_else(|| (Instant::now(), message.clone())))
+            }
+            _ => None,
+        };
+        let progress = operation.as_ref().map(|(since, _)| since.elapsed()).unwrap_or_default();
+        InARow { refusals: *refusals, progress }
     }
 
     /// Records a write that met another version of the object, and returns how many times in a row that happened. The copy

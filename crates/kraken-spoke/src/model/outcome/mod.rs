@@ -17,7 +17,7 @@ use strum::{IntoStaticStr, VariantNames};
 use crate::Failure;
 
 pub(crate) use failed::{attributed, in_namespace, refused};
-pub(crate) use requeue::after_conflict;
+pub(crate) use requeue::{InARow, after_conflict};
 use table::{Activity, Observed};
 
 /// How long a resource may be in progress before its status reports it. Most operations complete sooner, and a write is

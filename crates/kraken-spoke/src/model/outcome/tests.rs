@@ -11,10 +11,10 @@ fn failure(class: FailureClass) -> Outcome {
 #[test]
 fn rejected_call_is_retried_with_backoff_and_a_missing_value_is_awaited() {
     let resync = Some(Duration::from_mins(5));
-    assert_eq!(failure(FailureClass::Terminal).requeue(None, 0), Requeue::Backoff);
-    assert_eq!(failure(FailureClass::Throttled).requeue(resync, 0), Requeue::Backoff);
-    assert_eq!(Outcome::Waiting(vec![]).requeue(resync, 0), Requeue::Never);
-    assert_eq!(Outcome::InPlace.requeue(resync, 0), Requeue::Tick(Duration::from_mins(5)));
+    assert_eq!(failure(FailureClass::Terminal).requeue(None, InARow::default()), Requeue::Backoff);
+    assert_eq!(failure(FailureClass::Throttled).requeue(resync, InARow::default()), Requeue::Backoff);
+    assert_eq!(Outcome::Waiting(vec![]).requeue(resync, InARow::default()), Requeue::Never);
+    assert_eq!(Outcome::InPlace.requeue(resync, InARow::default()), Requeue::Tick(Duration::from_mins(5)));
 }
 
 #[test]
@@ -23,12 +23,27 @@ fn operation_not_possible_yet_is_retried_with_backoff_up_to_a_minute() {
         Failure { class: FailureClass::NotYet, action: "a".into(), code: "c".into(), message: "m".into() },
         Reason::Deleting,
     );
-    let delays: Vec<Requeue> = (1..=8).map(|tries| not_yet.requeue(None, tries)).collect();
+    let after = |refusals| InARow { refusals, ..InARow::default() };
+    let delays: Vec<Requeue> = (1..=8).map(|tries| not_yet.requeue(None, after(tries))).collect();
     let seconds = [1, 2, 4, 8, 16, 32, 60, 60];
     assert_eq!(delays, seconds.map(|seconds| Requeue::After(Duration::from_secs(seconds))));
     assert_eq!(not_yet.ready().1, Reason::Deleting);
     assert!(not_yet.is_not_yet() && not_yet.is_in_progress() && not_yet.is_warning());
-    assert_eq!(failure(FailureClass::TokenUsed).requeue(None, 3), not_yet.requeue(None, 3));
+    assert_eq!(failure(FailureClass::TokenUsed).requeue(None, after(3)), not_yet.requeue(None, after(3)));
+}
+
+#[test]
+fn operation_in_progress_is_observed_each_second_and_later_less_often() {
+    let creating = Outcome::InProgress(Reason::Creating, String::new());
+    let delay = |seconds| {
+        let progress = Duration::from_secs(seconds);
+        creating.requeue(None, InARow { progress, ..InARow::default() })
+    };
+    let delays = [(0, 1), (10, 1), (60, 6), (300, 30), (36_000, 30)];
+    assert_eq!(
+        delays.map(|(after, _)| delay(after)),
+        delays.map(|(_, seconds)| Requeue::Soon(Duration::from_secs(seconds)))
+    );
 }
 
 #[test]
