@@ -64,8 +64,7 @@ async fn components_of_the_installation_combine_in_pairs() -> Result<()> {
     let folder = tempfile::tempdir()?;
     copy_some(&config, folder.path())?;
     let rendered = async |components: &[&String]| -> Result<BTreeMap<Key, Value>> {
-        let lines: String =
-            components.iter().map(|name| format!("- config/components/{name}\n")).collect();
+        let lines: String = components.iter().map(|name| format!("- config/components/{name}\n")).collect();
         let text = format!(
             "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [config/default]\ncomponents:\n{lines}"
         );

@@ -60,7 +60,11 @@ pub(crate) fn refusal(path: &str, desired: &Desired) -> Option<String> {
         "ebsOptimized" => recorded(desired.ebs_optimized.as_ref()?),
         "userData" => {
             let data = desired.user_data.as_ref()?;
-            if data.is_secret() { recorded(data) } else { format!("sha256:{}", digest(&[path, data.expose()])) }
+            if data.is_secret() {
+                recorded(data)
+            } else {
+                format!("sha256:{}", digest(&[path, data.expose()]))
+            }
         }
         _ => return None,
     };
@@ -120,7 +124,8 @@ mod tests {
             "{without_digest}"
         );
         let secret = |digest: &str| {
-            let value = Sensitive::new("data".to_owned(), "uid/7".to_owned()).with_digest(Some(digest.to_owned()));
+            let value =
+                Sensitive::new("data".to_owned(), "uid/7".to_owned()).with_digest(Some(digest.to_owned()));
             let user_data = Some(Resolved::Secret(value));
             refusal("userData", &Desired { user_data, ..desired(json!({})).own }).unwrap()
         };

@@ -117,10 +117,7 @@ mod tests {
         assert_eq!((other.class, other.code.as_str()), (FailureClass::InUse, "InUse"));
         assert_eq!(other.message, "vpc-1 has igw-2 of InternetGateway/ns/a");
         let foreign = call("InUse", vec![Gateway("igw-3", Tags::new())]).unwrap_err();
-        assert_eq!(
-            (foreign.class, foreign.message.as_str()),
-            (FailureClass::Terminal, "vpc-1 has igw-3")
-        );
+        assert_eq!((foreign.class, foreign.message.as_str()), (FailureClass::Terminal, "vpc-1 has igw-3"));
         for (code, found) in [("InUse", vec![]), ("Other", vec![Gateway("igw-2", tags)])] {
             assert_eq!(call(code, found).unwrap_err().message, "it is in use");
         }

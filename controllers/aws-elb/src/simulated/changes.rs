@@ -56,19 +56,11 @@ async fn a_priority_in_use_is_rejected_with_its_owner() {
     let words = format!("priority 10 of the listener is in use by {first}, which belongs to rule/ns/first");
     let second = site.rule("second", &listener, 10, &group);
     let refusal = second.created(1).await.unwrap_err();
-    assert_eq!(
-        (refusal.class, refusal.message.contains(&words)),
-        (FailureClass::InUse, true),
-        "{refusal}"
-    );
+    assert_eq!((refusal.class, refusal.message.contains(&words)), (FailureClass::InUse, true), "{refusal}");
 
     site.rule("second", &listener, 11, &group).created(2).await.unwrap();
     let refusal = second.changed().await.unwrap_err();
-    assert_eq!(
-        (refusal.class, refusal.message.contains(&words)),
-        (FailureClass::InUse, true),
-        "{refusal}"
-    );
+    assert_eq!((refusal.class, refusal.message.contains(&words)), (FailureClass::InUse, true), "{refusal}");
     assert_eq!(site.cloud.objects(Kind::ListenerRule).len(), 2);
 }
 

@@ -6,7 +6,11 @@ use super::{
     api::{self, Change, Desired},
     observed::Address,
 };
-use crate::{conflicts::{held, with_owner}, in_vpc::used, nat_gateway};
+use crate::{
+    conflicts::{held, with_owner},
+    in_vpc::used,
+    nat_gateway,
+};
 
 /// The kind ElasticIP.
 pub(crate) struct ElasticIps;

@@ -9,7 +9,10 @@ use super::{
     import,
     observed::{Association, NetworkAcl},
 };
-use crate::{conflicts::{held, with_owner}, security_group::rule::Direction};
+use crate::{
+    conflicts::{held, with_owner},
+    security_group::rule::Direction,
+};
 
 const ASSOCIATE: &str = "failed to associate a subnet with the network ACL";
 const DISASSOCIATE: &str = "failed to associate a subnet with the default network ACL";

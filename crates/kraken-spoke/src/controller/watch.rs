@@ -24,8 +24,8 @@ use crate::{
     preview::Previews,
     shared::{
         batch::MAX_OBSERVE_REQUESTS, blockers::References, claims::Claims, connections::Connections,
-        disruptions::Disruptions, hub::Hub, hub_lease::HubLease, in_use::InUse, memories::Memories, published::Published,
-        secrets::Secrets, unselected::Unselected, uses::Uses,
+        disruptions::Disruptions, hub::Hub, hub_lease::HubLease, in_use::InUse, memories::Memories,
+        published::Published, secrets::Secrets, unselected::Unselected, uses::Uses,
     },
 };
 

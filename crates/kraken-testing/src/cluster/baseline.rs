@@ -65,7 +65,8 @@ impl ControlPlane {
             let page = etcd::range(&self.etcd_url, start.as_bytes(), end, &[]).await?;
             values.extend(page.kvs.into_iter().map(|pair| (pair.key.0, pair.value)));
         }
-        *self.baseline.lock().await = Some(Baseline { revisions, values, resources: self.resources().await? });
+        *self.baseline.lock().await =
+            Some(Baseline { revisions, values, resources: self.resources().await? });
         Ok(())
     }
 
@@ -78,7 +79,8 @@ impl ControlPlane {
         let Some(baseline) = baseline.as_mut() else { bail!("its content was not noted") };
         let changed = difference(&baseline.revisions, &self.revisions().await?);
         let is_kind = |key: &&Vec<u8>| key.starts_with(KINDS.as_bytes());
-        if let Some(kind) = changed.iter().filter(is_kind).find(|kind| baseline.revisions.contains_key(*kind)) {
+        if let Some(kind) = changed.iter().filter(is_kind).find(|kind| baseline.revisions.contains_key(*kind))
+        {
             bail!("{} was changed", String::from_utf8_lossy(kind));
         }
         let added = changed.iter().any(|key| is_kind(&key));
@@ -112,9 +114,11 @@ impl ControlPlane {
             let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
             for version in group.versions {
                 let (resources, version) = (version.resources, version.version.unwrap_or_default());
-                all.extend(resources.into_iter().map(|resource| {
-                    format!("{name}/{version}/{}", resource.resource.unwrap_or_default())
-                }));
+                all.extend(
+                    resources.into_iter().map(|resource| {
+                        format!("{name}/{version}/{}", resource.resource.unwrap_or_default())
+                    }),
+                );
             }
         }
         Ok(all)

@@ -162,9 +162,8 @@ mod tests {
             chart_crds.add("hub", &format!("{index}.yaml"), crd).unwrap();
         }
         let files = chart_crds.into_files().into_iter();
-        let relative = |path: PathBuf| {
-            path.strip_prefix(chart().join("files")).unwrap().to_str().unwrap().to_owned()
-        };
+        let relative =
+            |path: PathBuf| path.strip_prefix(chart().join("files")).unwrap().to_str().unwrap().to_owned();
         files.map(|(path, text)| (relative(path), serde_saphyr::from_str(&text).unwrap())).collect()
     }
 
@@ -184,7 +183,10 @@ mod tests {
         assert_eq!(
             files,
             BTreeMap::from([
-                ("hub/0.yaml".to_owned(), json!({"a": "@0", "only": long("only"), "short": {"type": "string"}})),
+                (
+                    "hub/0.yaml".to_owned(),
+                    json!({"a": "@0", "only": long("only"), "short": {"type": "string"}})
+                ),
                 ("hub/1.yaml".to_owned(), json!({"a": "@0", "b": "@1", "short": {"type": "string"}})),
                 (
                     "shared.yaml".to_owned(),
