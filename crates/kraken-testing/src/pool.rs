@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 
 use crate::shared::INTERVAL;
 
-/// After how many looks without a user one is dropped. An idle API server takes a twentieth of a core and 600 MB.
-const LOOKS: u32 = 30;
+/// After how many looks without a user one is dropped. An idle API server takes a fortieth of a core and 600 MB.
+const LOOKS: u32 = 120;
 
 /// Values of which each has at most one user at a time. One that nobody used for some seconds is dropped.
 #[derive(Debug)]
@@ -50,7 +50,10 @@ impl<T: Send + Sync + 'static> Pool<T> {
         while let Some(value) = self.take() {
             match reset(&value).await {
                 Ok(()) => return Ok(value),
-                Err(_) => self.discard(&value),
+                Err(error) => {
+                    eprintln!("started again, because it cannot be made as it was: {error:#}");
+                    self.discard(&value);
+                }
             }
         }
         Ok(self.add(start().await?))

@@ -52,8 +52,15 @@ fn names_the_place(message: &str, input: &Input) -> bool {
 /// The fields that all kinds have. They are defined once.
 const SHARED: [&str; 3] = ["spec.account", "spec.lifecycle", "spec.pin"];
 
-/// The inputs of all kinds. A mistake in a field that all kinds have is tried with the first kind: with each, it would be more than half of
-/// the requests.
+/// What a mistake inside of a reference is about, without its field: all references have the same schema. Not every field may refer to a Secret,
+/// and the text of a template must have the type of the field.
+fn in_reference(path: &str) -> Option<&str> {
+    let (_, place) = path.rsplit_once(".valueFrom.")?;
+    (!place.starts_with("secret") && place != "templateString").then_some(place)
+}
+
+/// The inputs of all kinds. A mistake in a field that all kinds have, or inside of a reference, is tried once: with each, it would be more than half
+/// of the requests.
 fn once(kinds: &[Kind]) -> Vec<(&Kind, &Input)> {
     let mut known = BTreeSet::new();
     let all = kinds.iter().flat_map(|kind| kind.generated.inputs.iter().map(move |input| (kind, input)));
@@ -62,7 +69,11 @@ fn once(kinds: &[Kind]) -> Vec<(&Kind, &Input)> {
         let is_shared = SHARED.iter().any(|shared| {
             path.strip_prefix(shared).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         });
-        !is_shared || known.insert((path, input.change))
+        let place = in_reference(&path).map(str::to_owned);
+        match place {
+            Some(place) => known.insert((place, input.change)),
+            None => !is_shared || known.insert((path, input.change)),
+        }
     })
     .collect()
 }
