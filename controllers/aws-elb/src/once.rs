@@ -3,6 +3,7 @@
 
 use kraken_aws::{
     Aws,
+    errors::terminal,
     fields::shown,
     lookup::Tagged,
     missing::or_nothing,
@@ -16,17 +17,12 @@ use crate::tagged::{self, Listed, Selection};
 
 /// The object, if this launch created it. `what` is the unique value: "the name web".
 fn ours<T: Tagged>(object: T, creation: &Creation<'_>, action: &str, what: &str) -> Result<T, Failure> {
+    // Not `has_created`: an import compares specs by creations without tags of Kraken.
     let has = |key: &str| object.tags().get(key) == creation.tags.get(key);
     if [CLUSTER, UID, EPOCH].into_iter().all(has) {
         return Ok(object);
     }
-    let refusal = Failure {
-        class: FailureClass::Terminal,
-        action: action.to_owned(),
-        code: String::new(),
-        message: String::new(),
-    };
-    Err(in_use(refusal, what, &object, creation.tags))
+    Err(in_use(terminal(action, ""), what, &object, creation.tags))
 }
 
 /// Interprets AWS's error that a value is in use by one of these objects, if they are visible: success, if it is the object
@@ -129,7 +125,10 @@ fn undecided(failure: Failure) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kraken_aws::{Tags, tags};
+    use kraken_aws::{
+        Tags,
+        tags::{self, OWNER},
+    };
     use kraken_spoke::{Identity, Launch};
 
     #[derive(Clone, Debug)]
@@ -150,24 +149,31 @@ mod tests {
         tags::identity_tags(&identity, epoch)
     }
 
-    fn verdict(tags_of_holder: Tags) -> Result<(), FailureClass> {
+    fn verdict(tags_of_holder: Tags) -> Result<(), (FailureClass, String)> {
         let (launch, tags) = (Launch { epoch: 2, token: "t".into() }, tags("c", "a", 2));
         let creation = Creation { tags: &tags, launch: &launch };
-        ours(RemoteObject(tags_of_holder), &creation, "failed to create", "port 80").map(drop).map_err(
-            |failure| {
-                let message = &failure.message;
-                assert!(message.starts_with("port 80 is in use by arn:1"), "{message}");
-                failure.class
-            },
-        )
+        let verdict = ours(RemoteObject(tags_of_holder), &creation, "failed to create", "port 80");
+        verdict.map(drop).map_err(|failure| (failure.class, failure.message))
     }
 
     #[test]
     fn only_an_object_of_this_launch_is_owned() {
         assert_eq!(verdict(tags("c", "a", 2)), Ok(()));
-        assert_eq!(verdict(tags("c", "a", 1)), Err(FailureClass::Terminal), "it is being replaced");
-        assert_eq!(verdict(tags("c", "b", 2)), Err(FailureClass::InUse));
-        assert_eq!(verdict(tags("d", "a", 2)), Err(FailureClass::Terminal), "another cluster");
-        assert_eq!(verdict(Tags::new()), Err(FailureClass::Terminal), "not managed by Kraken");
+        let refused = |tags, expected, words: &str| {
+            let (class, message) = verdict(tags).unwrap_err();
+            assert_eq!(class, expected, "{message}");
+            assert!(
+                message.starts_with("port 80 is in use by arn:1") && message.contains(words),
+                "{message}"
+            );
+        };
+        let terminal = FailureClass::Terminal;
+        refused(tags("c", "a", 1), terminal, "which this resource replaces");
+        refused(tags("c", "b", 2), FailureClass::InUse, "belongs to Listener/ns/b");
+        refused(tags("d", "a", 2), terminal, "of another cluster");
+        let mut earlier = tags("c", "z", 2);
+        earlier.insert(OWNER.to_owned(), "Listener/ns/a".to_owned());
+        refused(earlier, terminal, "an earlier Listener/ns/a left behind, with UID z");
+        refused(Tags::new(), terminal, "not managed by Kraken");
     }
 }
