@@ -87,12 +87,11 @@ async fn flux_waits_for_ready_fails_on_stalled_and_prunes_everything() -> Result
                       imageID: {value: ami-12c6146b}\n  instanceType: {value: t3.micro}\n  minCount: {value: 1}\n  \
                       maxCount: {value: 1}\n  lifecycle: {adopt: {id: i-0123456789abcdef0}}\n";
     fs::write(repository.path().join("99-adopted.yaml"), impossible)?;
-    let changed = Instant::now();
     flux.publish(namespace, "repository", repository.path()).await?;
     let (reason, message) = until_ready_is(&flux, &kustomizations, "False").await?;
     assert_eq!(reason, "HealthCheckFailed", "{message}");
     assert!(message.contains("EC2Instance") && message.contains("adopted"), "{message}");
-    assert!(changed.elapsed() < APPLY_TIMEOUT / 4, "reported after {:?}", changed.elapsed());
+    assert!(!message.contains("timeout"), "it was not waited for: {message}");
 
     fs::remove_file(repository.path().join("99-adopted.yaml"))?;
     flux.publish(namespace, "repository", repository.path()).await?;

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod admission;
+mod alarms;
 mod alone;
 mod attached;
 mod bad_input;

@@ -37,7 +37,7 @@ async fn scrape(test_env: &TestEnv) -> Result<Vec<Target>> {
 /// A controller after failures, by the code that counts them.
 fn failed() -> Target {
     let metrics = kraken_runtime::Metrics::new("kraken-test");
-    metrics.reconcile_failed("VPC", "Throttled");
+    metrics.reconcile_failed("VPC", "throttled");
     metrics.reconcile_panicked("VPC");
     metrics.orphans("VPC", 1);
     metrics.launch_withheld("VPC", "LaunchRefused");

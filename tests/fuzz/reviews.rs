@@ -1,14 +1,17 @@
 //! AdmissionReviews: any body, sent to the real router with the webhook of a kind.
 
-use std::{convert::Infallible, sync::LazyLock};
+use std::{
+    convert::Infallible,
+    sync::{Arc, LazyLock},
+};
 
 use anyhow::{Context as _, Result};
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, body::Bytes};
 use kraken_runtime::webhook::{AdmissionResponse, AdmissionReview, Hook, Mounts, router};
-use kraken_spoke::{admission::Admission, dynamic::kind_of};
+use kraken_spoke::admission::Admission;
 use kraken_testing::fuzz::{self, Rng, Target, require};
-use kraken_tests::toy::{Gadget, Gadgets};
+use kraken_tests::toy::{Gadget, GadgetKind};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
@@ -85,7 +88,7 @@ struct Server {
 static SERVER: LazyLock<Result<Server, String>> = LazyLock::new(|| {
     let hook = Hook::of_kind::<Gadget>();
     let mounts = Mounts::default();
-    mounts.mount(&hook, Admission::new(kind_of::<Gadgets>()));
+    mounts.mount(&hook, Admission::new(Arc::new(GadgetKind::default())));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     Ok(Server { runtime, mounts, path: hook.path() })

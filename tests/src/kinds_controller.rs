@@ -11,7 +11,7 @@ use kraken_runtime::{Manager, RunArgs};
 use kraken_spoke::{
     LoopArgs,
     controller::Kinds,
-    dynamic::{DynExternal, DynKind},
+    dynamic::{Calls, Kind},
 };
 use kraken_testing::manifests;
 use kube::{Api, Client, core::ApiResource, runtime::conditions};
@@ -68,8 +68,8 @@ impl KindsController {
         &self,
         test_env: &TestEnv,
         crd: &CustomResourceDefinition,
-        kind: Arc<dyn DynKind>,
-        external: Arc<dyn DynExternal>,
+        kind: Arc<dyn Kind>,
+        external: Arc<dyn Calls>,
     ) -> Result<()> {
         let name = crd.metadata.name.clone().unwrap_or_default();
         let role = hub_role(&kind.info().resource);

@@ -9,7 +9,11 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kraken_runtime::{Manager, RunArgs, rbac::rule};
-use kraken_spoke::{FromContext, LoopArgs, api::crd, controller};
+use kraken_spoke::{
+    FromContext, LoopArgs,
+    api::crd,
+    controller::{Kinds, Served},
+};
 use kraken_testing::{Environment, manifests};
 use kube::{Api, Client, Config};
 use tokio::sync::Mutex;
@@ -72,7 +76,8 @@ impl InProcess {
         let cluster = kube_system.metadata.uid.context("kube-system has no UID")?;
         // A separate runtime, which ends all its tasks at once.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let (gadgets, env) = (Gadgets::from_context(cloud), test_env.env.clone());
+        let served: Served = (Gadgets::kind(), Arc::new(Gadgets::from_context(cloud)));
+        let env = test_env.env.clone();
         let proxy = proxy.map(str::parse).transpose()?;
         runtime.spawn(async move {
             let client = match proxy {
@@ -80,7 +85,8 @@ impl InProcess {
                 None => env.control_plane.client().await?,
             };
             drop(env); // it ends with its tests, whether or not this spoke was stopped
-            controller::run(Manager::detached("kraken-gadgets", client, args, cluster), gadgets, common).await
+            let manager = Manager::detached("kraken-gadgets", client, args, cluster);
+            Kinds::new(manager, common).run(vec![served]).await
         });
         Ok(Self { runtime: Some(runtime) })
     }

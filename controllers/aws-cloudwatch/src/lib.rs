@@ -1,7 +1,9 @@
-//! `kraken-aws-cloudwatch`: the spoke that manages log groups.
+//! `kraken-aws-cloudwatch`: the spoke that manages alarms and log groups.
 
 #![cfg_attr(test, allow(clippy::needless_pass_by_value))] // literals of JSON are passed by value
 
+mod alarm;
+mod cloudwatch;
 mod log_group;
 mod logs;
 
@@ -10,13 +12,13 @@ use std::process::ExitCode;
 use kraken_aws::{Aws, AwsArgs, Managed};
 use kraken_spoke::{Manager, Registry, Spoke};
 
-/// The spoke of log groups.
+/// The spoke of alarms and log groups.
 #[derive(Clone, Copy, Debug)]
 pub struct CloudWatch;
 
 impl Spoke for CloudWatch {
     const NAME: &'static str = "kraken-aws-cloudwatch";
-    const ABOUT: &'static str = "Manages log groups for Kraken";
+    const ABOUT: &'static str = "Manages alarms and log groups for Kraken";
     type Args = AwsArgs;
     type Context = Aws;
 
@@ -26,6 +28,7 @@ impl Spoke for CloudWatch {
 
     fn kinds(registry: &mut impl Registry<Aws>) {
         registry.kind::<Managed<log_group::LogGroups>>();
+        registry.kind::<Managed<alarm::Alarms>>();
     }
 }
 

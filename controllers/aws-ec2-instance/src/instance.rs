@@ -180,14 +180,13 @@ pub(crate) mod tests {
     use super::*;
     use crate::calls::Instances;
     use kraken_aws::{
-        Managed,
         ec2::types::{
             GroupIdentifier, InstanceNetworkInterface, InstanceNetworkInterfaceAttachment, InstanceState,
             InstanceStateName,
         },
+        resource::observed,
         tags::{EPOCH, Tags},
     };
-    use kraken_spoke::External;
 
     /// A running instance of the first launch.
     pub(crate) fn instance(id: &str) -> Instance {
@@ -217,15 +216,16 @@ pub(crate) mod tests {
 
     #[test]
     fn instances_are_sorted_by_launch() {
+        let ids = |all: &Vec<Instance>| observed::<Instances>(all.clone()).ids();
         let mut all = vec![
             launched("i-4", "1", 0),
             launched("i-3", "1", 1),
             launched("i-1", "10", 0),
             launched("i-2", "10", 0),
         ];
-        assert_eq!(Managed::<Instances>::ids(&all), ["i-4", "i-3", "i-1", "i-2"]);
+        assert_eq!(ids(&all), ["i-4", "i-3", "i-1", "i-2"]);
         all.reverse();
-        assert_eq!(Managed::<Instances>::ids(&all), ["i-4", "i-3", "i-1", "i-2"]);
+        assert_eq!(ids(&all), ["i-4", "i-3", "i-1", "i-2"]);
     }
 
     #[test]
@@ -233,9 +233,9 @@ pub(crate) mod tests {
         let states =
             ["pending", "running", "stopping", "stopped", "shutting-down", "terminated", "hibernating"];
         let phase = |name: &&str| in_state("i-1", name).phase();
-        let is_live = |name: &&str| !matches!(phase(name), Phase::Deleting | Phase::Deleted);
-        let live: Vec<_> = states.into_iter().filter(is_live).collect();
-        assert_eq!(live, ["pending", "running", "stopping", "stopped", "hibernating"]);
+        let all = observed::<Instances>(states.map(|name| in_state(name, name)).to_vec());
+        assert_eq!(all.ids(), ["hibernating", "pending", "running", "stopped", "stopping"]);
+        assert_eq!((all.shown().len(), all.deleted()), (7, vec!["terminated".to_owned()]));
         let rest: Vec<_> = states.into_iter().filter(|name| phase(name) == Phase::Available).collect();
         assert_eq!(rest, ["running", "stopped"]);
     }

@@ -3,7 +3,7 @@
 
 use kraken_aws::{
     Aws,
-    errors::terminal,
+    errors::{terminal, undecided},
     fields::shown,
     lookup::Tagged,
     missing::or_nothing,
@@ -115,11 +115,6 @@ pub(crate) async fn create_unless<T: Listed + From<S>, S, A>(
 
 fn first<S, T: From<S> + Default>(made: Option<Vec<S>>) -> T {
     made.unwrap_or_default().into_iter().next().map(T::from).unwrap_or_default()
-}
-
-/// After a call that may have created an object, no failure may report that no object was created.
-fn undecided(failure: Failure) -> Failure {
-    Failure { class: FailureClass::Transient, ..failure }
 }
 
 #[cfg(test)]

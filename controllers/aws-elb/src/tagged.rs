@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::future::try_join_all;
 use kraken_aws::{
     Aws, Tags,
-    lookup_kind::{passes, tag},
+    lookup_kind::passing,
     missing::{for_existing, or_nothing},
     observed::WithTags,
     resource::DescribeQuery,
@@ -73,11 +73,7 @@ pub(crate) async fn read<T: Listed>(aws: &Aws, query: DescribeQuery) -> Result<V
         Some(arns) => by_arns(aws, arns).await?,
         None => T::all(aws).await?,
     };
-    let mut objects = with_tags(aws, objects).await?;
-    if let Some(filters) = &query.filters {
-        objects.retain(|object| passes(filters, |name| tag(object.tags(), name)));
-    }
-    Ok(objects)
+    Ok(passing(query.filters.as_deref(), with_tags(aws, objects).await?))
 }
 
 async fn by_arns<T: Listed>(aws: &Aws, arns: &[String]) -> Result<Vec<T>, Failure> {

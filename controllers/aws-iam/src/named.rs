@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use futures::{StreamExt, TryStreamExt, stream};
 use kraken_aws::{
     Aws,
     lookup::Tagged,
-    lookup_kind::{TAG, matches},
+    lookup_kind::passing,
+    missing::existing,
     resource::{Creation, DescribeQuery},
 };
 use kraken_spoke::{Failure, FailureClass};
@@ -43,22 +43,13 @@ pub(crate) trait Named: Tagged + Sync + 'static {
 /// The objects of a query of [`kraken_aws::AwsResource::read`].
 pub(crate) async fn read<T: Named>(aws: &Aws, query: DescribeQuery) -> Result<Vec<T>, Failure> {
     let Some(arns) = query.ids else {
-        let mut objects = completed(aws, T::list(aws).await?).await?;
-        objects.retain(|object| {
-            query.filters.iter().flatten().all(|filter| {
-                let key = filter.name().and_then(|name| name.strip_prefix(TAG));
-                let value = key.and_then(|key| object.tags().get(key));
-                value.is_some_and(|value| filter.values().iter().any(|wanted| matches(wanted, value)))
-            })
-        });
-        return Ok(objects);
+        return Ok(passing(query.filters.as_deref(), completed(aws, T::list(aws).await?).await?));
     };
     // An id that is not an ARN of the kind does not exist.
     let arns: BTreeSet<String> = arns.into_iter().filter(|arn| arn.contains(T::ARN_PART)).collect();
     if arns.len() < T::FEW {
         let each = arns.into_iter().map(|arn| async move { T::get(aws, &arn).await });
-        let found: Vec<Option<T>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-        return Ok(found.into_iter().flatten().collect());
+        return existing(AT_ONCE, each).await;
     }
     let mut listed = T::list(aws).await?;
     listed.retain(|object| arns.contains(object.id()));
@@ -67,8 +58,7 @@ pub(crate) async fn read<T: Named>(aws: &Aws, query: DescribeQuery) -> Result<Ve
 
 async fn completed<T: Named>(aws: &Aws, objects: Vec<T>) -> Result<Vec<T>, Failure> {
     let each = objects.into_iter().map(|object| object.completed(aws));
-    let found: Vec<Option<T>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-    Ok(found.into_iter().flatten().collect())
+    existing(AT_ONCE, each).await
 }
 
 /// The result of a create call. An error that the name is in use names its holder, unless this launch created it.

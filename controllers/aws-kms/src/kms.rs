@@ -3,8 +3,10 @@
 
 use aws_sdk_kms::Client;
 pub(crate) use aws_sdk_kms::types;
-use futures::{StreamExt as _, TryStreamExt as _, stream};
-use kraken_aws::{Aws, Tags, aws_service, missing::or_nothing};
+use kraken_aws::{
+    Aws, Tags, aws_service,
+    missing::{existing, or_nothing},
+};
 use kraken_spoke::Failure;
 
 aws_service!(pub(crate) KmsApi, aws_sdk_kms, "kms");
@@ -64,8 +66,7 @@ pub(crate) async fn tags_of_all(aws: &Aws) -> Result<Vec<(String, Tags)>, Failur
         let tags = permitted(tags_of(aws, &id).await)?;
         Ok::<_, Failure>(tags.map(|tags| (id, tags)))
     });
-    let found: Vec<Option<(String, Tags)>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-    Ok(found.into_iter().flatten().collect())
+    existing(AT_ONCE, each).await
 }
 
 /// Nothing if the policy of a key does not permit the call.

@@ -7,8 +7,8 @@ use kraken_aws::{
     Aws,
     bounds::Pattern,
     lookup::Tagged,
-    lookup_kind::{passes, tag},
-    missing::or_nothing,
+    lookup_kind::passing,
+    missing::{existing, or_nothing},
     observed::WithTags,
     resource::{Creation, DescribeQuery, RemoteObject},
 };
@@ -47,10 +47,7 @@ pub(crate) async fn read<T: Named>(aws: &Aws, query: DescribeQuery) -> Result<Ve
         }
         None => T::describe(aws, None).await?,
     };
-    let filters = query.filters.unwrap_or_default();
-    let mut tagged = with_tags(aws, found).await?;
-    tagged.retain(|group| passes(&filters, |name| tag(group.tags(), name)));
-    Ok(tagged)
+    Ok(passing(query.filters.as_deref(), with_tags(aws, found).await?))
 }
 
 /// The groups with their tags, without those that were deleted in between.
@@ -61,8 +58,7 @@ async fn with_tags<T: Named>(aws: &Aws, groups: Vec<T>) -> Result<Vec<T>, Failur
         let tags = or_nothing(answer.map(|answer| Some(rds::tags(answer.tag_list))))?;
         Ok(tags.map(|tags| group.with_tags(tags)))
     });
-    let found: Vec<Option<T>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-    Ok(found.into_iter().flatten().collect())
+    existing(AT_ONCE, each).await
 }
 
 /// The group of a create call with this name. An error that the name is in use names its holder, unless this launch created it.

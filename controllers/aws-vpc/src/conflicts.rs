@@ -1,7 +1,11 @@
 //! Calls that AWS rejects because of an existing object. The error does not say whether it is as desired already.
 
-use kraken_aws::{Tags, lookup::Tagged, tags};
-use kraken_spoke::{Failure, FailureClass};
+use kraken_aws::{
+    lookup::Tagged,
+    resource::{class_of_holder, is_replaced},
+    tags,
+};
+use kraken_spoke::Failure;
 
 /// Succeeds if AWS rejects the call with this code and one of the objects `read` is as desired already.
 pub(crate) async fn unless_made<T: Send, O>(
@@ -14,22 +18,19 @@ pub(crate) async fn unless_made<T: Send, O>(
     if read.await?.iter().any(is_made) { Ok(()) } else { Err(failure) }
 }
 
-/// Succeeds if AWS rejects the call with one of these codes and `own` is the id of the object that is in use already: the
-/// first one of `read`. If it is another one, the error is `message` of its id and its owner, and requires that this one goes.
+/// Succeeds if AWS rejects the call with one of these codes and `own` is the object that is in use already: the first one of `read`. If it
+/// is another one, the error is `message` of its id and its owner, and requires that this one goes.
 pub(crate) async fn unless_own<T: Send, O: Tagged>(
     result: Result<T, Failure>,
     codes: &[&str],
-    own: &str,
+    own: &O,
     read: impl Future<Output = Result<Vec<O>, Failure>> + Send,
     message: impl Fn(&str) -> String + Send,
 ) -> Result<(), Failure> {
     let Some(failure) = rejected(result, codes)? else { return Ok(()) };
     match read.await?.first() {
-        Some(object) if object.id() == own => Ok(()),
-        Some(other) => {
-            let message = message(&with_owner(other.id(), other.tags()));
-            Err(held(other.tags(), Failure { message, ..failure }))
-        }
+        Some(object) if object.id() == own.id() => Ok(()),
+        Some(other) => Err(held(failure, other, own, message)),
         None => Err(failure),
     }
 }
@@ -43,21 +44,27 @@ fn rejected<T>(result: Result<T, Failure>, codes: &[&str]) -> Result<Option<Fail
     }
 }
 
-/// The failure of an action that an object with these tags prevents: if it belongs to a resource, until that goes.
-pub(crate) fn held(tags: &Tags, failure: Failure) -> Failure {
-    let is_owned = tags::owner(tags).is_some();
-    let class = if is_owned { FailureClass::InUse } else { FailureClass::Terminal };
-    Failure { class, ..failure }
-}
-
-/// An id, and the resource that owns the object.
-pub(crate) fn with_owner(id: &str, tags: &Tags) -> String {
-    format!("{id}{}", tags::of_owner(tags))
+/// The failure of an action on `own` that `holder` prevents, with `message` of its id and its owner. If that is a resource of the same
+/// cluster, the action is possible when this one goes.
+pub(crate) fn held<O: Tagged>(
+    failure: Failure,
+    holder: &O,
+    own: &O,
+    message: impl FnOnce(&str) -> String,
+) -> Failure {
+    let class = class_of_holder(holder.tags(), own.tags());
+    let mut message = message(&format!("{}{}", holder.id(), tags::of_owner(holder.tags())));
+    if is_replaced(holder.tags(), own.tags()) {
+        message += "; this resource replaces it: set lifecycle.replace to DeleteFirst";
+    }
+    Failure { class, message, ..failure }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kraken_aws::Tags;
+    use kraken_spoke::FailureClass;
     use std::{
         future::ready,
         pin::pin,
@@ -104,22 +111,53 @@ mod tests {
         assert_eq!(call(failed("Other"), true).unwrap_err().code, "Other");
     }
 
+    /// The tags of the gateway of the resource `a`, whose UID is `u`, or of another one.
+    fn tags_of(cluster: &str, uid: &str) -> Tags {
+        let owner = if uid == "u" { "InternetGateway/ns/a" } else { "InternetGateway/ns/b" };
+        let tags = [(tags::CLUSTER, cluster), (tags::UID, uid), (tags::OWNER, owner)];
+        tags.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
+    }
+
     #[test]
     fn another_object_is_reported_with_its_owner() {
+        let own = Gateway("igw-1", tags_of("c", "u"));
         let call = |code, found: Vec<Gateway>| {
             let message = |other: &str| format!("vpc-1 has {other}");
-            output(unless_own(failed(code), &["InUse"], "igw-1", ready(Ok(found)), message))
+            output(unless_own(failed(code), &["InUse"], &own, ready(Ok(found)), message))
         };
-        let tags = [(tags::CLUSTER, "c"), (tags::UID, "u"), (tags::OWNER, "InternetGateway/ns/a")];
-        let tags: Tags = tags.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-        assert!(call("InUse", vec![Gateway("igw-1", tags.clone())]).is_ok());
-        let other = call("InUse", vec![Gateway("igw-2", tags.clone())]).unwrap_err();
+        assert!(call("InUse", vec![own.clone()]).is_ok());
+        let other = call("InUse", vec![Gateway("igw-2", tags_of("c", "v"))]).unwrap_err();
         assert_eq!((other.class, other.code.as_str()), (FailureClass::InUse, "InUse"));
-        assert_eq!(other.message, "vpc-1 has igw-2 of InternetGateway/ns/a");
-        let foreign = call("InUse", vec![Gateway("igw-3", Tags::new())]).unwrap_err();
-        assert_eq!((foreign.class, foreign.message.as_str()), (FailureClass::Terminal, "vpc-1 has igw-3"));
-        for (code, found) in [("InUse", vec![]), ("Other", vec![Gateway("igw-2", tags)])] {
+        assert_eq!(other.message, "vpc-1 has igw-2 of InternetGateway/ns/b");
+        let unmanaged = call("InUse", vec![Gateway("igw-3", Tags::new())]).unwrap_err();
+        assert_eq!(
+            (unmanaged.class, unmanaged.message.as_str()),
+            (FailureClass::Terminal, "vpc-1 has igw-3")
+        );
+        for (code, found) in [("InUse", vec![]), ("Other", vec![Gateway("igw-2", tags_of("c", "v"))])] {
             assert_eq!(call(code, found).unwrap_err().message, "it is in use");
         }
+    }
+
+    #[test]
+    fn an_object_of_another_cluster_is_not_waited_for() {
+        let own = Gateway("igw-1", tags_of("c", "u"));
+        let class = |cluster, uid| {
+            let holder = Gateway("igw-2", tags_of(cluster, uid));
+            held(failed("InUse").unwrap_err(), &holder, &own, str::to_owned).class
+        };
+        assert_eq!(class("c", "v"), FailureClass::InUse);
+        assert_eq!(class("other", "v"), FailureClass::Terminal);
+    }
+
+    #[test]
+    fn a_replaced_object_has_the_advice_to_delete_it_first() {
+        let [own, former] = ["igw-1", "igw-2"].map(|id| Gateway(id, tags_of("c", "u")));
+        let failure = held(failed("InUse").unwrap_err(), &former, &own, |other| format!("vpc-1 has {other}"));
+        assert_eq!(failure.class, FailureClass::Terminal);
+        assert_eq!(
+            failure.message,
+            "vpc-1 has igw-2 of InternetGateway/ns/a; this resource replaces it: set lifecycle.replace to DeleteFirst"
+        );
     }
 }

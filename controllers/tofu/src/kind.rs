@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kraken_spoke::{
-    Comparison, Difference, Edit, Fate, Features, FieldDiff, Remedy, Resolver,
+    Comparison, Difference, Edit, Features, FieldDiff, Remedy, Resolver,
     account::with_account,
     api::crd::at_run_time,
-    dynamic::{self, Change, Desired, DynKind, KindInfo, Observed, Spec, interned, interned_fields},
+    dynamic::{self, Change, Desired, Kind, KindInfo, Observed, Spec, interned, interned_fields},
 };
 use kraken_tfplugin::{
     Path, Step, Value, masked,
@@ -15,7 +15,11 @@ use kraken_tfplugin::{
 };
 use serde_json::Value as Json;
 
-use crate::{config, crd, names, observed, options, outputs};
+use crate::{
+    config, crd, names,
+    observed::{self, main_object},
+    options, outputs,
+};
 
 /// A resource type.
 #[derive(Debug)]
@@ -113,7 +117,7 @@ fn shown(value: &Json) -> String {
     }
 }
 
-impl DynKind for TofuKind {
+impl Kind for TofuKind {
     fn info(&self) -> &KindInfo {
         &self.info
     }
@@ -130,13 +134,9 @@ impl DynKind for TofuKind {
         Some(Desired::new(observed::Desired { config, schema: self.schema.clone(), secret, outputs }))
     }
 
-    fn nothing(&self) -> Observed {
-        Observed::new(observed::Observed::default())
-    }
-
     fn compare(&self, _: &Desired, observed: &Observed) -> Comparison<Change> {
         let mut comparison = Comparison::default();
-        let Some(object) = observed::Observed::of(observed).objects.first() else {
+        let Some(object) = main_object(observed) else {
             comparison.missing = Some(self.type_name.clone());
             return comparison;
         };
@@ -174,36 +174,7 @@ impl DynKind for TofuKind {
 
     /// Everything but sensitive attributes.
     fn state(&self, _: &Desired, observed: &Observed) -> Json {
-        let object = observed::Observed::of(observed).objects.first();
-        object.map_or(Json::Null, |object| published(&self.schema.block, &object.state.value))
-    }
-
-    fn ids(&self, observed: &Observed) -> Vec<String> {
-        observed::Observed::of(observed).objects.iter().map(|object| object.id.clone()).collect()
-    }
-
-    fn select(&self, observed: Observed, ids: &[String]) -> (Observed, Observed) {
-        let observed = observed::Observed::of(&observed);
-        let (one, other) = observed.objects.iter().cloned().partition(|object| ids.contains(&object.id));
-        (observed.with(one), observed.with(other))
-    }
-
-    fn is_gone(&self, observed: &Observed) -> bool {
-        observed::Observed::of(observed).objects.is_empty()
-    }
-
-    fn epoch(&self, observed: &Observed) -> i64 {
-        observed::Observed::of(observed).objects.iter().map(|object| object.epoch).max().unwrap_or_default()
-    }
-
-    fn fate(&self, observed: &Observed) -> Fate {
-        observed::Observed::of(observed).fate.clone()
-    }
-
-    fn split(&self, observed: Observed, epoch: i64) -> (Observed, Observed) {
-        let observed = observed::Observed::of(&observed);
-        let (before, since) = observed.objects.iter().cloned().partition(|object| object.epoch < epoch);
-        (observed.with(before), observed.with(since))
+        main_object(observed).map_or(Json::Null, |object| published(&self.schema.block, &object.state.value))
     }
 }
 

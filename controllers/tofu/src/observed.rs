@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use kraken_spoke::{Fate, dynamic};
+use kraken_spoke::dynamic::{Observed, ObservedObject};
 use kraken_tfplugin::{Plan, ResourceState, Value, masked, schema::Schema};
 
 /// The desired state: a configuration without unknown values.
@@ -42,20 +42,15 @@ pub(crate) struct Object {
     pub(crate) plan: Option<Arc<Plan>>,
 }
 
-/// What exists of a resource: during a replacement, more than one object.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Observed {
-    pub(crate) objects: Vec<Object>,
-    pub(crate) fate: Fate,
+impl Object {
+    /// It as the loop sees it.
+    pub(crate) fn observed(self) -> ObservedObject {
+        let (id, epoch) = (self.id.clone(), self.epoch);
+        ObservedObject::new(id, self).of_launch(epoch)
+    }
 }
 
-impl Observed {
-    pub(crate) fn of(observed: &dynamic::Observed) -> &Self {
-        observed.get()
-    }
-
-    /// The same with other objects.
-    pub(crate) fn with(&self, objects: Vec<Object>) -> dynamic::Observed {
-        dynamic::Observed::new(Self { objects, fate: self.fate.clone() })
-    }
+/// The main object of a resource. During a replacement, there is another one.
+pub(crate) fn main_object(observed: &Observed) -> Option<&Object> {
+    observed.objects().first().map(ObservedObject::get)
 }

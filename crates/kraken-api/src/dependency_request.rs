@@ -19,12 +19,25 @@ use crate::reasons::DependencyReason;
     kind = "DependencyRequest",
     namespaced,
     status = "DependencyRequestStatus",
+    selectable = ".spec.spoke",
+    selectable = ".spec.keepSecrets",
     shortname = "depreq",
     category = "kraken-internal",
     doc = "The references of one resource to others. Internal: written by spokes, answered by the hub."
 )]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [
+    {"rule": "has(self.spoke) || !has(oldSelf.spoke)", "message": "spoke cannot be removed"},
+]))]
 pub struct DependencyRequestSpec {
+    /// The spoke that wrote the request and finds it by this field, which cannot be changed: its component's full name, at most 63
+    /// characters. Default: none, in a request of a version that did not have the field; its spoke sets it. Example: `kraken-aws-vpc`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(min = 1, max = 63), extend("x-kubernetes-validations" = [
+        {"rule": "self == oldSelf", "message": "cannot be changed"},
+    ]))]
+    pub spoke: String,
+
     /// References to keys of ConfigMaps, at most 1,024.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1024))]

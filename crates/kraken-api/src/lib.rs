@@ -42,8 +42,8 @@ pub const SYSTEM_NAMESPACE: &str = "kraken-system";
 /// The name of the hub's binary, Deployment, service account and lease.
 pub const HUB_NAME: &str = "kraken-hub";
 
-/// Label of an owned DependencyRequest or StateDeclaration: its owner's kind and group, as formatted by
-/// [`names::owner_kind`]. A spoke selects its own objects by it.
+/// Label of an owned StateDeclaration: its owner's kind and group, as formatted by [`names::owner_kind`]. A spoke selects its own states
+/// by it.
 pub const OWNER_KIND_LABEL: &str = "kraken-iac.eoinfennessy.com/owner-kind";
 
 /// Prefix of the labels of a DependencyRequest with the other namespaces that it refers to, by which a deletion finds the dependents

@@ -43,9 +43,14 @@ pub fn owner_name<'a>(owner_kind: &str, owned_name: &'a str) -> Option<&'a str> 
 ///
 /// No client can change the name of an object, as it can its labels and owner references.
 pub fn owner(owned_name: &str) -> Option<(&str, &str)> {
-    let (end, _) = owned_name.match_indices('.').nth(1)?;
-    let kind = owned_name.get(..end)?;
+    let kind = kind_of(owned_name)?;
     Some((kind, owner_name(kind, owned_name)?))
+}
+
+/// The kind, as [`owner_kind()`] returns it, of the resource that owns the object with this name, also if the name was truncated.
+pub fn kind_of(owned_name: &str) -> Option<&str> {
+    let (end, _) = owned_name.match_indices('.').nth(1)?;
+    owned_name.get(..end)
 }
 
 /// The kind in a reference, in the format of names: `vpc.aws`, or `vpc` if the reference has no group.
@@ -110,6 +115,7 @@ mod tests {
             let kind = owner_kind("Subnet", group);
             assert_eq!(owner(&owned_name(&kind, "my.web")), Some((kind.as_str(), "my.web")));
             assert_eq!(owner(&owned_name(&kind, &"a".repeat(253))), None);
+            assert_eq!(kind_of(&owned_name(&kind, &"a".repeat(253))), Some(kind.as_str()));
         }
         assert_eq!(owner("subnet.aws"), None);
     }

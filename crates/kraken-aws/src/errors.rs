@@ -107,6 +107,17 @@ pub fn terminal(action: &str, message: impl Into<String>) -> Failure {
     failure(FailureClass::Terminal, action, "", message.into())
 }
 
+/// The failure of a call that follows a creation: no class of failure may say that nothing was created.
+#[must_use]
+pub fn undecided(failure: Failure) -> Failure {
+    Failure { class: FailureClass::Transient, ..failure }
+}
+
+/// The failure of a creation whose object a following call does not show; `object`: "the new topic a".
+pub fn invisible(action: &str, object: &str) -> Failure {
+    failure(FailureClass::Transient, action, "", format!("{object} is not visible yet"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

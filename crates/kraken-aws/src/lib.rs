@@ -49,8 +49,8 @@ pub use aws_smithy_types::base64;
 pub use client::Aws;
 pub use group::AwsGroup;
 pub use kraken_derive::{aws_group, aws_kind, aws_lookup, aws_observed};
-pub use lookup_kind::{AwsLookup, Lookups};
-pub use resource::{AwsObjects, AwsResource, AwsSpec, Managed};
+pub use lookup_kind::{AwsLookup, LookupKind, Lookups};
+pub use resource::{AwsResource, AwsSpec, Managed, ManagedKind};
 pub use tags::{TagOptions, Tags};
 
 /// The partition in the ARNs of a region, and the domain of its endpoints.

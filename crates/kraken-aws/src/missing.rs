@@ -1,6 +1,7 @@
 //! Handling of missing ids. AWS rejects a whole call because of one missing id, so the call is repeated without it: one
 //! missing id does not hide others.
 
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_spoke::Failure;
 use kraken_spoke::runtime::hash::HashSet;
 
@@ -26,6 +27,18 @@ where
         }
     }
     Ok(answers)
+}
+
+/// What each of these calls returns, `at_once` of them at a time, without the objects that do not exist any more.
+///
+/// # Errors
+/// The first failure.
+pub async fn existing<T, F>(at_once: usize, calls: impl Iterator<Item = F>) -> Result<Vec<T>, Failure>
+where
+    F: Future<Output = Result<Option<T>, Failure>>,
+{
+    let found: Vec<Option<T>> = stream::iter(calls).buffered(at_once).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// Whether AWS rejected a call because of a missing or malformed id.

@@ -7,8 +7,9 @@ use std::fmt::Debug;
 use aws_config::BehaviorVersion;
 use aws_sdk_ec2::config::{Credentials, Region};
 use kraken_spoke::{
-    Difference, Edit, External, FromContext, Registry, Remedy, Resolver, Spoke,
+    Difference, Edit, FromContext, Kind as _, Registry, Remedy, Resolver, Spoke,
     api::crd::spoke_kind,
+    dynamic::Desired,
     options::{SecretData, Values},
     runtime::metrics::Metrics,
 };
@@ -16,7 +17,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use crate::{
-    Aws, AwsLookup, AwsResource, AwsSpec, Lookups,
+    Aws, AwsLookup, AwsResource, AwsSpec, LookupKind,
     clients::RateLimitScope,
     lookup_kind::{self, LookupSpec},
     resource::{DesiredOf, ObservedOf, SpecOf},
@@ -113,9 +114,9 @@ pub fn answered<S: AwsLookup>(
 where
     lookup_kind::SpecOf<S>: DeserializeOwned,
 {
-    let desired = wanted::<S>(written).unwrap();
-    let hits = found.into_iter().map(lookup_kind::Hit::of).collect();
-    let finding = Lookups::<S>::finding(&desired, &hits).unwrap();
+    let desired = Desired::new(wanted::<S>(written).unwrap());
+    let hits: Vec<_> = found.into_iter().map(lookup_kind::Hit::of).collect();
+    let finding = LookupKind::<S>::default().finding(&desired, &lookup_kind::observed::<S>(hits)).unwrap();
     finding.answer.map_err(|why| why.message)
 }
 
@@ -202,7 +203,7 @@ struct Unlisted(Vec<String>);
 
 impl<C> Registry<C> for Unlisted {
     fn kind<E: FromContext<C>>(&mut self) {
-        let crd = serde_json::to_value(spoke_kind::<E::Kind>()).unwrap();
+        let crd = serde_json::to_value(spoke_kind::<E::Resource>()).unwrap();
         let kind = crd["spec"]["names"]["kind"].as_str().unwrap();
         let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
         let of_secrets: Vec<&String> = spec["properties"]
@@ -212,7 +213,7 @@ impl<C> Registry<C> for Unlisted {
             .filter(|(_, schema)| schema.to_string().contains(r#""secret":{"#))
             .map(|(name, _)| name)
             .collect();
-        let listed: Vec<&str> = E::FEATURES.secret_field_paths.iter().map(|(field, _)| *field).collect();
+        let listed: Vec<&str> = E::kind().info().secret_field_paths.iter().map(|(field, _)| *field).collect();
         let unlisted = of_secrets.iter().filter(|field| !listed.contains(&field.as_str()));
         self.0.extend(unlisted.map(|field| format!("{kind}.{field} is not listed")));
         let stray = listed.iter().filter(|field| !of_secrets.iter().any(|of| of == *field));
@@ -225,7 +226,7 @@ struct Schemas(Vec<(String, Value)>);
 
 impl<C> Registry<C> for Schemas {
     fn kind<E: FromContext<C>>(&mut self) {
-        let crd = serde_json::to_value(spoke_kind::<E::Kind>()).unwrap();
+        let crd = serde_json::to_value(spoke_kind::<E::Resource>()).unwrap();
         let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
         self.0.push((crd["spec"]["names"]["kind"].as_str().unwrap().to_owned(), spec.clone()));
     }

@@ -27,6 +27,9 @@ pub use crate::resources::Tally;
 /// The media type of [`Metrics::encode`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// The retry class of a call that may succeed when it is repeated; that of all failures of a controller without others.
+pub const TRANSIENT: &str = "transient";
+
 /// Upper bounds in seconds: from a reconcile without changes (milliseconds) to the slowest cloud calls.
 const SECONDS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
 
@@ -275,7 +278,7 @@ mod tests {
     fn metrics_are_encoded_under_their_documented_names() {
         let metrics = Metrics::new("kraken-test");
         metrics.reconciled("EC2Instance", "Ready", Duration::from_millis(20));
-        metrics.reconcile_failed("EC2Instance", "Throttled");
+        metrics.reconcile_failed("EC2Instance", TRANSIENT);
         metrics.reconcile_panicked("EC2Instance");
         metrics.queue_depth("EC2Instance", "edit", 3);
         metrics.cloud_call("DescribeInstances", "ok", Duration::from_secs(1));
@@ -290,7 +293,7 @@ mod tests {
             r#"kraken_reconciles_total{kind="EC2Instance",outcome="Ready"} 1"#,
             r#"kraken_reconcile_seconds_count{kind="EC2Instance"} 1"#,
             r#"kraken_reconcile_seconds_bucket{le="0.025",kind="EC2Instance"} 1"#,
-            r#"kraken_reconcile_errors_total{kind="EC2Instance",class="Throttled"} 1"#,
+            r#"kraken_reconcile_errors_total{kind="EC2Instance",class="transient"} 1"#,
             r#"kraken_reconcile_panics_total{kind="EC2Instance"} 1"#,
             r#"kraken_queue_depth{kind="EC2Instance",lane="edit"} 3"#,
             r#"kraken_cloud_calls_total{operation="DescribeInstances",result="ok"} 1"#,

@@ -17,14 +17,24 @@ pub(super) struct Rule {
 
 #[derive(Debug)]
 enum Holds {
-    /// The value cannot be changed.
-    Immutable,
+    /// A rule about a change.
+    Change(ChangeCheck),
     Function(Check),
     Condition(Condition),
 }
 
 /// Whether a value obeys a rule.
 type Check = fn(&Value) -> bool;
+/// Whether a value, and the stored one before, obey a rule.
+type ChangeCheck = fn(&Value, &Value) -> bool;
+
+/// The rules about changes, by their text, without white space.
+const CHANGES: &[(&str, ChangeCheck)] = &[
+    ("self==oldSelf", |value, old| value == old),
+    ("has(self.spoke)||!has(oldSelf.spoke)", |value, old| {
+        !value["spoke"].is_null() || old["spoke"].is_null()
+    }),
+];
 
 /// The rules that are no conditions, by their text, without white space.
 const RULES: &[(&str, Check)] = &[
@@ -87,10 +97,12 @@ impl Rule {
     pub(super) fn compile(rule: &Value) -> Result<Self, String> {
         let text = rule["rule"].as_str().unwrap_or_default();
         let squeezed: String = text.split_whitespace().collect();
-        let holds = match RULES.iter().find(|(known, _)| *known == squeezed) {
-            Some((_, holds)) => Holds::Function(*holds),
-            None if squeezed == "self==oldSelf" => Holds::Immutable,
-            None => Holds::Condition(
+        let function = RULES.iter().find(|(known, _)| *known == squeezed);
+        let change = CHANGES.iter().find(|(known, _)| *known == squeezed);
+        let holds = match (function, change) {
+            (Some((_, holds)), _) => Holds::Function(*holds),
+            (None, Some((_, holds))) => Holds::Change(*holds),
+            (None, None) => Holds::Condition(
                 Condition::parse(text).ok_or_else(|| format!("the CEL rule `{text}` is not known"))?,
             ),
         };
@@ -109,7 +121,7 @@ impl Rule {
     /// Whether a value obeys the rule. `old`: the stored one, if there is one: a rule about it applies only then.
     pub(super) fn holds(&self, value: &Value, old: Option<&Value>) -> bool {
         match &self.holds {
-            Holds::Immutable => old.is_none_or(|old| old == value),
+            Holds::Change(holds) => old.is_none_or(|old| holds(value, old)),
             Holds::Function(holds) => holds(value),
             Holds::Condition(condition) => condition.holds(value),
         }

@@ -67,8 +67,8 @@ const FAULTS: [&str; 19] = [
 /// The variants that no schedule reaches: the area, the name, and the reason.
 const UNREACHABLE: [(&str, &str, &str); 3] = [
     (OUTCOME, "Internal", "it is a defect, and a panic is reported as a violation"),
-    (FAILURE, "TokenUsed", "the loop reports such a launch as the outcome NotYet"),
-    (FAILURE, "NotConfigured", "every simulated controller has a region"),
+    (FAILURE, "token_used", "the loop reports such a launch as the outcome NotYet"),
+    (FAILURE, "not_configured", "every simulated controller has a region"),
 ];
 
 fn is_reachable(area: &str, variant: &str) -> bool {
@@ -226,7 +226,7 @@ mod tests {
         }
         let coverage = Coverage::default();
         assert!(!coverage.missing().iter().any(|name| name.ends_with(": Internal")));
-        assert!(coverage.table().contains("failure NotConfigured: every simulated controller has a region"));
+        assert!(coverage.table().contains("failure not_configured: every simulated controller has a region"));
     }
 
     #[test]

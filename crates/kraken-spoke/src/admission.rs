@@ -17,12 +17,12 @@ use kube::ResourceExt as _;
 
 use crate::{
     account::KnownAccounts,
-    dynamic::{DynExternal, Object, SharedKind},
+    dynamic::{Calls, Object, SharedKind},
     model::{
         effects::{EditedFields, OfDeletion, OfEdit, OfLookup},
-        fields::Fields,
         outcome::Outcome,
     },
+    policy::undecoded,
     preview::{Preview, Previews, preview},
     shared::blockers::References,
     steps::resolve,
@@ -41,11 +41,10 @@ const FOR_PREVIEW: Duration = Duration::from_secs(3);
 
 /// Reviews the resources of one kind.
 pub struct Admission {
-    fields: Fields,
     kind: SharedKind,
     accounts: Option<Arc<dyn KnownAccounts>>,
     references: Option<(Manager, References)>,
-    external: Option<Arc<dyn DynExternal>>,
+    external: Option<Arc<dyn Calls>>,
     previews: Previews,
 }
 
@@ -58,14 +57,7 @@ impl fmt::Debug for Admission {
 impl Admission {
     /// The webhook of this kind.
     pub fn new(kind: SharedKind) -> Self {
-        Self {
-            fields: Fields::of(kind.info()),
-            kind,
-            accounts: None,
-            references: None,
-            external: None,
-            previews: Previews::default(),
-        }
+        Self { kind, accounts: None, references: None, external: None, previews: Previews::default() }
     }
 
     /// The same with the rules of these accounts, which apply to the kind if it has accounts.
@@ -80,7 +72,7 @@ impl Admission {
     }
 
     /// The same with what the provider says of a spec.
-    pub(crate) fn with_external(self, external: Arc<dyn DynExternal>) -> Self {
+    pub(crate) fn with_external(self, external: Arc<dyn Calls>) -> Self {
         Self { external: Some(external), ..self }
     }
 
@@ -95,7 +87,7 @@ impl Admission {
             Ok(object) => object,
             // A deletion needs no valid spec.
             Err(_) if subject.operation == Operation::Delete => return ReviewResult::default(),
-            Err(error) => return refused(undecoded(&error)),
+            Err(error) => return refused(undecoded::problem(&error)),
         };
         let spec = object.spec();
         if subject.operation == Operation::Delete {
@@ -112,7 +104,7 @@ impl Admission {
             let dependents = if effects.deletes() { self.dependents(subject).await } else { vec![] };
             return ReviewResult { problems: vec![], warnings: effects.said(&dependents) };
         }
-        let mut problems = match resolve::certain(&*self.kind, spec, &self.fields) {
+        let mut problems = match resolve::certain(&*self.kind, spec) {
             Some(Outcome::Invalid(problems)) => problems,
             _ => vec![],
         };
@@ -188,7 +180,7 @@ impl Admission {
         // Only text decodes as a `RawObject`.
         let read = serde_json::from_str::<RawObject>(&object.to_string());
         let read = read.map_err(|error| error.to_string());
-        read.and_then(|object| self.kind.decode(&object).map_err(|(_, error)| error))
+        read.and_then(|object| self.kind.decode(&object))
     }
 
     /// What the account forbids that the resource uses. Without that account, or if it cannot be used, nothing: the resource
@@ -202,14 +194,6 @@ impl Admission {
 impl Validator for Admission {
     fn review(&self, subject: Subject) -> BoxFuture<'_, ReviewResult> {
         Box::pin(async move { self.reviewed(&subject).await })
-    }
-}
-
-/// The error begins with the path of the field, if it is known.
-fn undecoded(error: &str) -> Problem {
-    match error.strip_prefix("spec.").and_then(|error| error.split_once(": ")) {
-        Some((field, why)) => Problem::invalid(field, why),
-        None => Problem::invalid("", format!("does not decode: {error}")),
     }
 }
 

@@ -4,6 +4,7 @@ use strum::{IntoStaticStr, VariantNames};
 
 /// How an error of the provider is retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum FailureClass {
     /// The request is invalid: an edit is most likely needed. Retried with exponential backoff, because a permission or
     /// a limit may also be corrected elsewhere.
@@ -26,25 +27,14 @@ pub enum FailureClass {
     /// The objects that the launch's token created are deleted: only a new token creates new ones.
     TokenSpent,
     /// A deletion was rejected because the provider's own deletion protection is on. See
-    /// [`crate::External::unprotected_by`].
+    /// [`crate::Kind::unprotected_by`].
     Protected,
 }
 
 impl FailureClass {
     /// The value of the metric label.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Terminal => "terminal",
-            Self::InUse => "in_use",
-            Self::Throttled => "throttled",
-            Self::Transient => "transient",
-            Self::NotYet => "not_yet",
-            Self::Credentials => "credentials",
-            Self::NotConfigured => "not_configured",
-            Self::TokenUsed => "token_used",
-            Self::TokenSpent => "token_spent",
-            Self::Protected => "protected",
-        }
+        self.into()
     }
 }
 
@@ -65,6 +55,12 @@ pub struct Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn transient_failure_is_counted_under_the_class_of_the_other_controllers() {
+        assert_eq!(FailureClass::Transient.as_str(), kraken_runtime::metrics::TRANSIENT);
+        assert_eq!(FailureClass::NotConfigured.as_str(), "not_configured");
+    }
 
     #[test]
     fn failure_is_displayed_as_a_sentence() {

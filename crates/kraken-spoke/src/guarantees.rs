@@ -61,7 +61,7 @@ pub(crate) fn changes(
 ) {
     is_wanted(reconcile);
     let kind = &reconcile.context.kind;
-    let (ids, deleted) = (kind.ids(&observation.current), kind.deletes(change));
+    let (ids, deleted) = (observation.current.ids(), kind.deletes(change));
     let is_surplus = ids.len() >= deleted.len() + kind.max_objects(observation.effective());
     assert!(deleted.is_empty() || is_surplus, "{} of {} is not surplus", listed(&deleted), listed(&ids));
     assert!(!ids.is_empty(), "a change without a remote object");

@@ -1,4 +1,4 @@
-//! The library that a spoke is built with: the [`External`] trait, which a kind implements, and the one reconcile loop,
+//! The library that a spoke is built with: the traits [`Kind`] and [`Calls`], which a kind implements, and the one reconcile loop,
 //! which every spoke uses.
 //!
 //! A kind implements the desired state (`desired`), the observed state (`observe`), the difference (`compare`) and the
@@ -12,7 +12,7 @@ pub mod args;
 mod context;
 pub mod controller;
 pub mod dynamic;
-pub mod external;
+mod exchange;
 pub mod failure;
 mod guarantees;
 mod ignored;
@@ -29,9 +29,10 @@ mod steps;
 mod tests;
 
 pub use args::{LoopArgs, OrphanArgs};
-pub use external::{
-    Candidate, Comparison, Difference, Edit, External, Fate, Features, Finding, Identity, Launch,
-    ObserveRequest, OwnSecret, Remedy, SpokeKind, Unanswered,
+pub use dynamic::{Calls, Kind, KindInfo};
+pub use exchange::{
+    Candidate, Comparison, Difference, Edit, Fate, Features, Finding, Identity, Launch, ObserveRequest,
+    OwnSecret, Remedy, SpokeKind, Unanswered,
 };
 pub use failure::{Failure, FailureClass};
 pub use ignored::Ignored;

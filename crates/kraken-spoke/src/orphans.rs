@@ -33,7 +33,7 @@ use crate::{
     Failure, Identity,
     account::{Connection, KnownAccounts},
     args::OrphanArgs,
-    dynamic::{DynExternal, Observed, SharedKind},
+    dynamic::{Calls, Observed, SharedKind},
     model::ids::listed,
     shared::former::Former,
 };
@@ -50,7 +50,7 @@ pub(crate) struct Sweeper {
     pub(crate) args: OrphanArgs,
     pub(crate) kind: SharedKind,
     /// The controller's own connection.
-    pub(crate) own: Arc<dyn DynExternal>,
+    pub(crate) own: Arc<dyn Calls>,
     pub(crate) accounts: Option<Arc<dyn KnownAccounts>>,
     /// The delay of the first sweep, at most the interval.
     pub(crate) first_after: Duration,
@@ -63,12 +63,12 @@ pub(crate) struct Sweeper {
 }
 
 /// The connections to sweep, by key.
-type Connections = BTreeMap<Arc<str>, Arc<dyn DynExternal>>;
+type Connections = BTreeMap<Arc<str>, Arc<dyn Calls>>;
 
 /// The objects of the cluster that one connection can list.
 struct Listing {
     key: Arc<str>,
-    external: Arc<dyn DynExternal>,
+    external: Arc<dyn Calls>,
     /// The account and the region; empty if there is only one connection.
     place: String,
     objects: Vec<(Identity, Observed)>,
@@ -159,7 +159,7 @@ impl Sweeper {
     }
 
     /// The connection of this account; `None` if it is the controller's own.
-    async fn connect(&self, account: &ObjectKey) -> Result<Option<(Arc<str>, Arc<dyn DynExternal>)>, String> {
+    async fn connect(&self, account: &ObjectKey) -> Result<Option<(Arc<str>, Arc<dyn Calls>)>, String> {
         let connection = self.own.connect(&account.namespace, Some(&*account.name)).await;
         let connection = connection.map_err(|refusal| refusal.to_string())?;
         let Some(Connection { connected, rules }) = connection else { return Ok(None) };
@@ -175,7 +175,7 @@ impl Sweeper {
     async fn list_owned(
         &self,
         key: &Arc<str>,
-        external: &Arc<dyn DynExternal>,
+        external: &Arc<dyn Calls>,
         is_one_of_many: bool,
     ) -> Result<Listing, Failure> {
         let here = if is_one_of_many { external.location().await? } else { None };
@@ -204,10 +204,10 @@ impl Sweeper {
             if n % 100 == 99 {
                 tokio::task::yield_now().await;
             }
-            let ids = self.kind.ids(observed);
+            let ids = observed.ids();
             if let Some(owner) = owners.get(uid).filter(|_| !ids.is_empty()) {
-                let (live, _) = self.kind.select(observed.clone(), &ids);
-                (self.on_owned)(owner, uid, self.kind.epoch(&live));
+                let (live, _) = observed.select(&ids);
+                (self.on_owned)(owner, uid, live.epoch());
             }
         }
     }
@@ -220,9 +220,7 @@ impl Sweeper {
     ) -> BTreeMap<String, (Identity, Observed)> {
         objects
             .into_iter()
-            .filter(|(identity, observed)| {
-                !owners.contains_key(&identity.uid) && !self.kind.ids(observed).is_empty()
-            })
+            .filter(|(identity, observed)| !owners.contains_key(&identity.uid) && !observed.ids().is_empty())
             .map(|(identity, observed)| (identity.uid.clone(), (identity, observed)))
             .collect()
     }
@@ -242,14 +240,8 @@ impl Sweeper {
     }
 
     /// Reports the orphans of one owner, or deletes them if that is due.
-    async fn report(
-        &self,
-        external: &dyn DynExternal,
-        identity: &Identity,
-        observed: &Observed,
-        is_due: bool,
-    ) {
-        let (kind, owner, ids) = (self.kind.info().name, &identity.owner, listed(&self.kind.ids(observed)));
+    async fn report(&self, external: &dyn Calls, identity: &Identity, observed: &Observed, is_due: bool) {
+        let (kind, owner, ids) = (self.kind.info().name, &identity.owner, listed(&observed.ids()));
         if !is_due {
             warn!(kind, owner, ids, "orphans: remote objects with this cluster's tags that no resource owns");
             return;

@@ -16,9 +16,12 @@ use parking_lot::Mutex;
 
 use crate::{
     Comparison,
-    actions::location,
+    actions::{
+        compare::{Compared, compared},
+        location,
+    },
     context::{Context, Reconcile},
-    dynamic::{Change, DynExternal, Object, SharedKind},
+    dynamic::{Calls, Change, Object, SharedKind},
     model::{
         decide::{self, Decision, Planned},
         effects::{self, EditedFields, differing},
@@ -30,7 +33,8 @@ use crate::{
         secrecy::{scrubbed, top},
     },
     policy::approval::Proposal,
-    steps::{connect, decide::adopt, gather, observe, resolve},
+    shared::connections::Link,
+    steps::{connect, decide::adopt, gather, resolve},
 };
 
 /// How many resources are compared at the same time, of those of a kind.
@@ -104,10 +108,12 @@ pub(crate) async fn preview(
 pub(crate) async fn previews_of(
     context: &Context,
     kind: SharedKind,
-    external: Arc<dyn DynExternal>,
+    external: Arc<dyn Calls>,
 ) -> Vec<(ObjectKey, Preview)> {
-    let other = Arc::new(context.of_form(kind, external));
+    let link = Link::new(external, context.link.vanished.clone());
+    let other = Arc::new(Context { kind, link, ..context.clone() });
     let mut resources = context.objects.all();
+    resources.retain(|object| object.undecoded().is_none());
     resources.sort_by_cached_key(|object| ObjectKey::of(&object.metadata));
     let looks = resources.into_iter().map(|object| {
         let other = other.clone();
@@ -184,7 +190,7 @@ async fn adoption(
 
 /// What differs in the cloud. What a read by id does not return is missing only if a search by tag does not find it either, as in step 6.
 async fn differences(
-    reconcile: &Reconcile<'_>,
+    reconcile: &mut Reconcile<'_>,
     target: &Target,
     edited: &EditedFields,
 ) -> Result<Option<Vec<String>>, Outcome> {
@@ -212,30 +218,16 @@ struct Attempt {
 
 /// Observes by id, and by tag if `search` is set; `None` during a replacement.
 async fn attempt(
-    reconcile: &Reconcile<'_>,
+    reconcile: &mut Reconcile<'_>,
     target: &Target,
     search: bool,
 ) -> Result<Option<Attempt>, Outcome> {
-    let (context, identity) = (&reconcile.context, &reconcile.identity);
-    let (kind, intent) = (&*context.kind, target.intent.as_ref());
+    let intent = target.intent.as_ref();
     let recorded = reconcile.recorded(intent, reconcile.clock());
-    let request = recorded.request(identity, search, false);
-    let observed = context.observe(Lane::Edit, request).await.map_err(Outcome::Failed)?;
-    let Parts { outgoing, mut current } = Parts::of(kind, intent, observed);
-    if outgoing.is_some() {
-        return Ok(None);
-    }
-    let kept = if target.ignored.is_empty() {
-        None
-    } else {
-        kind.without_ignored(&target.desired, &current, &target.ignored)
-    };
-    let found = kind.ids(&current);
-    if !found.is_empty() {
-        let desired = kept.as_ref().unwrap_or(&target.desired);
-        current = context.external.examine(identity, desired, &current).await.map_err(Outcome::Failed)?;
-    }
-    let comparison = observe::compare(reconcile, target, kept.as_ref(), &current);
+    let observed = reconcile.observe(&recorded, search, false).await.map_err(Outcome::Failed)?;
+    let Parts { outgoing: None, current } = Parts::of(intent, observed) else { return Ok(None) };
+    let found = current.ids();
+    let Compared { comparison, .. } = compared(reconcile, target, current).await?;
     Ok(Some(Attempt { recorded: recorded.ids, found, comparison }))
 }
 

@@ -12,14 +12,10 @@ use kraken_runtime::{Manager, Program, rbac::rule, webhook::Hook};
 use kube::Resource;
 
 use crate::{
-    External,
+    Calls, Kind, SpokeKind,
     account::{AccountKind, KnownAccounts, with_account},
-    admission::Admission,
     args::LoopArgs,
-    controller::{self, Common},
-    dynamic::{DynExternal, DynKind, calls_of, kind_of},
-    preview::Previews,
-    shared::blockers::References,
+    controller::{self, Served},
 };
 
 /// A spoke: one binary that manages one or more kinds.
@@ -55,9 +51,15 @@ pub trait SpokeContext: Clone + Send + Sync + 'static {
     }
 }
 
-/// An [`External`] that is created from the shared context of a spoke's kinds.
-pub trait FromContext<C>: External {
-    /// Creates it.
+/// A kind that is compiled in: its calls are created from the shared context of a spoke's kinds.
+pub trait FromContext<C>: Calls + Sized {
+    /// The custom resource.
+    type Resource: SpokeKind;
+
+    /// The pure functions.
+    fn kind() -> Arc<dyn Kind>;
+
+    /// The calls.
     fn from_context(context: &C) -> Self;
 }
 
@@ -98,14 +100,11 @@ impl<S: Spoke> Program for SpokeProgram<S> {
     type Args = SpokeArgs<S::Args>;
 
     fn crds() -> Vec<CustomResourceDefinition> {
-        let mut kinds = Kinds::default();
-        S::kinds(&mut kinds);
-        kinds.crds
+        Self::definitions().crds.iter().map(|crd| crd()).collect()
     }
 
     fn rules() -> Vec<PolicyRule> {
-        let mut kinds = Kinds::default();
-        S::kinds(&mut kinds);
+        let (kinds, crds) = (Self::definitions(), Self::crds());
         let mut rules = loop_rules();
         // Referenced Secrets are read one by one; list is not granted.
         rules.push(rule(&[""], &["secrets"], if kinds.make_secrets { &["get", "create"] } else { &["get"] }));
@@ -114,11 +113,11 @@ impl<S: Spoke> Program for SpokeProgram<S> {
             rules.push(rule(&[accounts.group], &[accounts.plural], &["get", "list", "watch", "patch"]));
         }
         // Before a replaced object is deleted, the dependents are read, whichever spoke of the group manages them.
-        let groups: BTreeSet<&str> = kinds.crds.iter().map(|crd| &*crd.spec.group).collect();
+        let groups: BTreeSet<&str> = crds.iter().map(|crd| &*crd.spec.group).collect();
         rules.extend(groups.into_iter().map(|group| rule(&[group], &["*"], &["get"])));
         let exports = ConfigExport::plural(&());
         rules.push(rule(&[&ConfigExport::group(&())], &[&exports], &["list"]));
-        for crd in kinds.crds {
+        for crd in crds {
             let plural = &crd.spec.names.plural;
             let (status, finalizers) = (format!("{plural}/status"), format!("{plural}/finalizers"));
             rules.push(rule(&[&crd.spec.group], &[plural], &["get", "list", "watch", "patch"]));
@@ -145,26 +144,33 @@ impl<S: Spoke> Program for SpokeProgram<S> {
     }
 
     fn webhooks() -> Vec<Hook> {
-        let mut kinds = Kinds::default();
-        S::kinds(&mut kinds);
-        kinds.hooks
+        Self::definitions().hooks
     }
 
     async fn run(manager: Manager, args: Self::Args) -> anyhow::Result<()> {
         let context = S::connect(args.own, &manager).await?;
         let accounts = context.provider_accounts();
-        let common = Common::with_accounts(accounts.clone());
-        let mut runner = Runner {
-            manager: &manager,
-            accounts,
-            context,
-            references: References::default(),
-            previews: common.previews.clone(),
-            kinds: vec![],
-        };
-        S::kinds(&mut runner);
-        let kinds = std::mem::take(&mut runner.kinds);
-        controller::run_all(manager.clone(), kinds, args.common, common).await
+        let mut served = Compiled { context, kinds: vec![] };
+        S::kinds(&mut served);
+        let Compiled { kinds: served, .. } = served;
+        let mut kinds = controller::Kinds::new(manager, args.common);
+        let kind = served.iter().find_map(|(kind, _)| kind.info().accounts);
+        if let Some((kind, accounts)) = kind.zip(accounts) {
+            kinds = kinds.with_accounts(kind, accounts);
+        }
+        for hook in Self::webhooks() {
+            kinds.mount(&hook);
+        }
+        kinds.run(served).await
+    }
+}
+
+impl<S: Spoke> SpokeProgram<S> {
+    /// What is derived from the list of kinds.
+    fn definitions() -> Definitions {
+        let mut kinds = Definitions::default();
+        S::kinds(&mut kinds);
+        kinds
     }
 }
 
@@ -189,60 +195,56 @@ pub fn hub_lease_rules() -> Vec<PolicyRule> {
     vec![PolicyRule { resource_names: Some(vec![HUB_NAME.to_owned()]), ..lease }]
 }
 
-/// The kinds of a spoke without their controllers.
+/// The CRDs, the webhooks and the rights that follow from the list of kinds.
 #[derive(Default)]
-struct Kinds {
-    crds: Vec<CustomResourceDefinition>,
+struct Definitions {
+    /// Each makes one. A controller that starts needs none of them, and they take seconds in a build that is not optimized.
+    crds: Vec<fn() -> CustomResourceDefinition>,
     hooks: Vec<Hook>,
     make_secrets: bool,
     accounts: Option<AccountKind>,
 }
 
-impl<C> Registry<C> for Kinds {
+impl<C> Registry<C> for Definitions {
     fn kind<E: FromContext<C>>(&mut self) {
-        let columns: Vec<&str> = E::FEATURES.summary.iter().map(|(column, _)| *column).collect();
-        let mut crd = if E::FEATURES.looks_up {
-            kraken_api::crd::lookup_kind::<E::Kind>(&columns)
-        } else {
-            kraken_api::crd::summarised_kind::<E::Kind>(&columns)
-        };
-        if E::FEATURES.imports {
-            // By the categories, kubectl kraken knows what to ask for.
-            crd.spec.names.categories.get_or_insert_default().push(IMPORTABLE_CATEGORY.to_owned());
-        }
-        if let Some(accounts) = &E::FEATURES.accounts {
-            with_account(&mut crd, accounts);
-        }
-        if !E::FEATURES.follows.is_empty() {
-            let annotations = crd.metadata.annotations.get_or_insert_default();
-            annotations.insert(FOLLOWS_ANNOTATION.to_owned(), E::FEATURES.follows.join(","));
-        }
-        self.crds.push(crd);
-        self.accounts = self.accounts.or(E::FEATURES.accounts);
-        self.hooks.push(Hook::of_kind::<E::Kind>());
-        self.make_secrets |= E::FEATURES.makes_secrets;
+        let features = E::kind().info().features;
+        self.crds.push(crd::<C, E>);
+        self.accounts = self.accounts.or(features.accounts);
+        self.hooks.push(Hook::of_kind::<E::Resource>());
+        self.make_secrets |= features.makes_secrets;
     }
 }
 
-/// Collects the kinds of a spoke, and mounts their webhooks.
-struct Runner<'a, C> {
-    manager: &'a Manager,
-    accounts: Option<Arc<dyn KnownAccounts>>,
-    context: C,
-    references: References,
-    previews: Previews,
-    kinds: Vec<(Arc<dyn DynKind>, Arc<dyn DynExternal>)>,
+fn crd<C, E: FromContext<C>>() -> CustomResourceDefinition {
+    let features = E::kind().info().features;
+    let columns: Vec<&str> = features.summary.iter().map(|(column, _)| *column).collect();
+    let mut crd = if features.looks_up {
+        kraken_api::crd::lookup_kind::<E::Resource>(&columns)
+    } else {
+        kraken_api::crd::summarised_kind::<E::Resource>(&columns)
+    };
+    if features.imports {
+        // By the categories, kubectl kraken knows what to ask for.
+        crd.spec.names.categories.get_or_insert_default().push(IMPORTABLE_CATEGORY.to_owned());
+    }
+    if let Some(accounts) = &features.accounts {
+        with_account(&mut crd, accounts);
+    }
+    if !features.follows.is_empty() {
+        let annotations = crd.metadata.annotations.get_or_insert_default();
+        annotations.insert(FOLLOWS_ANNOTATION.to_owned(), features.follows.join(","));
+    }
+    crd
 }
 
-impl<C> Registry<C> for Runner<'_, C> {
+/// The kinds of a spoke with their calls.
+struct Compiled<C> {
+    context: C,
+    kinds: Vec<Served>,
+}
+
+impl<C> Registry<C> for Compiled<C> {
     fn kind<E: FromContext<C>>(&mut self) {
-        let (kind, external) = (kind_of::<E>(), calls_of(E::from_context(&self.context)));
-        let admission = Admission::new(kind.clone())
-            .with_accounts(self.accounts.clone())
-            .with_references(self.manager.clone(), self.references.clone())
-            .with_previews(self.previews.clone());
-        self.manager.webhooks.mount(&Hook::of_kind::<E::Kind>(), admission);
-        tracing::info!(kind = kind.info().name, "starting the controller");
-        self.kinds.push((kind, external));
+        self.kinds.push((E::kind(), Arc::new(E::from_context(&self.context))));
     }
 }

@@ -11,6 +11,7 @@ use crate::{
         outcome::{Outcome, attributed},
         secrecy::scrubbed,
     },
+    policy::undecoded,
     steps::{
         act, complete, connect, decide,
         gather::{self, Gathered},
@@ -20,6 +21,8 @@ use crate::{
 
 /// The steps up to the action. Each of them can end the reconcile with an outcome.
 async fn steps(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
+    // What does not decode is only removed. No client required.
+    reconcile.facts.note = undecoded::permits(&reconcile.object, reconcile.context.info().name)?;
     // 1. Restore the finalizer and the intent if they were removed. Client required.
     Box::pin(restore::restore(reconcile)).await?;
     // 2. Connect with the account of the resource, and take over what a former resource of its name left. Client required.

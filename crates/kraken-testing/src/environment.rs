@@ -6,7 +6,7 @@ use anyhow::Result;
 use tokio::sync::Mutex;
 
 use crate::canary::random_marker;
-use crate::cluster::{ControlPlane, ControlPlaneOptions};
+use crate::cluster::{ControlPlane, ControlPlaneOptions, Seed};
 use crate::leaks::Searched;
 use crate::moto::Moto;
 use crate::pool::Pool;
@@ -115,6 +115,8 @@ impl Environment {
 async fn installed(options: &EnvironmentOptions) -> Result<Arc<ControlPlane>> {
     static POOL: Pool<ControlPlane> = Pool::new();
     static AUDITED: Pool<ControlPlane> = Pool::new();
+    /// What is installed on the usual ones. The first one shows it.
+    static INSTALLED: Mutex<Option<Arc<Seed>>> = Mutex::const_new(None);
     let start = async || {
         let control_plane = ControlPlane::start_with(options.control_plane).await?;
         suite::install_for(&control_plane, &options.suite).await?;
@@ -125,7 +127,16 @@ async fn installed(options: &EnvironmentOptions) -> Result<Arc<ControlPlane>> {
     }
     let pool = if options.control_plane.audit { &AUDITED } else { &POOL };
     let start = async || {
-        let control_plane = start().await?;
+        // Others wait for the first one, which takes longer.
+        let mut installed = INSTALLED.lock().await;
+        let Some(seed) = installed.clone() else {
+            let control_plane = start().await?;
+            control_plane.note_baseline().await?;
+            *installed = Some(control_plane.seed().await?.into());
+            return Ok(control_plane);
+        };
+        drop(installed);
+        let control_plane = ControlPlane::start_from(options.control_plane, Some(&seed)).await?;
         control_plane.note_baseline().await?;
         Ok(control_plane)
     };

@@ -1,5 +1,5 @@
-//! What tests of a process use one after the other. A control plane with all CRDs takes about 20 seconds of processor time to start; to make
-//! one as it was takes none.
+//! What tests of a process use one after the other. A control plane takes about 20 seconds of processor time to start and to install all CRDs
+//! on it, and 8 to start with the content of another one; to make one as it was takes none.
 
 use std::sync::{Arc, Weak};
 use std::thread;

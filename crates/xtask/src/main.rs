@@ -53,8 +53,12 @@ enum Command {
         /// The name of the kind, in PascalCase.
         kind: String,
     },
-    /// Check format, lints, documentation, links, dependencies and generated files, as CI does.
-    Check,
+    /// Check format, links, lints, documentation, dependencies and generated files, as CI does.
+    Check {
+        /// What to check. Default: everything.
+        #[arg(value_enum)]
+        parts: Vec<check::Part>,
+    },
     /// Demonstrate Kraken on a local control plane and cloud, and keep it running until Ctrl-C.
     Demo {
         #[command(flatten)]
@@ -148,7 +152,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Gen { check } => stop.race(generate::run(check)).await?,
         Command::NewKind { spoke, kind } => new_kind::run(&spoke, &kind)?,
-        Command::Check => return stop.race(check::run()).await,
+        Command::Check { parts } => return stop.race(check::run(parts)).await,
         Command::Demo { args } => demo::run(&mut stop, args, entered).await?,
         Command::Up { serve: false, node } => stop.race(up::up(node)).await?,
         Command::Up { serve: true, node } => up::serve(&mut stop, node).await?,

@@ -8,7 +8,7 @@ use kraken_testing::SuiteOptions;
 use kraken_tests::{TestEnv, TestUser, test_env::condition};
 use serde_json::{Value, json};
 
-use super::{ONE, OWN, Tenant, WEST, account, id};
+use super::{ONE, OWN, TWO, Tenant, WEST, account, id};
 
 #[tokio::test]
 async fn default_tags_are_applied_and_a_change_of_them_is_an_edit() -> Result<()> {
@@ -39,12 +39,17 @@ async fn default_tags_are_applied_and_a_change_of_them_is_an_edit() -> Result<()
 
 #[tokio::test]
 async fn a_value_that_an_account_forbids_is_rejected_before_any_call() -> Result<()> {
+    // The spoke, which is another controller than that of Accounts, has started: a resource from before that may be of an earlier
+    // process, which may have launched, and is searched for.
+    let other = Tenant::of(TWO).await?;
+    other.account("default", WEST, json!({})).await?;
+    other.vpc("main", "").await?;
+    other.test_env.ready("VPC", "main").await?;
     let tenant = Tenant::of(ONE).await?;
     let allow = json!({"vpcs": ["vpc-0aaa*"], "adopt": {"tags": {"Team": "shop"}}});
     tenant.account("shop", WEST, json!({"allow": allow})).await?;
     tenant.test_env.ready("Account", "shop").await?;
-    // A creation time has whole seconds: a resource of the second in which the controller started may be of an earlier process,
-    // which may have launched, and is searched for.
+    // A creation time has whole seconds.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let subnet = |vpc: Value| json!({"vpcID": vpc, "cidrBlock": {"value": "10.0.1.0/24"}});
     tenant.resource("Subnet", "foreign", "shop", subnet(json!({"value": "vpc-0bbb"}))).await?;

@@ -11,19 +11,17 @@ use kraken_tests::{
 use kube::api::{DeleteParams, PropagationPolicy};
 use serde_json::{Value, json};
 
-use super::{Setting, approve, gadget, setting, small, uid};
+use super::{Setting, approve, gadget, setting, setting_with, small, uid};
 
 #[tokio::test]
 async fn a_deletion_completes_as_soon_as_the_object_is_missing() -> Result<()> {
-    let s = setting().await?;
+    // This object was observed, and its deletion was requested: its visibility window, which is longer than any test, does not count.
+    let s = setting_with(&["--visibility-window", "1h"]).await?;
     s.cloud.forget_what_is_deleted();
     let owner = s.ready("a", &small()).await?;
-    let started = std::time::Instant::now();
     s.test_env.delete("Gadget", "a").await?;
     s.test_env.gone("Gadget", "a").await?;
     assert!(s.cloud.alive(&owner).is_empty());
-    // Far below the visibility window: this object was observed, and its deletion was requested.
-    assert!(started.elapsed() < Duration::from_secs(45), "{:?}", started.elapsed());
     Ok(())
 }
 

@@ -1,7 +1,5 @@
 //! Policies: the decisions of the loop, and their conditions and events.
 
-use std::time::{Duration, Instant};
-
 use anyhow::{Context as _, Result};
 use kraken_runtime::patch::{Version, replace_status};
 use kraken_spoke::FailureClass;
@@ -144,10 +142,9 @@ async fn a_change_that_reads_do_not_show_yet_is_not_repeated() -> Result<()> {
 }
 
 #[tokio::test]
-async fn permanent_problems_and_deletions_are_reported_at_once() -> Result<()> {
+async fn permanent_problems_and_deletions_are_reported_while_something_is_waited_for() -> Result<()> {
     let s = setting().await?;
     s.ready("deleted", &small()).await?;
-    let started = Instant::now();
     let mixed = json!({
         "size": {"value": 500},
         "colour": {"valueFrom": {"krakenResource": {"kind": "gadget", "name": "nobody", "path": "gadget.Colour"}}},
@@ -155,7 +152,8 @@ async fn permanent_problems_and_deletions_are_reported_at_once() -> Result<()> {
     s.test_env.apply(&gadget("mixed", &mixed)).await?;
     let message = s.test_env.not_ready("Gadget", "mixed", "InvalidSpec").await?;
     assert!(message.contains("spec.size: 500 is not from 1 to 100"), "{message}");
-    for _ in 0..3 {
+    // More than are tried before the condition is read.
+    for _ in 0..100 {
         s.cloud.fault("delete", Fault::Before(FailureClass::NotYet));
     }
     s.test_env.delete("Gadget", "deleted").await?;
@@ -163,7 +161,7 @@ async fn permanent_problems_and_deletions_are_reported_at_once() -> Result<()> {
         s.test_env.until("Gadget", "deleted", |o| condition(o, "Ready")["status"] == "False").await?;
     assert_eq!(condition(&object, "Ready")["reason"], "Deleting");
     assert_eq!(condition(&object, "Reconciling")["status"], "True");
-    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    s.cloud.clear_faults();
     s.test_env.gone("Gadget", "deleted").await?;
     Ok(())
 }

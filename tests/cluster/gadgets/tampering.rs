@@ -73,6 +73,12 @@ async fn a_manually_edited_or_deleted_request_is_restored() -> Result<()> {
         s.test_env.patch(kind, name, patch).await?;
         s.test_env.until(kind, name, is_right).await?;
     }
+    for spoke in [Value::Null, json!("kraken-other")] {
+        // It would not be found any more.
+        let hidden = s.test_env.patch(kind, name, json!({"spec": {"spoke": spoke}})).await;
+        let error = format!("{:#}", hidden.expect_err("the field cannot be changed"));
+        assert!(error.contains("spoke"), "{error}");
+    }
     s.test_env.delete(kind, name).await?;
     s.test_env
         .until(kind, name, |now| is_right(now) && now["metadata"]["uid"] != first["metadata"]["uid"])

@@ -41,7 +41,12 @@ pub(super) struct Generator {
     visited: BTreeSet<String>,
     /// The schemas of sources for which all members were generated.
     sources: HashSet<String>,
+    /// The number of options so far.
+    options: usize,
 }
+
+/// How many options of a kind get each source. Each further one gets one of them, in turn: they are the same code everywhere.
+const WITH_ALL_SOURCES: usize = 4;
 
 /// What was generated for a kind.
 pub(super) struct Generated {
@@ -62,6 +67,7 @@ pub(super) fn generate(kind: &str, schema: &Value, samples: &[Value]) -> Generat
         valid: vec![],
         visited: BTreeSet::new(),
         sources: HashSet::new(),
+        options: 0,
     };
     for sample in samples {
         generator.valid.push(sample.clone());
@@ -202,7 +208,13 @@ impl Generator {
         self.replace(path, "no source", base, set(json!({})));
         let two = json!({"configMap": source("configMap"), "ref": source("ref")});
         self.replace(path, "two sources", base, set(two));
-        for (name, of_member) in members(of_source, "properties") {
+        let option = self.options;
+        self.options += 1;
+        let count = members(of_source, "properties").count();
+        for (index, (name, of_member)) in members(of_source, "properties").enumerate() {
+            if !first && option >= WITH_ALL_SOURCES && index != option % count {
+                continue;
+            }
             let object = path.with(base, Some(set(json!({name: source(name)}))));
             self.valid.push(object.clone());
             let inner = path.field("valueFrom").field(name);

@@ -100,6 +100,11 @@ impl Cloud {
         self.0.lock().faults.entry(operation).or_default().push_back(fault);
     }
 
+    /// No call fails any more.
+    pub fn clear_faults(&self) {
+        self.0.lock().faults.clear();
+    }
+
     /// Deleted objects disappear at once from now on.
     pub fn forget_what_is_deleted(&self) {
         self.0.lock().traceless = true;
@@ -187,7 +192,7 @@ impl Cloud {
     pub(super) fn each(
         &self,
         operation: &'static str,
-        seen: &[RemoteObject],
+        seen: &[&RemoteObject],
         change: impl Fn(&mut RemoteObject),
     ) -> Result<(), Failure> {
         self.call(operation, |objects, _| {

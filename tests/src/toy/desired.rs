@@ -7,7 +7,7 @@ use super::{api::GadgetSpec, cloud::RemoteObject};
 
 /// A gadget with all values.
 #[derive(Debug)]
-pub struct Desired {
+pub(super) struct Desired {
     pub size: i64,
     pub colour: String,
     pub count: usize,
@@ -16,7 +16,7 @@ pub struct Desired {
 
 /// A change in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub(super) enum Change {
     /// Sets its size.
     Resize(i64),
     /// Deletes this surplus one.
@@ -45,8 +45,7 @@ pub(super) fn password_shown(desired: &Desired) -> String {
     desired.password.as_ref().map(shown).unwrap_or_default()
 }
 
-pub(super) fn compare(desired: &Desired, observed: &[RemoteObject]) -> Comparison<Change> {
-    let mut live: Vec<&RemoteObject> = observed.iter().filter(|object| !object.gone).collect();
+pub(super) fn compare(desired: &Desired, mut live: Vec<&RemoteObject>) -> Comparison<Change> {
     live.sort_by_key(|object| object.epoch);
     if live.len() < desired.count {
         let missing = Some(match desired.count - live.len() {

@@ -1,19 +1,20 @@
 //! The webhook of a kind through the real router: the kind's own rules, before anything is stored.
 
+use std::sync::Arc;
+
 use http::Request;
 use http_body_util::BodyExt;
 use kraken_spoke::admission::Admission;
-use kraken_spoke::dynamic::kind_of;
 use kraken_spoke::runtime::webhook::{Hook, Mounts, router};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use super::{Gadget, Gadgets};
+use super::{Gadget, GadgetKind};
 
 async fn review(operation: &str, spec: &Value) -> Value {
     let hook = Hook::of_kind::<Gadget>();
     let mounts = Mounts::default();
-    mounts.mount(&hook, Admission::new(kind_of::<Gadgets>()));
+    mounts.mount(&hook, Admission::new(Arc::new(GadgetKind::default())));
     let gadget = json!({
         "apiVersion": "testing.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Gadget",
         "metadata": {"name": "a", "namespace": "ns"}, "spec": spec,

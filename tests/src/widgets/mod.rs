@@ -9,8 +9,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use kraken_api::{crd::at_run_time, names::owner_kind};
 use kraken_options::{Opt, OptionType, Resolved, Resolver};
 use kraken_spoke::{
-    Comparison, Difference, Fate, Features, FieldDiff, Remedy,
-    dynamic::{Change, Desired, DynKind, KindInfo, Observed, Schema, Spec, interned},
+    Comparison, Difference, Features, FieldDiff, Remedy,
+    dynamic::{Change, Desired, Kind, KindInfo, Observed, ObservedObject, Schema, Spec, interned},
 };
 use kube::core::ApiResource;
 use serde_json::{Value, json};
@@ -91,21 +91,17 @@ where
     values.take_if(field, option.as_ref())
 }
 
-fn objects(observed: &Observed) -> &[Value] {
-    observed.get::<Value>()["objects"].as_array().map(Vec::as_slice).unwrap_or_default()
+/// These widgets as the loop sees them.
+fn observed(objects: impl IntoIterator<Item = Value>) -> Observed {
+    let seen = |object: Value| {
+        let epoch = object["epoch"].as_i64().unwrap_or_default();
+        let id = object["id"].as_str().unwrap_or_default().to_owned();
+        ObservedObject::new(id, object).of_launch(epoch)
+    };
+    objects.into_iter().map(seen).collect()
 }
 
-fn with(observed: &Observed, objects: Vec<Value>) -> Observed {
-    let mut value = observed.get::<Value>().clone();
-    value["objects"] = Value::Array(objects);
-    Observed::new(value)
-}
-
-fn id(object: &Value) -> String {
-    object["id"].as_str().unwrap_or_default().to_owned()
-}
-
-impl DynKind for Widgets {
+impl Kind for Widgets {
     fn info(&self) -> &KindInfo {
         &self.info
     }
@@ -117,13 +113,9 @@ impl DynKind for Widgets {
         Some(Desired::new(json!({"size": size.expose(), "note": note.map(|note| note.expose().clone())})))
     }
 
-    fn nothing(&self) -> Observed {
-        Observed::new(json!({"objects": [], "fate": null}))
-    }
-
     fn compare(&self, desired: &Desired, observed: &Observed) -> Comparison<Change> {
         let mut comparison = Comparison::default();
-        let Some(object) = objects(observed).first() else {
+        let Some(object) = observed.all::<Value>().first().copied() else {
             comparison.missing = Some("1 widget".to_owned());
             return comparison;
         };
@@ -140,40 +132,10 @@ impl DynKind for Widgets {
     }
 
     fn state(&self, _: &Desired, observed: &Observed) -> Value {
-        let object = objects(observed).first();
+        let object = observed.all::<Value>().first().copied();
         object.map_or(
             Value::Null,
             |object| json!({"id": object["id"], "size": object["size"], "note": object["note"]}),
         )
-    }
-
-    fn ids(&self, observed: &Observed) -> Vec<String> {
-        objects(observed).iter().map(id).collect()
-    }
-
-    fn select(&self, observed: Observed, ids: &[String]) -> (Observed, Observed) {
-        let (one, other) = objects(&observed).iter().cloned().partition(|object| ids.contains(&id(object)));
-        (with(&observed, one), with(&observed, other))
-    }
-
-    fn is_gone(&self, observed: &Observed) -> bool {
-        objects(observed).is_empty()
-    }
-
-    fn epoch(&self, observed: &Observed) -> i64 {
-        objects(observed).iter().filter_map(|object| object["epoch"].as_i64()).max().unwrap_or_default()
-    }
-
-    fn fate(&self, observed: &Observed) -> Fate {
-        match observed.get::<Value>()["fate"].as_str() {
-            Some(why) => Fate::Unknown(why.to_owned()),
-            None => Fate::Known,
-        }
-    }
-
-    fn split(&self, observed: Observed, epoch: i64) -> (Observed, Observed) {
-        let is_before = |object: &Value| object["epoch"].as_i64().unwrap_or_default() < epoch;
-        let (before, since) = objects(&observed).iter().cloned().partition(is_before);
-        (with(&observed, before), with(&observed, since))
     }
 }

@@ -1,16 +1,18 @@
-//! The provider of widgets: objects that nobody can search for, and the journal of the external, which survives the controller.
+//! The provider of widgets: objects that nobody can search for, and the journal of the kind, which survives the controller.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use kraken_spoke::{
-    Adopt, Candidate, Failure, FailureClass, Identity, Launch, ObserveRequest,
-    dynamic::{Change, Desired, DynExternal, Observed},
+    Adopt, Candidate, Failure, FailureClass, Fate, Identity, Launch, ObserveRequest,
+    dynamic::{Calls, Change, Desired, Observed},
 };
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// What the external wrote about the last creation of a resource.
+use super::observed;
+
+/// What the kind wrote about the last creation of a resource.
 #[derive(Clone, Debug)]
 struct Entry {
     epoch: i64,
@@ -67,24 +69,24 @@ impl Provider {
     }
 
     /// What exists of a resource, according to the journal or to its ids.
-    fn observed(&self, request: &ObserveRequest) -> Value {
+    fn observed(&self, request: &ObserveRequest) -> Observed {
         let inside = self.0.lock();
         let entry = inside.journal.get(&request.identity.uid);
+        let unknown = |why: &str| Fate::Unknown(why.to_owned());
         let fate = match entry {
-            Some(Entry { id: None, .. }) => Some("the controller ended while it created a widget"),
+            Some(Entry { id: None, .. }) => unknown("the controller ended while it created a widget"),
             None if request.launched > 0 && request.ids.is_empty() => {
-                Some("the journal of the creation is lost")
+                unknown("the journal of the creation is lost")
             }
-            _ => None,
+            _ => Fate::Known,
         };
         let id = entry.and_then(|entry| entry.id.as_ref()).or(request.ids.first());
         let object = id.and_then(|id| Some((id, inside.objects.get(id)?)));
         let epoch = entry.map_or(request.launched, |entry| entry.epoch);
-        let objects: Vec<Value> = object
-            .map(|(id, object)| json!({"id": id, "epoch": epoch, "size": object["size"], "note": object["note"]}))
-            .into_iter()
-            .collect();
-        json!({"objects": objects, "fate": fate})
+        let shown = object.map(
+            |(id, object)| json!({"id": id, "epoch": epoch, "size": object["size"], "note": object["note"]}),
+        );
+        observed(shown).with_fate(fate)
     }
 
     fn enter(&self, uid: &str, entry: Entry) {
@@ -92,15 +94,10 @@ impl Provider {
     }
 }
 
-fn ids(observed: &Observed) -> Vec<String> {
-    let objects = observed.get::<Value>()["objects"].as_array().cloned().unwrap_or_default();
-    objects.iter().filter_map(|object| object["id"].as_str().map(str::to_owned)).collect()
-}
-
 #[async_trait]
-impl DynExternal for Provider {
+impl Calls for Provider {
     async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
-        Ok(requests.iter().map(|request| Observed::new(self.observed(request))).collect())
+        Ok(requests.iter().map(|request| self.observed(request)).collect())
     }
 
     /// Adds the fields that the provider would change.
@@ -110,13 +107,14 @@ impl DynExternal for Provider {
         desired: &Desired,
         observed: &Observed,
     ) -> Result<Observed, Failure> {
-        let (desired, mut value) = (desired.get::<Value>(), observed.get::<Value>().clone());
-        for object in value["objects"].as_array_mut().into_iter().flatten() {
+        let desired = desired.get::<Value>();
+        Ok(observed.map(|object: &Value| {
+            let mut object = object.clone();
             let plan: Vec<&str> =
                 ["size", "note"].into_iter().filter(|field| object[field] != desired[field]).collect();
             object["plan"] = json!(plan);
-        }
-        Ok(Observed::new(value))
+            object
+        }))
     }
 
     async fn create(
@@ -138,7 +136,7 @@ impl DynExternal for Provider {
         };
         tokio::time::sleep(delay / 2).await;
         self.enter(&identity.uid, Entry { epoch: launch.epoch, id: Some(id.clone()) });
-        Ok(Observed::new(json!({"objects": [{"id": id, "epoch": launch.epoch}], "fate": null})))
+        Ok(observed([json!({"id": id, "epoch": launch.epoch})]))
     }
 
     async fn update(
@@ -150,7 +148,7 @@ impl DynExternal for Provider {
     ) -> Result<(), Failure> {
         tokio::time::sleep(self.called("update")).await;
         let mut inside = self.0.lock();
-        for id in ids(observed) {
+        for id in observed.ids() {
             let Some(object) = inside.objects.get_mut(&id) else { continue };
             for (field, value) in change.get::<Value>().as_object().into_iter().flatten() {
                 object[field] = value.clone();
@@ -162,7 +160,7 @@ impl DynExternal for Provider {
     async fn delete(&self, _: &Identity, observed: &Observed) -> Result<Vec<String>, Failure> {
         tokio::time::sleep(self.called("delete")).await;
         let mut inside = self.0.lock();
-        for id in ids(observed) {
+        for id in observed.ids() {
             inside.objects.remove(&id);
         }
         Ok(vec![])
@@ -180,7 +178,7 @@ impl DynExternal for Provider {
         let found = self.0.lock().objects.get(&wanted.id).cloned();
         let found = found.map(|object| {
             let shown = json!({"id": wanted.id, "epoch": 0, "size": object["size"], "note": object["note"]});
-            let observed = Observed::new(json!({"objects": [shown], "fate": null}));
+            let observed = observed([shown]);
             Candidate { id: wanted.id.clone(), owner: None, created_by: None, observed }
         });
         Ok(found.into_iter().collect())
@@ -188,7 +186,7 @@ impl DynExternal for Provider {
 
     async fn claim(&self, identity: &Identity, epoch: i64, found: &Observed) -> Result<(), Failure> {
         self.called("claim");
-        self.enter(&identity.uid, Entry { epoch, id: ids(found).into_iter().next() });
+        self.enter(&identity.uid, Entry { epoch, id: found.ids().into_iter().next() });
         Ok(())
     }
 

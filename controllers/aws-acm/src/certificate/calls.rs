@@ -1,11 +1,10 @@
 //! The calls of certificates. Tags and the records that validate a certificate take one call each for each certificate.
 
-use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{
     Tags,
     fields::listed,
     lookup_kind::{passes, tag},
-    missing::or_nothing,
+    missing::{existing, or_nothing},
     prelude::*,
 };
 use kraken_spoke::FailureClass;
@@ -59,8 +58,7 @@ impl AwsResource for Certificates {
             let filters = &filters;
             async move { or_nothing(one(aws, &arn, |tags| passes(filters, |name| tag(tags, name))).await) }
         });
-        let found: Vec<Option<Certificate>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-        Ok(found.into_iter().flatten().collect())
+        existing(AT_ONCE, each).await
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Certificate, Failure> {

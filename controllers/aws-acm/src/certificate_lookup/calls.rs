@@ -2,12 +2,11 @@
 //! its issued certificates, 1,000 in a call. Tags are read only if they are searched for, one call for each certificate of the domain.
 
 use aws_sdk_acm::types::CertificateStatus;
-use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{
     Aws, AwsLookup,
     lookup::Tagged as _,
     lookup_kind::{Search, passes, tag, tags_apart},
-    missing::or_nothing,
+    missing::{existing, or_nothing},
     observed::WithTags as _,
     resource::DescribeQuery,
 };
@@ -68,10 +67,9 @@ impl AwsLookup for CertificateLookups {
 
 /// The certificates with their tags, without those that were deleted in between.
 async fn with_tags(aws: &Aws, certificates: Vec<Certificate>) -> Result<Vec<Certificate>, Failure> {
-    let each = stream::iter(certificates).map(|certificate| async move {
+    let each = certificates.into_iter().map(|certificate| async move {
         let tags = tags(aws, &certificate.certificate_arn).await;
         or_nothing(tags.map(|tags| Some(certificate.with_tags(tags))))
     });
-    let found: Vec<Option<Certificate>> = each.buffered(AT_ONCE).try_collect().await?;
-    Ok(found.into_iter().flatten().collect())
+    existing(AT_ONCE, each).await
 }

@@ -1,11 +1,6 @@
 //! The calls of scaling policies.
 
-use kraken_aws::{
-    Tags,
-    errors::terminal,
-    lookup_kind::{passes, tag},
-    prelude::*,
-};
+use kraken_aws::{Tags, errors::terminal, lookup_kind::passing, prelude::*};
 
 use super::{
     api::{self, Change, Desired},
@@ -40,10 +35,7 @@ impl AwsResource for ScalingPolicies {
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Policy>, Failure> {
         let Some(arns) = query.ids else {
-            let mut all = described(aws, None).await?;
-            let filters = query.filters.unwrap_or_default();
-            all.retain(|policy| passes(&filters, |name| tag(&policy.tags, name)));
-            return Ok(all);
+            return Ok(passing(query.filters.as_deref(), described(aws, None).await?));
         };
         let names: Vec<String> = arns.iter().filter_map(|arn| name::in_arn(arn)).map(str::to_owned).collect();
         let mut found = vec![];

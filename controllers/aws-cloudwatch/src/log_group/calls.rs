@@ -1,10 +1,9 @@
 //! The calls of log groups.
 
-use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{
     Tags,
-    lookup_kind::{passes, tag},
-    missing::or_nothing,
+    lookup_kind::passing,
+    missing::{existing, or_nothing},
     observed::WithTags as _,
     prelude::*,
 };
@@ -46,13 +45,7 @@ impl AwsResource for LogGroups {
             found = aws.items("DescribeLogGroups", action, pages, |page| page.log_groups).await?;
         }
         let each = found.into_iter().map(|group| with_tags(aws, group));
-        let found: Vec<Option<LogGroup>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-        let filters = query.filters.unwrap_or_default();
-        Ok(found
-            .into_iter()
-            .flatten()
-            .filter(|group| passes(&filters, |name| tag(&group.tags, name)))
-            .collect())
+        Ok(passing(query.filters.as_deref(), existing(AT_ONCE, each).await?))
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<LogGroup, Failure> {

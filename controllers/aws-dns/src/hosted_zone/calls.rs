@@ -1,16 +1,15 @@
 //! The calls of hosted zones.
 
-use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{
     Tags,
+    errors::undecided,
     fields::listed,
     items::sorted,
-    lookup_kind::{passes, tag},
-    missing::is_invalid_id,
+    lookup_kind::passing,
+    missing::{existing, is_invalid_id},
     prelude::*,
     tags::CLUSTER,
 };
-use kraken_spoke::FailureClass;
 
 use super::{
     api::{self, Change, Desired},
@@ -47,9 +46,7 @@ impl AwsResource for HostedZones {
             return with_tags(aws, described(aws, ids).await?).await;
         }
         let listed = zones(aws).await?.into_iter().map(Zone::from).collect();
-        let mut found = with_tags(aws, listed).await?;
-        let filters = query.filters.unwrap_or_default();
-        found.retain(|zone| passes(&filters, |name| tag(&zone.tags, name)));
+        let found = passing(query.filters.as_deref(), with_tags(aws, listed).await?);
         let complete = described(aws, found.iter().map(|zone| zone.id.clone()).collect()).await?;
         let with_tags = |mut zone: Zone| {
             zone.tags.clone_from(&found.iter().find(|found| found.id == zone.id)?.tags);
@@ -70,9 +67,7 @@ impl AwsResource for HostedZones {
             .set_hosted_zone_config(config);
         let made = aws.call("CreateHostedZone", CREATE, call.send()).await?;
         let made = made.hosted_zone.map(Zone::from).unwrap_or_default();
-        let tagged = Self::set_tags(aws, &made.id, creation.tags).await;
-        // The zone exists: no other class of failure may say that it does not.
-        tagged.map_err(|failure| Failure { class: FailureClass::Transient, ..failure })?;
+        Self::set_tags(aws, &made.id, creation.tags).await.map_err(undecided)?;
         Ok(Zone { tags: creation.tags.clone(), ..made })
     }
 
@@ -146,8 +141,7 @@ pub(crate) async fn described(aws: &Aws, ids: Vec<String>) -> Result<Vec<Zone>, 
             }
         }
     });
-    let found: Vec<Option<Zone>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-    Ok(found.into_iter().flatten().collect())
+    existing(AT_ONCE, each).await
 }
 
 /// The same zones with their tags, or the identity in their references.

@@ -4,13 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use kraken_aws::{
-    Aws,
-    lookup::Tagged as _,
-    lookup_kind::{passes, tag},
-    missing::or_nothing,
-    prelude::*,
-};
+use kraken_aws::{Aws, lookup_kind::passing, missing::or_nothing, prelude::*};
 
 use super::{id::RecordId, marker, observed::Record};
 use crate::{
@@ -29,10 +23,7 @@ pub(super) async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Record>,
         let zones: Vec<String> = zones(aws).await?.iter().map(|zone| bare_id(&zone.id).to_owned()).collect();
         let each = zones.into_iter().map(|zone| async move { in_zone(aws, &zone).await });
         let found: Vec<Vec<Record>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-        let mut found = found.concat();
-        let filters = query.filters.unwrap_or_default();
-        found.retain(|record| passes(&filters, |name| tag(record.tags(), name)));
-        return Ok(found);
+        return Ok(passing(query.filters.as_deref(), found.concat()));
     };
     let mut by_zone = BTreeMap::<String, BTreeSet<RecordId>>::new();
     for id in ids.iter().filter_map(|id| RecordId::parse(id)) {

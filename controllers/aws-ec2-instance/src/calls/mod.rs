@@ -7,13 +7,16 @@ mod update;
 mod user_data;
 
 use kraken_aws::{
-    Aws, AwsObjects,
+    Aws, AwsResource, Tags, claim,
     ec2::{operation::terminate_instances::TerminateInstancesOutput, types::InstanceStateChange},
+    errors::terminal,
     fields::listed,
     items::in_order,
     missing::for_existing,
     release::{self, filter},
-    resource::{self, Creation, DescribeQuery, Group, Phase, RemoteObject},
+    resource::{
+        self, Creation, DescribeQuery, Group, Phase, RemoteObject, remove_tags_of_all, set_tags_of_all,
+    },
     tags::UID,
 };
 use kraken_spoke::{Difference, Edit, Failure, FailureClass, Features, Identity, runtime::hash::HashSet};
@@ -26,10 +29,12 @@ use crate::{
     stops,
 };
 
-/// The kind EC2Instance.
+const LAUNCH: &str = "failed to launch instances";
+
+/// The kind EC2Instance. A resource has several instances: each call is made for all of them at once, where AWS has such a call.
 pub(crate) struct Instances;
 
-impl AwsObjects for Instances {
+impl AwsResource for Instances {
     type Kind = EC2Instance;
     const FEATURES: Features =
         Features { is_idempotent: true, shows_deleted: true, disrupts: true, ..Features::NONE };
@@ -95,7 +100,13 @@ impl AwsObjects for Instances {
         Ok(())
     }
 
-    async fn create(
+    /// Launches all instances and returns the first one.
+    async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Instance, Failure> {
+        let launched = Self::create_all(aws, desired, creation, 0).await?;
+        launched.into_iter().next().ok_or_else(|| terminal(LAUNCH, "the spec has no instances"))
+    }
+
+    async fn create_all(
         aws: &Aws,
         desired: &Desired,
         creation: &Creation<'_>,
@@ -110,7 +121,7 @@ impl AwsObjects for Instances {
             None => None,
         };
         let call = launch::input(creation, desired, live, root_device.as_deref()).send_with(aws.ec2_once());
-        let answer = aws.call("RunInstances", "failed to launch instances", call).await?;
+        let answer = aws.call("RunInstances", LAUNCH, call).await?;
         let mut launched: Vec<Instance> = in_order(answer.instances);
         for instance in &mut launched {
             // A response may omit the requested tags.
@@ -120,6 +131,15 @@ impl AwsObjects for Instances {
     }
 
     async fn update(
+        aws: &Aws,
+        change: &Change,
+        desired: &Desired,
+        instance: &Instance,
+    ) -> Result<(), Failure> {
+        Self::update_all(aws, change, desired, &[instance]).await
+    }
+
+    async fn update_all(
         aws: &Aws,
         change: &Change,
         desired: &Desired,
@@ -151,7 +171,11 @@ impl AwsObjects for Instances {
         for_existing(&ids(instances), call).await.map(drop)
     }
 
-    async fn delete(aws: &Aws, instances: &[&Instance]) -> Result<Vec<String>, Failure> {
+    async fn delete(aws: &Aws, instance: &Instance) -> Result<(), Failure> {
+        Self::delete_all(aws, &[instance]).await.map(drop)
+    }
+
+    async fn delete_all(aws: &Aws, instances: &[&Instance]) -> Result<Vec<String>, Failure> {
         let call = |ids| {
             let call = aws.ec2().terminate_instances().set_instance_ids(Some(ids));
             aws.call("TerminateInstances", "failed to terminate instances", call.send())
@@ -164,7 +188,19 @@ impl AwsObjects for Instances {
         Ok(unknown)
     }
 
-    async fn release(aws: &Aws, identity: &Identity, instances: &[&Instance]) -> Result<(), Failure> {
+    async fn set_tags_of_all(aws: &Aws, instances: &[&Instance], tags: &Tags) -> Result<(), Failure> {
+        set_tags_of_all(aws, &ids(instances), tags).await
+    }
+
+    async fn remove_tag_of_all(aws: &Aws, instances: &[&Instance], key: &str) -> Result<(), Failure> {
+        remove_tags_of_all(aws, &ids(instances), &[key], "failed to remove a tag").await
+    }
+
+    async fn claim_all(aws: &Aws, instances: &[&Instance], tags: &Tags) -> Result<(), Failure> {
+        claim::claim(aws, ids(instances), tags).await
+    }
+
+    async fn release_all(aws: &Aws, identity: &Identity, instances: &[&Instance]) -> Result<(), Failure> {
         let marked = instances.iter().filter(|instance| instance.tags.contains_key(mark::KEY));
         disruption::remove(aws, &ids(marked)).await?;
         // A replacement releases adopted instances while the resource has others, which keep their volumes.

@@ -27,9 +27,9 @@ fn an_ignored_setting_of_the_metadata_service_is_not_sent_with_the_others() {
 
 #[test]
 fn a_live_instance_without_an_owner_is_untagged() {
-    let observed =
+    let instances =
         vec![tagged("i-1", &[(CLUSTER, "c"), (UID, "u")]), instance("i-2"), in_state("i-3", "terminated")];
-    assert_eq!(Managed::<Instances>::untagged(&observed), ["i-2"]);
+    assert_eq!(observed(instances).untagged(), ["i-2"]);
 }
 
 #[test]
@@ -48,15 +48,15 @@ fn launch_only_fields_and_a_removed_key_are_recorded() {
 
 #[test]
 fn it_is_deleted_when_all_instances_are_terminated() {
-    assert!(Managed::<Instances>::is_gone(&vec![]));
-    assert!(Managed::<Instances>::is_gone(&vec![in_state("i-1", "terminated")]));
-    assert!(!Managed::<Instances>::is_gone(&vec![in_state("i-1", "shutting-down")]));
+    assert!(Observed::default().is_gone());
+    assert!(observed(vec![in_state("i-1", "terminated")]).is_gone());
+    assert!(!observed(vec![in_state("i-1", "shutting-down")]).is_gone());
 }
 
 #[test]
 fn an_instance_that_is_missing_after_its_termination_is_awaited() {
     // AWS returns a terminated instance for about an hour.
-    assert_eq!([Managed::<Instances>::FEATURES.shows_deleted], [true]);
+    assert!(kind().info().shows_deleted);
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn termination_protection_is_reported_as_protection() {
 #[test]
 fn the_epoch_is_the_highest_observed_one() {
     let old = Instance { state: state("terminated"), ..tagged("i-1", &[(EPOCH, "7")]) };
-    assert_eq!(Managed::<Instances>::epoch(&vec![instance("i-2"), old]), 7);
-    assert_eq!(Managed::<Instances>::epoch(&vec![]), 0);
+    assert_eq!(observed(vec![instance("i-2"), old]).epoch(), 7);
+    assert_eq!(Observed::default().epoch(), 0);
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! The comparison: each test covers one difference and its remedy.
 
 use kraken_aws::{
-    AwsObjects as _, Managed,
+    AwsResource as _, ManagedKind,
     resource::{self, Change::Own, TagChange},
     tag_memory,
     tags::{MEMORY, UID},
 };
 use kraken_aws::{AwsSpec as _, account::RESTRICTED, testing::with};
 use kraken_spoke::{
-    Comparison, Edit, External, FieldDiff, Remedy, Resolver,
+    Comparison, Edit, FieldDiff, Kind, Remedy, Resolver,
+    dynamic::{Desired, Observed},
     options::{Governed, Values},
 };
 use serde_json::{Value, json};
@@ -25,8 +26,17 @@ use crate::{
 
 type Change = resource::Change<api::Change>;
 
+fn observed(instances: Vec<Instance>) -> Observed {
+    resource::observed::<Instances>(instances)
+}
+
+fn kind() -> ManagedKind<Instances> {
+    ManagedKind::default()
+}
+
 fn comparison(changes: Value, instances: Vec<Instance>) -> Comparison<Change> {
-    Managed::<Instances>::compare(&desired(changes), &instances)
+    let compared = kind().compare(&Desired::new(desired(changes)), &observed(instances));
+    compared.map(|change| change.get::<Change>().clone())
 }
 
 /// Path, want, have and remedy of every difference.

@@ -9,7 +9,7 @@ use crate::{
 };
 
 fn state(changes: Value, instances: Vec<Instance>) -> Value {
-    Managed::<Instances>::state(&desired(changes), &instances)
+    kind().state(&Desired::new(desired(changes)), &observed(instances))
 }
 
 #[allow(clippy::unnecessary_wraps)] // every field is an Option

@@ -1,11 +1,11 @@
 //! The calls of repositories.
 
-use futures::{StreamExt as _, TryStreamExt as _, stream, try_join};
+use futures::try_join;
 use kraken_aws::{
     Tags,
     errors::terminal,
-    lookup_kind::{passes, tag},
-    missing::or_nothing,
+    lookup_kind::passing,
+    missing::{existing, or_nothing},
     observed::WithTags as _,
     prelude::*,
 };
@@ -44,13 +44,7 @@ impl AwsResource for Repositories {
             None => found = described(aws, None).await?,
         }
         let each = found.into_iter().map(|repository| with_tags(aws, repository));
-        let found: Vec<Option<Repository>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-        let filters = query.filters.unwrap_or_default();
-        Ok(found
-            .into_iter()
-            .flatten()
-            .filter(|repository| passes(&filters, |name| tag(&repository.tags, name)))
-            .collect())
+        Ok(passing(query.filters.as_deref(), existing(AT_ONCE, each).await?))
     }
 
     async fn complete(aws: &Aws, repository: &mut Repository, deep: bool) -> Result<(), Failure> {

@@ -1,12 +1,15 @@
 //! Changes in place.
 
-use kraken_aws::Managed;
 use kraken_simulator::Kind;
-use kraken_spoke::{External as _, FailureClass};
+use kraken_spoke::{FailureClass, Kind as _};
 use serde_json::json;
 
 use super::{Resource, site};
-use crate::{listener::Listeners, listener_rule::ListenerRules, target_group::Groups};
+use crate::{
+    listener::Listeners,
+    listener_rule::ListenerRules,
+    target_group::{Group, Groups},
+};
 
 #[tokio::test]
 async fn a_port_in_use_is_rejected_with_its_owner() {
@@ -42,10 +45,10 @@ async fn a_rule_is_created_once_changed_in_place_and_deleted() {
         changed.push(path);
     }
     assert_eq!(changed, ["priority", "conditions.hostHeaders", "action"]);
-    assert_eq!(Managed::<ListenerRules>::ids(&rule.observed().await), [arn]);
+    assert_eq!(rule.observed().await.ids(), [arn]);
     rule.deleted().await.unwrap();
     rule.deleted().await.unwrap();
-    assert!(rule.observed().await.is_empty());
+    assert!(rule.observed().await.ids().is_empty());
 }
 
 #[tokio::test]
@@ -93,7 +96,7 @@ async fn weights_change_and_unset_stickiness_is_preserved() {
     );
     assert_eq!(both.changed().await.unwrap().as_deref(), Some("defaultAction.forward.targetGroups"));
     assert_eq!(both.changed().await.unwrap(), None);
-    let sticky = Managed::<Listeners>::state(&both.desired(), &both.observed().await);
+    let sticky = both.kind.state(&both.desired(), &both.observed().await);
     let config = &sticky["listener"]["DefaultActions"][0]["ForwardConfig"];
     assert_eq!(config["TargetGroupStickinessConfig"]["DurationSeconds"], 60, "{sticky}");
 }
@@ -121,6 +124,7 @@ async fn a_target_that_is_not_running_does_not_block_others() {
     assert_eq!(refusal.class, FailureClass::NotYet);
     assert!(refusal.message.contains(&stopped), "{refusal}");
     let observed = group.observed().await;
-    let registered: Vec<&str> = observed[0].registered().map(|target| target.id.as_str()).collect();
+    let groups = observed.all::<Group>();
+    let registered: Vec<&str> = groups[0].registered().map(|target| target.id.as_str()).collect();
     assert_eq!(registered, [running.as_str()]);
 }

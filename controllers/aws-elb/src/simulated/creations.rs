@@ -1,8 +1,8 @@
 //! Creations: which failures count as a rejection, and what identifies a launch.
 
-use kraken_aws::{AwsResource as _, Managed};
+use kraken_aws::AwsResource as _;
 use kraken_simulator::{FailureMode, FailurePoint, Kind};
-use kraken_spoke::{External as _, FailureClass};
+use kraken_spoke::FailureClass;
 use serde_json::json;
 
 use super::site;
@@ -24,7 +24,7 @@ async fn unreadable_tags_after_a_creation_do_not_count_as_a_rejection() {
     site.cloud.clear_failures();
     let arn = group.created(1).await.unwrap();
     assert_eq!(site.cloud.objects(Kind::TargetGroup).len(), 1);
-    assert_eq!(Managed::<Groups>::ids(&group.observed().await), [arn]);
+    assert_eq!(group.observed().await.ids(), [arn]);
 }
 
 #[tokio::test]

@@ -1,12 +1,10 @@
 //! Deletions: protection by AWS, and objects in use.
 
-use kraken_aws::Managed;
 use kraken_simulator::{FailureMode, FailurePoint, Kind};
-use kraken_spoke::{External as _, FailureClass, Identity};
+use kraken_spoke::{Calls as _, FailureClass, Identity, Kind as _};
 use serde_json::json;
 
 use super::site;
-use crate::load_balancer::Balancers;
 
 #[tokio::test]
 async fn deletion_protection_is_reported_and_disabled_by_the_spec() {
@@ -24,9 +22,10 @@ async fn deletion_protection_is_reported_and_disabled_by_the_spec() {
         (json!({}), None),
         (json!({"deletionProtection": {"value": false}}), Some("deletionProtection")),
     ] {
-        assert_eq!(Managed::<Balancers>::unprotected_by(&site.balancer("a", more).spec), field);
+        let balancer = site.balancer("a", more);
+        assert_eq!(balancer.kind.unprotected_by(&balancer.spec), field);
     }
-    on.external.unprotect(&on.identity, &on.observed().await).await.unwrap();
+    on.calls.unprotect(&on.identity, &on.observed().await).await.unwrap();
     on.deleted().await.unwrap();
     assert!(site.cloud.tagged(Kind::LoadBalancer, kraken_aws::tags::UID, "uid-a").is_empty());
 }
@@ -39,7 +38,7 @@ async fn protection_of_an_object_with_another_owner_is_never_disabled() {
     ours.changed().await.unwrap();
     let stale = ours.observed().await;
     let other = Identity { uid: "uid-b".into(), ..ours.identity.clone() };
-    ours.external.unprotect(&other, &stale).await.unwrap();
+    ours.calls.unprotect(&other, &stale).await.unwrap();
     let attributes = site.cloud.out_of_band_elb("DeleteLoadBalancer", &[("LoadBalancerArn", &arn)]);
     assert!(attributes.unwrap_err().to_string().contains("OperationNotPermitted"));
 }
@@ -76,7 +75,7 @@ async fn an_observed_object_that_a_deletion_does_not_find_is_returned() {
     let observed = group.observed().await;
     let not_found = FailureMode::error(400, "TargetGroupNotFound", "One or more target groups not found");
     site.cloud.fail_next("DeleteTargetGroup", FailurePoint::Before, not_found);
-    assert_eq!(group.external.delete(&group.identity, &observed).await.unwrap(), [arn]);
-    assert!(group.external.delete(&group.identity, &observed).await.unwrap().is_empty());
+    assert_eq!(group.calls.delete(&group.identity, &observed).await.unwrap(), [arn]);
+    assert!(group.calls.delete(&group.identity, &observed).await.unwrap().is_empty());
     assert!(site.cloud.objects(Kind::TargetGroup).iter().all(|object| !object.alive));
 }

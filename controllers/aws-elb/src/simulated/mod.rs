@@ -5,13 +5,12 @@ mod creations;
 mod deletions;
 mod imports;
 
-use kraken_aws::{
-    Aws, AwsResource, AwsSpec as _, Managed,
-    resource::{ObservedOf, SpecOf},
-    testing,
-};
+use kraken_aws::{Aws, AwsResource, AwsSpec as _, Managed, ManagedKind, resource::SpecOf, testing};
 use kraken_simulator::{Simulator, SimulatorOptions};
-use kraken_spoke::{External, Failure, FromContext, Identity, Launch, ObserveRequest};
+use kraken_spoke::{
+    Calls, Failure, FromContext, Identity, Kind, Launch, ObserveRequest,
+    dynamic::{Desired, Observed},
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -48,7 +47,8 @@ impl Site {
         let spec: SpecOf<S> = serde_json::from_value(spec).unwrap();
         let owner = format!("{}/ns/{name}", SpecOf::<S>::NOUN.replace(' ', ""));
         Resource {
-            external: Managed::from_context(&self.aws),
+            kind: ManagedKind::default(),
+            calls: Managed::from_context(&self.aws),
             identity: Identity { cluster: "c".into(), uid: format!("uid-{name}"), owner },
             spec,
         }
@@ -97,24 +97,26 @@ impl Site {
 }
 
 struct Resource<S: AwsResource> {
-    external: Managed<S>,
+    kind: ManagedKind<S>,
+    calls: Managed<S>,
     identity: Identity,
     spec: SpecOf<S>,
 }
 
 impl<S: AwsResource> Resource<S> {
-    fn desired(&self) -> <Managed<S> as External>::Desired {
-        testing::resolve(|values| <Managed<S> as External>::desired(&self.spec, values)).unwrap()
+    fn desired(&self) -> Desired {
+        testing::resolve(|values| self.kind.desired(&self.spec, values)).unwrap()
     }
 
     /// Creates it with this epoch and returns its ARN.
     async fn created(&self, epoch: i64) -> Result<String, Failure> {
         let launch = Launch { epoch, token: self.identity.token(epoch) };
-        let made = self.external.create(&self.identity, &launch, &self.desired(), &vec![]).await?;
-        Ok(Managed::<S>::ids(&made).remove(0))
+        let nothing = Observed::default();
+        let made = self.calls.create(&self.identity, &launch, &self.desired(), &nothing).await?;
+        Ok(made.ids().remove(0))
     }
 
-    async fn observed(&self) -> Vec<ObservedOf<S>> {
+    async fn observed(&self) -> Observed {
         let request = ObserveRequest {
             identity: self.identity.clone(),
             ids: vec![],
@@ -124,22 +126,22 @@ impl<S: AwsResource> Resource<S> {
             is_own_record: false,
             wanted: None,
         };
-        self.external.observe(&[request]).await.unwrap().remove(0)
+        self.calls.observe(&[request]).await.unwrap().remove(0)
     }
 
     /// Makes the first change and returns its path; `None` if there is no difference.
     async fn changed(&self) -> Result<Option<String>, Failure> {
         let (desired, observed) = (self.desired(), self.observed().await);
-        let first = Managed::<S>::compare(&desired, &observed).differences.into_iter().next();
+        let first = self.kind.compare(&desired, &observed).differences.into_iter().next();
         let Some(difference) = first else { return Ok(None) };
         let kraken_spoke::Remedy::Change(change) = difference.remedy else {
             panic!("{:?}", difference.field)
         };
-        self.external.update(&self.identity, &change, &desired, &observed).await?;
+        self.calls.update(&self.identity, &change, &desired, &observed).await?;
         Ok(Some(difference.field.path))
     }
 
     async fn deleted(&self) -> Result<(), Failure> {
-        self.external.delete(&self.identity, &self.observed().await).await.map(drop)
+        self.calls.delete(&self.identity, &self.observed().await).await.map(drop)
     }
 }

@@ -1,6 +1,11 @@
 //! The calls of aliases.
 
-use kraken_aws::{Tags, errors::terminal, marker::Marker, prelude::*};
+use kraken_aws::{
+    Tags,
+    errors::{invisible, terminal, undecided},
+    marker::Marker,
+    prelude::*,
+};
 use kraken_spoke::FailureClass;
 
 use super::{
@@ -59,11 +64,9 @@ impl AwsResource for Aliases {
             }
             answer => answer.map(drop)?,
         }
-        // The call succeeded: no class of failure may say that it did not.
-        let undecided = |failure| Failure { class: FailureClass::Transient, ..failure };
         let listed = read::listed(aws).await.map_err(undecided)?;
         let made = listed.into_iter().find(|alias| alias.alias_name == name);
-        let invisible = || undecided(terminal(CREATE, format!("the new alias {name} is not visible yet")));
+        let invisible = || invisible(CREATE, &format!("the new alias {name}"));
         let made = made.ok_or_else(invisible)?;
         kms::set_tags(aws, key, &made.marker(creation.tags)).await.map_err(undecided)?;
         Ok(Alias { marked_on: Some(key.to_owned()), tags: creation.tags.clone(), ..made })

@@ -3,11 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use kraken_aws::{
-    Tags,
-    lookup_kind::{passes, tag},
-    prelude::*,
-};
+use kraken_aws::{Tags, lookup_kind::passing, prelude::*};
 
 use super::observed::{Alias, RESERVED};
 use crate::kms::{self, AT_ONCE, KmsClients as _};
@@ -18,10 +14,9 @@ const PAGE: i32 = 100;
 pub(super) async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Alias>, Failure> {
     let mut found = listed(aws).await?;
     let Some(names) = query.ids else {
-        let filters = query.filters.unwrap_or_default();
         let keys = kms::tags_of_all(aws).await?;
-        let found = found.into_iter().map(|alias| with_owner(alias, &keys));
-        return Ok(found.filter(|alias| passes(&filters, |name| tag(&alias.tags, name))).collect());
+        let owned = found.into_iter().map(|alias| with_owner(alias, &keys)).collect();
+        return Ok(passing(query.filters.as_deref(), owned));
     };
     found.retain(|alias| names.contains(&alias.alias_name));
     let keys: BTreeSet<String> = found.iter().map(|alias| alias.target_key_id.clone()).collect();

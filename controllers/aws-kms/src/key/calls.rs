@@ -2,18 +2,16 @@
 
 use std::borrow::Cow;
 
-use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{
     AwsSpec as _, Tags,
-    errors::terminal,
+    errors::{invisible, undecided},
     lookup_kind::{passes, tag},
-    missing::or_nothing,
+    missing::{existing, or_nothing},
     observed::WithTags as _,
     prelude::*,
     resource::{Phase, RemoteObject as _},
     tags::{UID, epoch},
 };
-use kraken_spoke::FailureClass;
 
 use super::{
     api::{self, Change, Desired, KeySpec},
@@ -57,8 +55,7 @@ impl AwsResource for Keys {
                 let tags = kms::tags_of(aws, &arn).await?;
                 Ok::<_, Failure>(tags.map(|tags| key.with_tags(tags)))
             });
-            let found: Vec<Option<Key>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-            return Ok(found.into_iter().flatten().collect());
+            return existing(AT_ONCE, each).await;
         }
         let filters = query.filters.unwrap_or_default();
         let mut all = kms::tags_of_all(aws).await?;
@@ -67,8 +64,9 @@ impl AwsResource for Keys {
             let key = permitted(described(aws, &id).await)?;
             Ok::<_, Failure>(key.map(|key| key.with_tags(tags)))
         });
-        let found: Vec<Option<Key>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-        Ok(found.into_iter().flatten().filter(|key| !key.is_of_aws).collect())
+        let mut found: Vec<Key> = existing(AT_ONCE, each).await?;
+        found.retain(|key| !key.is_of_aws);
+        Ok(found)
     }
 
     async fn complete(aws: &Aws, key: &mut Key, deep: bool) -> Result<(), Failure> {
@@ -205,14 +203,12 @@ pub(super) fn is_restorable(desired: &Desired, key: &Key) -> bool {
 async fn restored(aws: &Aws, key: Key, desired: &Desired, creation: &Creation<'_>) -> Result<Key, Failure> {
     let call = aws.kms().cancel_key_deletion().key_id(&key.key_id).send();
     aws.call("CancelKeyDeletion", "failed to cancel the deletion of the key", call).await?;
-    // No class of failure may say from here that nothing was done.
-    let undecided = |failure| Failure { class: FailureClass::Transient, ..failure };
     if exposed(desired.enabled.as_ref()) != Some(false) {
         enable(aws, &key.key_id).await.map_err(undecided)?;
     }
     kms::set_tags(aws, &key.key_id, creation.tags).await.map_err(undecided)?;
     let found = described(aws, &key.key_id).await.map_err(undecided)?;
-    let invisible = || undecided(terminal(CREATE, "the key is not visible"));
+    let invisible = || invisible(CREATE, "the key");
     let mut tags = key.tags;
     tags.extend(creation.tags.clone());
     Ok(found.ok_or_else(invisible)?.with_tags(tags))

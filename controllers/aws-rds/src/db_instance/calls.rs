@@ -2,11 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kraken_aws::{
-    AwsSpec, Tags,
-    lookup_kind::{passes, tag},
-    prelude::*,
-};
+use kraken_aws::{AwsSpec, Tags, lookup_kind::passing, prelude::*};
 use kraken_spoke::{Edit, FailureClass, Opt};
 
 use super::{
@@ -92,7 +88,7 @@ impl AwsResource for Instances {
     }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Instance>, Failure> {
-        let mut found = match query.ids {
+        let found = match query.ids {
             // AWS would reject the call for what is no identifier.
             Some(ids) => {
                 let ids: BTreeSet<String> =
@@ -101,9 +97,7 @@ impl AwsResource for Instances {
             }
             None => described(aws, None).await?,
         };
-        let filters = query.filters.unwrap_or_default();
-        found.retain(|instance| passes(&filters, |name| tag(&instance.tags, name)));
-        Ok(found)
+        Ok(passing(query.filters.as_deref(), found))
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Instance, Failure> {

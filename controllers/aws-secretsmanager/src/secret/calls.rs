@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{
     Tags,
-    lookup_kind::{passes, tag},
-    missing::or_nothing,
+    lookup_kind::passing,
+    missing::{existing, or_nothing},
     prelude::*,
 };
 use kraken_spoke::FailureClass;
@@ -56,18 +55,13 @@ impl AwsResource for Secrets {
                 // AWS accepts the beginning of an ARN, too.
                 Ok::<_, Failure>(found.filter(|secret| secret.arn == arn))
             });
-            let found: Vec<Option<Secret>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-            found.into_iter().flatten().collect()
+            existing(AT_ONCE, each).await?
         } else {
             let call = aws.secrets().list_secrets().include_planned_deletion(true).max_results(PAGE);
             let (action, pages) = ("failed to list secrets", call.into_paginator().send());
             aws.items("ListSecrets", action, pages, |page| page.secret_list).await?
         };
-        let filters = query.filters.unwrap_or_default();
-        Ok(found
-            .into_iter()
-            .filter(|secret: &Secret| passes(&filters, |name| tag(&secret.tags, name)))
-            .collect())
+        Ok(passing(query.filters.as_deref(), found))
     }
 
     async fn complete(aws: &Aws, secret: &mut Secret, deep: bool) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 
 use kraken_aws::{
     Aws, AwsResource as _,
-    errors::terminal,
+    errors::{terminal, undecided},
     prelude::{Creation, Failure},
     tags::of_owner,
 };
@@ -58,8 +58,6 @@ pub(super) async fn own_or_taken(
 
 /// The secret, with the tags of this launch. A crash before leaves one of a former resource, which the next attempt takes.
 async fn claimed(aws: &Aws, secret: Secret, creation: &Creation<'_>) -> Result<Secret, Failure> {
-    // It may be restored already: no class of failure may say that nothing was done.
-    let undecided = |failure| Failure { class: FailureClass::Transient, ..failure };
     Secrets::set_tags(aws, &secret.arn, creation.tags).await.map_err(undecided)?;
     let mut tags = secret.tags;
     tags.extend(creation.tags.clone());

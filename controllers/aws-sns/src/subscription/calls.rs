@@ -1,7 +1,11 @@
 //! The calls of subscriptions.
 
-use kraken_aws::{Tags, errors::terminal, marker::Marker, prelude::*};
-use kraken_spoke::FailureClass;
+use kraken_aws::{
+    Tags,
+    errors::{terminal, undecided},
+    marker::Marker,
+    prelude::*,
+};
 
 use super::{
     api::{self, Change, Desired},
@@ -64,8 +68,6 @@ impl AwsResource for Subscriptions {
         let call = call.set_attributes(Some(attributes)).return_subscription_arn(true).send();
         let subscription_arn =
             aws.call("Subscribe", CREATE, call).await?.subscription_arn.unwrap_or_default();
-        // The call succeeded: no class of failure may say that it did not.
-        let undecided = |failure| Failure { class: FailureClass::Transient, ..failure };
         let tags = sns::tags_of(aws, topic).await.map_err(undecided)?.unwrap_or_default();
         let marker = marker::of(&tags, protocol, endpoint).unwrap_or_default();
         let made = Subscription {

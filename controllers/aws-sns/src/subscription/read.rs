@@ -3,12 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use kraken_aws::{
-    Tags,
-    lookup_kind::{passes, tag},
-    missing::or_nothing,
-    prelude::*,
-};
+use kraken_aws::{Tags, lookup_kind::passing, missing::or_nothing, prelude::*};
 
 use super::{
     marker::{self, id_in},
@@ -37,10 +32,8 @@ pub(super) async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Subscrip
             let tags = sns::tags_of(aws, &topic).await.unwrap_or_default().unwrap_or_default();
             with_owners(aws, &topic, OfTopic { subscriptions, tags }).await
         });
-        let mut found: Vec<Subscription> = stream::iter(each).buffered(AT_ONCE).try_concat().await?;
-        let filters = query.filters.unwrap_or_default();
-        found.retain(|one| passes(&filters, |name| tag(&one.tags, name)));
-        return Ok(found);
+        let found: Vec<Subscription> = stream::iter(each).buffered(AT_ONCE).try_concat().await?;
+        return Ok(passing(query.filters.as_deref(), found));
     };
     let topics: BTreeSet<String> = arns.iter().filter_map(|arn| topic_in(arn)).map(str::to_owned).collect();
     let each = topics.into_iter().map(|topic| async move {

@@ -1,13 +1,12 @@
 //! The calls of topics.
 
-use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{
     Tags,
-    errors::terminal,
-    lookup_kind::{passes, tag},
+    errors::{invisible, terminal, undecided},
+    lookup_kind::passing,
+    missing::existing,
     prelude::*,
 };
-use kraken_spoke::FailureClass;
 
 use super::{
     api::{self, Change, Desired},
@@ -42,13 +41,7 @@ impl AwsResource for Topics {
             topics.filter_map(|topic| topic.topic_arn).collect()
         };
         let each = arns.into_iter().map(|arn| async move { read(aws, &arn).await });
-        let found: Vec<Option<Topic>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-        let filters = query.filters.unwrap_or_default();
-        Ok(found
-            .into_iter()
-            .flatten()
-            .filter(|topic| passes(&filters, |name| tag(&topic.tags, name)))
-            .collect())
+        Ok(passing(query.filters.as_deref(), existing(AT_ONCE, each).await?))
     }
 
     async fn complete(aws: &Aws, topic: &mut Topic, deep: bool) -> Result<(), Failure> {
@@ -81,10 +74,8 @@ impl AwsResource for Topics {
             let holder = if is_taken { found(aws, &arn, creation).await? } else { None };
             return holder.ok_or(failure);
         }
-        // The call succeeded: no class of failure may say that it did not.
-        let undecided = |failure| Failure { class: FailureClass::Transient, ..failure };
         let topic = read(aws, &arn).await.map_err(undecided)?;
-        let invisible = || undecided(terminal(CREATE, format!("the new topic {name} is not visible yet")));
+        let invisible = || invisible(CREATE, &format!("the new topic {name}"));
         owned(topic.ok_or_else(invisible)?, creation)
     }
 

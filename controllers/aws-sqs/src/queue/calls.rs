@@ -1,11 +1,10 @@
 //! The calls of queues.
 
-use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{
     Tags,
-    errors::terminal,
-    lookup_kind::{passes, tag},
-    missing::or_nothing,
+    errors::{invisible, terminal, undecided},
+    lookup_kind::passing,
+    missing::{existing, or_nothing},
     prelude::*,
 };
 use kraken_spoke::FailureClass;
@@ -41,13 +40,7 @@ impl AwsResource for Queues {
             urls.map(|url| Address::of_url(&url, region(aws))).collect()
         };
         let each = addresses.into_iter().map(|address| read(aws, address));
-        let found: Vec<Option<Queue>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-        let filters = query.filters.unwrap_or_default();
-        Ok(found
-            .into_iter()
-            .flatten()
-            .filter(|queue| passes(&filters, |name| tag(&queue.tags, name)))
-            .collect())
+        Ok(passing(query.filters.as_deref(), existing(AT_ONCE, each).await?))
     }
 
     async fn complete(aws: &Aws, queue: &mut Queue, deep: bool) -> Result<(), Failure> {
@@ -78,8 +71,7 @@ impl AwsResource for Queues {
         let call = call.set_attributes(Some(attributes.chain(fifo).collect())).send();
         let answer = match aws.call("CreateQueue", CREATE, call).await {
             Err(failure) if is(&failure, &["QueueAlreadyExists", "QueueNameExists"]) => {
-                let undecided = Failure { class: FailureClass::Transient, ..failure };
-                return found(aws, &name, creation).await?.ok_or(undecided);
+                return found(aws, &name, creation).await?.ok_or_else(|| undecided(failure));
             }
             Err(failure) if is(&failure, &["QueueDeletedRecently"]) => {
                 let message = format!(
@@ -90,10 +82,8 @@ impl AwsResource for Queues {
             answer => answer?,
         };
         let address = Address::of_url(answer.queue_url.as_deref().unwrap_or_default(), region(aws));
-        // The call succeeded: no class of failure may say that it did not.
-        let undecided = |failure| Failure { class: FailureClass::Transient, ..failure };
         let queue = read(aws, address).await.map_err(undecided)?;
-        let invisible = || undecided(terminal(CREATE, format!("the new queue {name} is not visible yet")));
+        let invisible = || invisible(CREATE, &format!("the new queue {name}"));
         owned(queue.ok_or_else(invisible)?, creation)
     }
 

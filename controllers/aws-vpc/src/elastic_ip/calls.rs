@@ -6,11 +6,7 @@ use super::{
     api::{self, Change, Desired},
     observed::Address,
 };
-use crate::{
-    conflicts::{held, with_owner},
-    in_vpc::used,
-    nat_gateway,
-};
+use crate::{conflicts::held, in_vpc::used, nat_gateway};
 
 /// The kind ElasticIP.
 pub(crate) struct ElasticIps;
@@ -82,7 +78,8 @@ async fn ensure_no_other_address(aws: &Aws, desired: &Desired, own: &Address) ->
     let Some(other) = found.into_iter().find(|other| other.allocation_id != own.allocation_id) else {
         return Ok(());
     };
-    let holder = with_owner(&other.allocation_id, &other.tags);
-    let message = format!("{id} already has the address {holder}; disassociate it first");
-    Err(held(&other.tags, terminal("failed to associate the address", message)))
+    let failure = terminal("failed to associate the address", "");
+    Err(held(failure, &other, own, |holder| {
+        format!("{id} already has the address {holder}; disassociate it first")
+    }))
 }

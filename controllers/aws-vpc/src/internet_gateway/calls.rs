@@ -40,7 +40,7 @@ impl AwsResource for InternetGateways {
         let Change::Attach = change;
         let Some(vpc_id) = &desired.vpc_id else { return Ok(()) };
         detach(aws, gateway).await?;
-        attach(aws, &gateway.internet_gateway_id, vpc_id.expose()).await
+        attach(aws, gateway, vpc_id.expose()).await
     }
 
     async fn delete(aws: &Aws, gateway: &InternetGateway) -> Result<(), Failure> {
@@ -53,12 +53,13 @@ impl AwsResource for InternetGateways {
 }
 
 /// A VPC can have only one internet gateway. If AWS reports one, the call succeeds if it is this one.
-async fn attach(aws: &Aws, id: &str, vpc_id: &str) -> Result<(), Failure> {
-    let call = aws.ec2().attach_internet_gateway().internet_gateway_id(id).vpc_id(vpc_id);
+async fn attach(aws: &Aws, own: &InternetGateway, vpc_id: &str) -> Result<(), Failure> {
+    let call =
+        aws.ec2().attach_internet_gateway().internet_gateway_id(&own.internet_gateway_id).vpc_id(vpc_id);
     let result =
         aws.call("AttachInternetGateway", "failed to attach the internet gateway", call.send()).await;
     let attached = InternetGateways::read(aws, DescribeQuery::with("attachment.vpc-id", vpc_id));
-    unless_own(result, &["Resource.AlreadyAssociated", "InvalidParameterValue"], id, attached, |other| {
+    unless_own(result, &["Resource.AlreadyAssociated", "InvalidParameterValue"], own, attached, |other| {
         format!(
             "{vpc_id} has the internet gateway {other} already, and can have only one: detach that one first"
         )

@@ -1,5 +1,5 @@
-use kraken_aws::{Managed, testing};
-use kraken_spoke::External as _;
+use kraken_aws::{ManagedKind, testing};
+use kraken_spoke::Kind as _;
 use serde_json::json;
 
 use super::{
@@ -51,7 +51,10 @@ fn only_a_public_gateway_has_an_address() {
 fn a_gateway_that_is_missing_after_its_deletion_is_awaited() {
     // AWS returns a deleted gateway for about an hour, and a deleted volume not at all.
     assert_eq!(
-        [Managed::<NatGateways>::FEATURES.shows_deleted, Managed::<Volumes>::FEATURES.shows_deleted],
+        [
+            ManagedKind::<NatGateways>::default().info().shows_deleted,
+            ManagedKind::<Volumes>::default().info().shows_deleted
+        ],
         [true, false]
     );
 }

@@ -9,10 +9,7 @@ use super::{
     import,
     observed::{Association, NetworkAcl},
 };
-use crate::{
-    conflicts::{held, with_owner},
-    security_group::rule::Direction,
-};
+use crate::{conflicts::held, security_group::rule::Direction};
 
 const ASSOCIATE: &str = "failed to associate a subnet with the network ACL";
 const DISASSOCIATE: &str = "failed to associate a subnet with the default network ACL";
@@ -109,7 +106,7 @@ impl AwsResource for NetworkAcls {
                     aws.call("DeleteNetworkAclEntry", "failed to delete an entry", call.send()).await;
                 ignore_codes(result, &["InvalidNetworkAclEntry.NotFound"])
             }
-            Change::Associate(subnet_id) => associate(aws, id, subnet_id).await,
+            Change::Associate(subnet_id) => associate(aws, acl, subnet_id).await,
             Change::Disassociate(subnet_id) => disassociate(aws, acl, acl.association_of(subnet_id)).await,
         }
     }
@@ -122,7 +119,8 @@ impl AwsResource for NetworkAcls {
 }
 
 /// A subnet always has a network ACL, which AWS replaces without a question: only the default one of the VPC, which nobody chose, is.
-async fn associate(aws: &Aws, id: &str, subnet_id: &str) -> Result<(), Failure> {
+async fn associate(aws: &Aws, own: &NetworkAcl, subnet_id: &str) -> Result<(), Failure> {
+    let id = own.network_acl_id.as_str();
     let found = NetworkAcls::read(aws, DescribeQuery::with("association.subnet-id", subnet_id)).await?;
     let current = found.iter().find_map(|acl| Some((acl, acl.association_of(subnet_id)?)));
     match current {
@@ -130,9 +128,10 @@ async fn associate(aws: &Aws, id: &str, subnet_id: &str) -> Result<(), Failure> 
         Some((acl, _)) if acl.network_acl_id == id => Ok(()),
         Some((acl, association)) if acl.is_default => replace(aws, association, id, ASSOCIATE).await,
         Some((acl, _)) => {
-            let other = with_owner(&acl.network_acl_id, &acl.tags);
-            let message = format!("{subnet_id} has the network ACL {other} already: remove it there first");
-            Err(held(&acl.tags, terminal(ASSOCIATE, message)))
+            let message = |other: &str| {
+                format!("{subnet_id} has the network ACL {other} already: remove it there first")
+            };
+            Err(held(terminal(ASSOCIATE, ""), acl, own, message))
         }
         None => {
             let message = format!("no network ACL of {subnet_id} is visible: does the subnet exist?");

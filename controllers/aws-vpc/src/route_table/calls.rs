@@ -94,7 +94,7 @@ impl AwsResource for RouteTables {
                 let result = aws.call("DeleteRoute", "failed to delete a route", call.send()).await;
                 ignore_codes(result, &["InvalidRoute.NotFound"])
             }
-            Change::Associate(subnet_id) => associate(aws, id, subnet_id).await,
+            Change::Associate(subnet_id) => associate(aws, table, subnet_id).await,
             Change::Disassociate(subnet_id) => {
                 let all = table.of_subnets().filter(|a| a.subnet_id.as_ref() == Some(subnet_id));
                 disassociate(aws, all).await
@@ -122,8 +122,8 @@ fn explained(failure: Failure, table: &RouteTable) -> Failure {
 }
 
 /// A subnet can have only one route table. If AWS reports one, the call succeeds if it is this one.
-async fn associate(aws: &Aws, id: &str, subnet_id: &String) -> Result<(), Failure> {
-    let call = aws.ec2().associate_route_table().route_table_id(id).subnet_id(subnet_id);
+async fn associate(aws: &Aws, own: &RouteTable, subnet_id: &String) -> Result<(), Failure> {
+    let call = aws.ec2().associate_route_table().route_table_id(&own.route_table_id).subnet_id(subnet_id);
     let result = aws
         .call("AssociateRouteTable", "failed to associate a subnet with the route table", call.send())
         .await;
@@ -133,7 +133,7 @@ async fn associate(aws: &Aws, id: &str, subnet_id: &String) -> Result<(), Failur
         tables.retain(|table| table.subnet_ids().contains(subnet_id));
         Ok::<_, Failure>(tables)
     };
-    unless_own(result, &["Resource.AlreadyAssociated"], id, read, |other| {
+    unless_own(result, &["Resource.AlreadyAssociated"], own, read, |other| {
         format!("{subnet_id} has the route table {other} already: disassociate it there first")
     })
     .await

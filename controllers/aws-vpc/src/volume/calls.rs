@@ -9,7 +9,7 @@ use super::{
     observed::Volume,
 };
 use crate::{
-    conflicts::{held, unless_made, with_owner},
+    conflicts::{held, unless_made},
     in_vpc::{any_of, used},
 };
 
@@ -134,10 +134,9 @@ async fn ensure_free(aws: &Aws, instance_id: &str, device: &str, own: &Volume) -
     let found = Volumes::read(aws, DescribeQuery::with("attachment.instance-id", instance_id)).await?;
     let is_other = |other: &Volume| other.volume_id != own.volume_id && other.occupies(instance_id, device);
     let Some(other) = found.into_iter().find(is_other) else { return Ok(()) };
-    let holder = with_owner(&other.volume_id, &other.tags);
-    let message =
-        format!("{device} of {instance_id} is in use by {holder}: set another device, or detach that volume");
-    Err(held(&other.tags, terminal("failed to attach the volume", message)))
+    Err(held(terminal("failed to attach the volume", ""), &other, own, |holder| {
+        format!("{device} of {instance_id} is in use by {holder}: set another device, or detach that volume")
+    }))
 }
 
 async fn detach(aws: &Aws, volume: &Volume, instance_id: Option<&String>) -> Result<(), Failure> {

@@ -24,7 +24,9 @@ use std::{sync::Arc, time::Duration};
 
 use kraken_api::{ConfigExport, WhileWaiting, config_export};
 use kraken_options::Values;
-use kraken_runtime::{EventType, clock::Instant, coverage, queue::Requeue, watch::ObjectKey};
+use kraken_runtime::{
+    EventType, clock::Instant, coverage, metrics::TRANSIENT, queue::Requeue, watch::ObjectKey,
+};
 use kube::{Resource, ResourceExt};
 use tracing::{debug, warn};
 
@@ -83,13 +85,13 @@ async fn reconcile_existing(
     metrics.reconciled(KIND, outcome.reason().as_str(), start.elapsed());
     debug!(kind = KIND, namespace = %key.namespace, name = %key.name, reason = outcome.reason().as_str(), "reconciled");
     if outcome.requeue() == Requeue::Backoff {
-        metrics.reconcile_failed(KIND, "Transient");
+        metrics.reconcile_failed(KIND, TRANSIENT);
         warn!(kind = KIND, namespace = %key.namespace, name = %key.name, ?outcome, "failed to reconcile the export; retrying with backoff");
     }
     match status::write(cluster, export, &outcome, progress).await {
         Ok(()) => again.map_or_else(|| outcome.requeue(), Requeue::After),
         Err(error) => {
-            metrics.reconcile_failed(KIND, "Transient");
+            metrics.reconcile_failed(KIND, TRANSIENT);
             warn!(kind = KIND, namespace = %key.namespace, name = %key.name, %error, "failed to write the status");
             Requeue::Backoff
         }

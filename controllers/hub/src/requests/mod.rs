@@ -11,6 +11,7 @@ use kraken_api::{DependencyRequest, DependencyRequestStatus, reasons::Dependency
 use kraken_runtime::{
     clock::Instant,
     coverage,
+    metrics::TRANSIENT,
     patch::{ApiError, apply_status},
     queue::Requeue,
     watch::ObjectKey,
@@ -88,6 +89,11 @@ impl Outcome {
         }
     }
 
+    /// The retry class, if it is a failure: that of the spokes for a call that may succeed when it is repeated.
+    fn failure_class(&self) -> Option<&'static str> {
+        matches!(self, Self::Unreadable | Self::Failed(_)).then_some(TRANSIENT)
+    }
+
     /// Unmet dependencies wait for an event; only failures and debounced reports are requeued by a timer.
     fn requeue(&self) -> Requeue {
         match self {
@@ -109,12 +115,14 @@ pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Req
     coverage::note(KIND, outcome.as_str());
     let metrics = &cluster.manager.metrics;
     metrics.reconciled(KIND, outcome.as_str(), start.elapsed());
+    if let Some(class) = outcome.failure_class() {
+        metrics.reconcile_failed(KIND, class);
+    }
     match &outcome {
         Outcome::Failed(error) => {
-            metrics.reconcile_failed(KIND, "Transient");
             warn!(kind = KIND, namespace = %key.namespace, name = %key.name, %error, "failed to answer the request");
         }
-        Outcome::Unreadable => metrics.reconcile_failed(KIND, "Transient"),
+        Outcome::Unreadable => {}
         outcome => debug!(kind = KIND, namespace = %key.namespace, name = %key.name, ?outcome, "answered"),
     }
     outcome.requeue()

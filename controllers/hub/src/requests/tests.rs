@@ -64,3 +64,9 @@ fn only_failures_are_retried_by_a_timer() {
     assert_eq!(Outcome::Unchanged.requeue(), Requeue::Never);
     assert_eq!(Outcome::Unreadable.requeue(), Requeue::Backoff);
 }
+
+#[test]
+fn only_failures_are_counted_and_under_the_class_that_spokes_count_them() {
+    assert_eq!(Outcome::Unreadable.failure_class(), Some("transient"));
+    assert_eq!(Outcome::Written.failure_class(), None);
+}

@@ -17,7 +17,7 @@ use kraken_spoke::{
         Secrets,
     },
     api::dependency_request::KeyDependency,
-    dynamic::{DynExternal, interned},
+    dynamic::{Calls, interned},
     options::{ExposeSecret, KeyRef},
     runtime::{
         Manager,
@@ -171,13 +171,13 @@ impl OfInstall {
     ///
     /// # Errors
     /// If the ProviderConfig does not exist, belongs to another provider, or cannot be used.
-    pub(crate) async fn connect<E: DynExternal>(
+    pub(crate) async fn connect<E: Calls>(
         &self,
         program: &Arc<Program>,
         namespace: &str,
         named: Option<&str>,
         calls: impl FnOnce(Arc<Provider>) -> E,
-    ) -> Result<Connection<Arc<dyn DynExternal>>, Refusal> {
+    ) -> Result<Connection, Refusal> {
         let (install, kind) = (&self.install, api::CONFIG);
         let name = named.unwrap_or(install);
         let Some(config) = self.configs.get(&ObjectKey::new(namespace, name)) else {
@@ -204,7 +204,7 @@ impl OfInstall {
             providers.get_or_insert(&key, || Arc::new(provider))
         };
         let rules = Arc::new(ConfigRules { name: name.to_owned() });
-        let external: Arc<dyn DynExternal> = Arc::new(calls(provider));
+        let external: Arc<dyn Calls> = Arc::new(calls(provider));
         Ok(Connection { connected: Some(Connected { external, key }), rules })
     }
 }

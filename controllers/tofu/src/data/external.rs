@@ -7,12 +7,12 @@ use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
     Adopt, Candidate, Failure, FailureClass, Identity, Launch, Location, ObserveRequest,
     account::{Connection, OnChange, Refusal},
-    dynamic::{Change, Desired, DynExternal, Observed, Spec},
+    dynamic::{Calls, Change, Desired, Observed, Spec},
     runtime::webhook::ReviewResult,
 };
 use kraken_tfplugin::schema::Schema;
 
-use super::{DataKind, Found};
+use super::DataKind;
 use crate::{
     config::OfInstall,
     external::READS,
@@ -43,7 +43,7 @@ impl DataExternal {
     }
 
     async fn read(&self, request: &ObserveRequest) -> Result<Observed, Failure> {
-        let Some(wanted) = &request.wanted else { return Ok(Observed::new(Found::default())) };
+        let Some(wanted) = &request.wanted else { return Ok(Observed::default()) };
         let config = &wanted.get::<observed::Desired>().config;
         let read = self.provider.plugin().await?.read_data_source(&self.type_name, config).await;
         let found = read.map_err(|error| {
@@ -55,7 +55,7 @@ impl DataExternal {
                 &secrets,
             )
         })?;
-        Ok(Observed::new(Found(Some(found.value))))
+        Ok(super::found(&self.type_name, found.value))
     }
 
     /// No step of a look-up makes such a call.
@@ -71,12 +71,8 @@ impl DataExternal {
 }
 
 #[async_trait]
-impl DynExternal for DataExternal {
-    async fn connect(
-        &self,
-        namespace: &str,
-        account: Option<&str>,
-    ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal> {
+impl Calls for DataExternal {
+    async fn connect(&self, namespace: &str, account: Option<&str>) -> Result<Option<Connection>, Refusal> {
         let Some(configs) = &self.configs else { return Ok(None) };
         let with = |provider| Self { provider, configs: None, ..self.clone() };
         configs.connect(self.provider.program(), namespace, account, with).await.map(Some)

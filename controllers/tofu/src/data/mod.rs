@@ -9,7 +9,7 @@ use kraken_spoke::{
     Comparison, Features, Finding, Resolver,
     account::with_account,
     api::crd::at_run_time,
-    dynamic::{Change, Desired, DynKind, KindInfo, Observed, Spec, interned, interned_fields},
+    dynamic::{Change, Desired, Kind, KindInfo, Observed, ObservedObject, Spec, interned, interned_fields},
 };
 use kraken_tfplugin::{Value, schema::Schema};
 use serde_json::Value as Json;
@@ -26,14 +26,10 @@ pub(crate) struct DataKind {
     schema: Arc<Schema>,
 }
 
-/// What the provider found; `None` before it was asked.
-#[derive(Clone, Debug, Default)]
-struct Found(Option<Value>);
-
-impl Found {
-    fn of(observed: &Observed) -> Option<&Value> {
-        observed.get::<Self>().0.as_ref()
-    }
+/// What the provider found. A data source without an id has the name of the data source instead.
+fn found(type_name: &str, value: Value) -> Observed {
+    let id = value.attribute("id").as_str().unwrap_or(type_name).to_owned();
+    ObservedObject::new(id, value).into()
 }
 
 impl DataKind {
@@ -81,7 +77,7 @@ impl DataKind {
     }
 }
 
-impl DynKind for DataKind {
+impl Kind for DataKind {
     fn info(&self) -> &KindInfo {
         &self.info
     }
@@ -91,44 +87,19 @@ impl DynKind for DataKind {
         Some(Desired::new(observed::Desired { config, schema: self.schema.clone(), secret, outputs: None }))
     }
 
-    fn nothing(&self) -> Observed {
-        Observed::new(Found::default())
-    }
-
     fn compare(&self, _: &Desired, _: &Observed) -> Comparison<Change> {
         Comparison::default()
     }
 
     /// The newest answer, as in OpenTofu: a provider cannot say whether an earlier one still exists.
     fn finding(&self, _: &Desired, observed: &Observed) -> Option<Finding> {
-        let ids = self.ids(observed);
+        let ids = observed.ids();
         (!ids.is_empty()).then(|| Finding { answer: Ok(ids), pins: false, words: [].into() })
     }
 
     fn state(&self, _: &Desired, observed: &Observed) -> Json {
-        Found::of(observed).map_or(Json::Null, |value| kind::published(&self.schema.block, value))
-    }
-
-    /// A data source without an id has the name of the data source instead.
-    fn ids(&self, observed: &Observed) -> Vec<String> {
-        let id = |value: &Value| value.attribute("id").as_str().unwrap_or(&self.type_name).to_owned();
-        Found::of(observed).map(id).into_iter().collect()
-    }
-
-    fn select(&self, observed: Observed, _: &[String]) -> (Observed, Observed) {
-        (observed, self.nothing())
-    }
-
-    fn is_gone(&self, _: &Observed) -> bool {
-        true
-    }
-
-    fn epoch(&self, _: &Observed) -> i64 {
-        0
-    }
-
-    fn split(&self, observed: Observed, _: i64) -> (Observed, Observed) {
-        (self.nothing(), observed)
+        let found = observed.objects().first();
+        found.map_or(Json::Null, |found| kind::published(&self.schema.block, found.get()))
     }
 }
 
@@ -161,11 +132,11 @@ mod tests {
             secret: [].into(),
             outputs: None,
         });
-        assert_eq!(kind.finding(&desired, &kind.nothing()), None);
-        let found = |json: Json| Observed::new(Found(Value::from_json(&json, &schema.value_type).ok()));
+        assert_eq!(kind.finding(&desired, &Observed::default()), None);
+        let found = |json: Json| found("acme_image", Value::from_json(&json, &schema.value_type).unwrap());
         let image = found(json!({"id": "i-1", "name": "web", "token": "s3cr3t"}));
         assert_eq!(kind.finding(&desired, &image).unwrap().answer, Ok(vec!["i-1".to_owned()]));
         assert_eq!(kind.state(&desired, &image), json!({"id": "i-1", "name": "web"}));
-        assert_eq!(kind.ids(&found(json!({"name": "web"}))), ["acme_image"]);
+        assert_eq!(found(json!({"name": "web"})).ids(), ["acme_image"]);
     }
 }

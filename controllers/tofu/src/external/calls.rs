@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use kraken_spoke::{Failure, Identity, dynamic};
+use kraken_spoke::{Failure, Identity, dynamic::Observed};
 use kraken_tfplugin::{CallError, Plan, ResourceState, Value};
 
 use super::{TofuExternal, find};
 use crate::{
     journal::Stored,
     marker,
-    observed::{Desired, Observed},
+    observed::{Desired, Object, main_object},
     provider::collect_secrets,
 };
 
@@ -45,16 +45,12 @@ impl TofuExternal {
         &self,
         identity: &Identity,
         desired: &Desired,
-        observed: &dynamic::Observed,
-    ) -> Result<dynamic::Observed, Failure> {
-        let observed = Observed::of(observed);
-        let mut objects = observed.objects.clone();
-        if let Some(object) = objects.first_mut() {
-            let config = Self::sent(object.is_marked, identity, object.epoch, &desired.config);
-            let plan = self.plan("plan a change of", &object.state, &config).await?;
-            object.plan = Some(Arc::new(plan));
-        }
-        Ok(observed.with(objects))
+        observed: &Observed,
+    ) -> Result<Observed, Failure> {
+        let Some(object) = main_object(observed) else { return Ok(observed.clone()) };
+        let config = Self::sent(object.is_marked, identity, object.epoch, &desired.config);
+        let plan = self.plan("plan a change of", &object.state, &config).await?;
+        Ok(observed.with_main(Object { plan: Some(Arc::new(plan)), ..object.clone() }))
     }
 
     pub(super) fn secrets_of(&self, value: &Value) -> Vec<String> {

@@ -1,18 +1,18 @@
 //! What exists according to the journal.
 
-use kraken_spoke::{Failure, Fate, Identity, ObserveRequest, runtime::clock};
+use kraken_spoke::{Failure, Fate, Identity, ObserveRequest, dynamic::Observed, runtime::clock};
 use kraken_tfplugin::{ResourceState, Ticket, Value};
 
 use super::{TofuExternal, operation::Verb};
 use crate::{
     journal::{Entry, Journal, Stored},
     marker,
-    observed::{self, Object},
+    observed::Object,
 };
 
 impl TofuExternal {
     /// What exists of one resource.
-    pub(super) async fn observed(&self, request: &ObserveRequest) -> Result<observed::Observed, Failure> {
+    pub(super) async fn observed(&self, request: &ObserveRequest) -> Result<Observed, Failure> {
         let identity = &request.identity;
         let (journal, mut fate) = self.recalled(identity).await?;
         let Some(mut journal) = journal else { return self.without_journal(request).await };
@@ -36,8 +36,7 @@ impl TofuExternal {
         }
         self.journals.write(identity, journal).await?;
         // The newest first: it is the main one.
-        objects.reverse();
-        Ok(observed::Observed { objects, fate })
+        Ok(objects.into_iter().rev().map(Object::observed).collect::<Observed>().with_fate(fate))
     }
 
     /// The permission for the creation of this launch, which the journal names from now on.
@@ -74,29 +73,25 @@ impl TofuExternal {
     }
 
     /// A journal that is lost is restored by the id on record.
-    pub(super) async fn without_journal(
-        &self,
-        request: &ObserveRequest,
-    ) -> Result<observed::Observed, Failure> {
-        let mut observed = observed::Observed::default();
+    pub(super) async fn without_journal(&self, request: &ObserveRequest) -> Result<Observed, Failure> {
         if let Some(id) = request.ids.first() {
             if let Some(state) = self.imported(id).await? {
                 let entry = self.answered(request.launched.max(1), &state);
                 self.journals
                     .write(&request.identity, Journal { entries: vec![entry], outputs: None })
                     .await?;
-                observed.objects.push(object(request.launched.max(1), state));
+                return Ok(object(request.launched.max(1), state).observed().into());
             }
         } else if request.launched > 0 && !request.is_own_record {
             // It may be restored, too.
             self.journals.unlearn(&request.identity);
-            observed.fate = Fate::Unknown(format!(
+            return Ok(Observed::default().with_fate(Fate::Unknown(format!(
                 "the journal of the creation of {} is lost (the Secret {} of this namespace, which a backup may have)",
                 self.type_name,
                 self.journals.name(&request.identity)
-            ));
+            ))));
         }
-        Ok(observed)
+        Ok(Observed::default())
     }
 
     /// The entry of an object that is known.

@@ -4,22 +4,19 @@
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
-    Adopt, Candidate, Failure, FailureClass, Fate, Identity, Launch, Location, ObserveRequest,
-    dynamic::{Change, Desired, DynExternal, Observed},
+    Adopt, Candidate, Failure, FailureClass, Identity, Launch, Location, ObserveRequest,
+    dynamic::{Calls, Change, Desired, Observed},
 };
 
 use super::{READS, TofuExternal, journaled::object};
-use crate::{
-    journal::Entry,
-    observed::{self, Object},
-};
+use crate::{journal::Entry, observed::Object};
 
 /// The calls of one resource type, for looks.
 pub(super) struct Looking(pub(super) TofuExternal);
 
 impl Looking {
     /// What exists of one resource, as far as the journal says it.
-    async fn observed(&self, request: &ObserveRequest) -> Result<observed::Observed, Failure> {
+    async fn observed(&self, request: &ObserveRequest) -> Result<Observed, Failure> {
         let mut objects = vec![];
         match self.0.journals.stored(&request.identity).await? {
             Some(journal) if journal.entries.iter().all(|entry| entry.is_answered) => {
@@ -36,8 +33,7 @@ impl Looking {
             }
         }
         // The newest first: it is the main one.
-        objects.reverse();
-        Ok(observed::Observed { objects, fate: Fate::Known })
+        Ok(objects.into_iter().rev().map(Object::observed).collect())
     }
 
     async fn existing(&self, entry: &Entry) -> Result<Option<Object>, Failure> {
@@ -58,7 +54,7 @@ impl Looking {
 }
 
 #[async_trait]
-impl DynExternal for Looking {
+impl Calls for Looking {
     async fn location(&self) -> Result<Option<Location>, Failure> {
         self.0.location().await
     }
@@ -68,7 +64,7 @@ impl DynExternal for Looking {
         for request in requests {
             reads.push(self.observed(request));
         }
-        stream::iter(reads).buffered(READS).map_ok(Observed::new).try_collect().await
+        stream::iter(reads).buffered(READS).try_collect().await
     }
 
     async fn examine(

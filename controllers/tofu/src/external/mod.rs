@@ -1,7 +1,7 @@
 //! A resource type as a kind of the loop: the calls to its provider.
 //!
 //! The journal is written before a creation and after each operation, and the host of providers keeps an answer until it is written; see
-//! [`Fate`] for what happens if both end in between.
+//! [`kraken_spoke::Fate`] for what happens if both end in between.
 
 mod calls;
 mod find;
@@ -19,9 +19,9 @@ use std::{
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
-    Adopt, Candidate, Failure, FailureClass, Fate, Identity, Launch, Location, ObserveRequest,
+    Adopt, Candidate, Failure, FailureClass, Identity, Launch, Location, ObserveRequest,
     account::{Connection, OnChange, Refusal},
-    dynamic::{Change, Desired, DynExternal, DynKind, Observed, Spec},
+    dynamic::{Calls, Change, Desired, Kind, Observed, Spec},
     runtime::webhook::ReviewResult,
 };
 use kraken_tfplugin::{ResourceState, Value, schema::Schema};
@@ -33,7 +33,8 @@ use crate::{
     config::OfInstall,
     journal::{Journal, Journals},
     kind::TofuKind,
-    marker, observed,
+    marker,
+    observed::{self, Object, main_object},
     provider::Provider,
     review::{self, Reviewer},
 };
@@ -110,12 +111,8 @@ impl std::fmt::Debug for TofuExternal {
 }
 
 #[async_trait]
-impl DynExternal for TofuExternal {
-    async fn connect(
-        &self,
-        namespace: &str,
-        account: Option<&str>,
-    ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal> {
+impl Calls for TofuExternal {
+    async fn connect(&self, namespace: &str, account: Option<&str>) -> Result<Option<Connection>, Refusal> {
         let Some(configs) = &self.configs else { return Ok(None) };
         let with = |provider| Self { provider, configs: None, ..self.clone() };
         configs.connect(self.provider.program(), namespace, account, with).await.map(Some)
@@ -138,7 +135,7 @@ impl DynExternal for TofuExternal {
         }
     }
 
-    fn looking(&self) -> Option<Arc<dyn DynExternal>> {
+    fn looking(&self) -> Option<Arc<dyn Calls>> {
         Some(Arc::new(Looking(self.clone())))
     }
 
@@ -147,7 +144,7 @@ impl DynExternal for TofuExternal {
         for request in requests {
             reads.push(self.observed(request));
         }
-        stream::iter(reads).buffered(READS).map_ok(Observed::new).try_collect().await
+        stream::iter(reads).buffered(READS).try_collect().await
     }
 
     /// Adds the provider's own plan.
@@ -159,7 +156,7 @@ impl DynExternal for TofuExternal {
     ) -> Result<Observed, Failure> {
         let desired: &observed::Desired = desired.get();
         let planned = self.planned(identity, desired, observed).await?;
-        if let Some(object) = observed::Observed::of(&planned).objects.first() {
+        if let Some(object) = main_object(&planned) {
             self.write_outputs(identity, desired, &object.state).await?;
         }
         Ok(planned)
@@ -179,8 +176,7 @@ impl DynExternal for TofuExternal {
         let label = Label::now(Verb::Create, launch.epoch);
         let state = self.apply(identity, ticket, label, plan).await?;
         self.write_outputs(identity, desired, &state).await?;
-        let created = observed::Observed { objects: vec![object(launch.epoch, state)], fate: Fate::Known };
-        Ok(Observed::new(created))
+        Ok(object(launch.epoch, state).observed().into())
     }
 
     async fn update(
@@ -190,7 +186,7 @@ impl DynExternal for TofuExternal {
         desired: &Desired,
         observed: &Observed,
     ) -> Result<(), Failure> {
-        let Some(object) = observed::Observed::of(observed).objects.first() else { return Ok(()) };
+        let Some(object) = main_object(observed) else { return Ok(()) };
         let Some(plan) = &object.plan else { return Ok(()) };
         let ticket = self.ticket(identity, Verb::Change).await?;
         let label = Label::now(Verb::Change, object.epoch);
@@ -199,7 +195,7 @@ impl DynExternal for TofuExternal {
     }
 
     async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<Vec<String>, Failure> {
-        for object in &observed::Observed::of(observed).objects {
+        for object in observed.all::<Object>() {
             let plan = self.plan("plan the deletion of", &object.state, &Value::Null).await?;
             let ticket = self.ticket(identity, Verb::Delete).await?;
             self.apply(identity, ticket, Label::now(Verb::Delete, object.epoch), plan).await?;
@@ -213,21 +209,16 @@ impl DynExternal for TofuExternal {
             return Err(self.provider.failure(&self.action("find"), FailureClass::Terminal, text, &[]));
         };
         let found = self.imported(&wanted.id).await?.map(|state| {
-            let observed = observed::Observed { objects: vec![object(0, state)], fate: Fate::Known };
-            Candidate {
-                id: wanted.id.clone(),
-                owner: None,
-                created_by: None,
-                observed: Observed::new(observed),
-            }
+            let observed = object(0, state).observed().into();
+            Candidate { id: wanted.id.clone(), owner: None, created_by: None, observed }
         });
         Ok(found.into_iter().collect())
     }
 
     async fn claim(&self, identity: &Identity, epoch: i64, found: &Observed) -> Result<(), Failure> {
-        let objects = &observed::Observed::of(found).objects;
+        let objects = found.all::<Object>();
         // Without a description, so that no marker is expected in the object.
-        let entries = objects.iter().map(|object| self.answered(epoch, &object.state)).collect();
+        let entries = objects.into_iter().map(|object| self.answered(epoch, &object.state)).collect();
         self.journals.write(identity, Journal { entries, outputs: None }).await
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aws_config::{identity::IdentityCache, sts::AssumeRoleProvider};
 use aws_sdk_ec2::config::{Credentials, Region, SharedCredentialsProvider};
 use kraken_spoke::{
-    FromContext, Manager, SpokeContext,
+    Calls, FromContext, Manager, SpokeContext,
     account::{Connection, KnownAccounts, OnChange, Refusal},
     options::{ExposeSecret, SecretString},
 };
@@ -88,7 +88,7 @@ impl Aws {
     }
 
     /// The connection for the resources of this namespace that name this Account, as
-    /// [`kraken_spoke::External::connect`].
+    /// [`kraken_spoke::Calls::connect`].
     ///
     /// # Errors
     /// If the Account does not exist, or cannot be used.
@@ -96,10 +96,11 @@ impl Aws {
         &self,
         namespace: &str,
         account: Option<&str>,
-    ) -> Result<Option<Connection<E>>, Refusal> {
+    ) -> Result<Option<Connection>, Refusal> {
         let Some(accounts) = &self.accounts else { return Ok(None) };
         let connection = accounts.connect(self, namespace, account).await?;
-        Ok(connection.map(|connection| connection.map(|aws| E::from_context(&aws))))
+        Ok(connection
+            .map(|connection| connection.map(|aws| Arc::new(E::from_context(&aws)) as Arc<dyn Calls>)))
     }
 
     pub(crate) fn known_accounts(&self) -> Option<&Accounts> {

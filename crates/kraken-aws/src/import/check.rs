@@ -5,14 +5,14 @@ use serde_json::{Map, Value, json};
 
 use super::{Fields, was_managed};
 use crate::{
-    AwsObjects, AwsSpec,
+    AwsResource, AwsSpec,
     lookup::Tagged,
     resource::{DesiredWithTags, ObservedOf, SpecOf, compare},
     tags,
 };
 
 /// The spec, or why there is none; and what it does not contain.
-pub(super) fn spec_of<S: AwsObjects>(object: &ObservedOf<S>) -> (Result<Value, String>, Vec<String>) {
+pub(super) fn spec_of<S: AwsResource>(object: &ObservedOf<S>) -> (Result<Value, String>, Vec<String>) {
     let Fields(mut spec) = SpecOf::<S>::imported(object);
     let of_user = tags::users(object.tags());
     if !of_user.is_empty() {
@@ -41,7 +41,7 @@ pub(super) fn spec_of<S: AwsObjects>(object: &ObservedOf<S>) -> (Result<Value, S
 }
 
 /// The first field that does not decode, is invalid, or would be changed.
-fn first_problem<S: AwsObjects>(
+fn first_problem<S: AwsResource>(
     spec: &Map<String, Value>,
     object: &ObservedOf<S>,
 ) -> Option<(String, String)> {
@@ -60,7 +60,7 @@ fn first_problem<S: AwsObjects>(
             |problem| (problem.field, problem.message),
         ));
     };
-    let found = compare::<S>(&DesiredWithTags { own, tags }, std::slice::from_ref(object));
+    let found = compare::<S>(&DesiredWithTags { own, tags }, &[object]);
     found.differences.into_iter().map(|difference| difference.field).find_map(|field| {
         // Tags are what an adoption sets.
         let is_tag = field.path.starts_with("tags");

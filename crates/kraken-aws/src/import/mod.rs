@@ -20,7 +20,7 @@ use serde_json::Value;
 pub use fields::{Fields, literal};
 
 use crate::{
-    Aws, AwsObjects,
+    Aws, AwsResource,
     lookup::{self, Tagged},
     resource::{DescribeQuery, ObservedOf, Phase, Reader, RemoteObject, is_generated_name},
     tags::{self, PREFIX},
@@ -29,11 +29,11 @@ use crate::{
 /// The number of concurrent calls for attributes that need one call per object.
 const AT_ONCE: usize = 8;
 
-/// What exists of a kind: for [`kraken_spoke::External::import`].
+/// What exists of a kind: for [`kraken_spoke::Calls::import`].
 ///
 /// # Errors
 /// The first failure of a call.
-pub(crate) async fn import<S: AwsObjects>(aws: &Aws, scope: &Scope) -> Result<Import, Failure> {
+pub(crate) async fn import<S: AwsResource>(aws: &Aws, scope: &Scope) -> Result<Import, Failure> {
     let objects = match scope {
         Scope::Account => S::read(aws, DescribeQuery { ids: None, filters: None }).await?,
         Scope::Within(place) => S::within(aws, place).await?,
@@ -55,7 +55,7 @@ pub(crate) async fn import<S: AwsObjects>(aws: &Aws, scope: &Scope) -> Result<Im
 }
 
 /// One object. Attributes that need a call of their own are read only if it gets a spec.
-async fn found_of<S: AwsObjects>(aws: &Aws, mut object: ObservedOf<S>) -> Result<Found, Failure> {
+async fn found_of<S: AwsResource>(aws: &Aws, mut object: ObservedOf<S>) -> Result<Found, Failure> {
     let owner = tags::owner(object.tags());
     let refused = owner.as_ref().map(|owner| format!("belongs to {}", owner.owner));
     let refused = refused.or_else(|| S::not_importable(&object));

@@ -12,7 +12,7 @@ use kraken_spoke::{
 use serde_json::Value;
 
 use crate::{
-    Aws, AwsObjects, AwsSpec,
+    Aws, AwsResource, AwsSpec,
     lookup::Tagged,
     resource::{
         Change, Creation, DescribeQuery, DesiredWithTags, ObservedOf, Phase, RemoteObject, SpecOf, compare,
@@ -24,7 +24,7 @@ use crate::{
 const MAX_TURNS: usize = 200;
 
 /// The imported spec of an object that this spec creates, as another client would create it: without tags of Kraken.
-pub async fn imported<S: AwsObjects>(aws: &Aws, written: &Value) -> Found {
+pub async fn imported<S: AwsResource>(aws: &Aws, written: &Value) -> Found {
     let spec: SpecOf<S> = serde_json::from_value(written.clone()).unwrap();
     let values = Values::default();
     let mut resolver = Resolver::new(&values);
@@ -36,7 +36,7 @@ pub async fn imported<S: AwsObjects>(aws: &Aws, written: &Value) -> Found {
 }
 
 /// The imported spec of the object with this id.
-pub async fn import<S: AwsObjects>(aws: &Aws, scope: &Scope, id: &str) -> Found {
+pub async fn import<S: AwsResource>(aws: &Aws, scope: &Scope, id: &str) -> Found {
     let all = all::<S>(aws, scope).await;
     let ids: Vec<_> = all.iter().map(|found| found.id.clone()).collect();
     let found = all.into_iter().find(|found| found.id == id);
@@ -44,30 +44,29 @@ pub async fn import<S: AwsObjects>(aws: &Aws, scope: &Scope, id: &str) -> Found 
 }
 
 /// Everything that an import finds.
-pub async fn all<S: AwsObjects>(aws: &Aws, scope: &Scope) -> Vec<Found> {
+pub async fn all<S: AwsResource>(aws: &Aws, scope: &Scope) -> Vec<Found> {
     super::import::<S>(aws, scope).await.unwrap().found
 }
 
-async fn created<S: AwsObjects>(
+async fn created<S: AwsResource>(
     aws: &Aws,
     desired: &DesiredWithTags<crate::resource::DesiredOf<S>>,
 ) -> String {
     let launch = Launch { epoch: 1, token: format!("{:064x}", fastrand::u128(..)) };
     let tags: Tags = desired.tags.clone();
     let creation = Creation { tags: &tags, launch: &launch };
-    let made = S::create(aws, &desired.own, &creation, 0).await.unwrap();
-    let id = made.first().unwrap().id().to_owned();
+    let id = S::create(aws, &desired.own, &creation).await.unwrap().id().to_owned();
     for _ in 0..MAX_TURNS {
         let mut object = observed::<S>(aws, &id).await;
         S::complete(aws, &mut object, true).await.unwrap();
-        let found = compare::<S>(desired, std::slice::from_ref(&object));
+        let found = compare::<S>(desired, &[&object]);
         if found.differences.is_empty() && object.phase() == Phase::Available {
             return id;
         }
         for difference in found.differences {
             if let Remedy::Change(Change::Own(change, _)) = difference.remedy {
                 // One that needs another first, or an object that is not ready, is made in a later turn.
-                let _ = S::update(aws, &change, &desired.own, &[&object]).await;
+                let _ = S::update(aws, &change, &desired.own, &object).await;
             }
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -75,7 +74,7 @@ async fn created<S: AwsObjects>(
     panic!("{id} is not as its spec says");
 }
 
-async fn observed<S: AwsObjects>(aws: &Aws, id: &str) -> ObservedOf<S> {
+async fn observed<S: AwsResource>(aws: &Aws, id: &str) -> ObservedOf<S> {
     let query = DescribeQuery { ids: Some(vec![id.to_owned()]), filters: None };
     S::read(aws, query).await.unwrap().remove(0)
 }

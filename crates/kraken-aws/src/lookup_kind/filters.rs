@@ -3,7 +3,7 @@
 use aws_sdk_ec2::types::Filter;
 
 use super::{pattern::matches, search::TAG};
-use crate::Tags;
+use crate::{Tags, lookup::Tagged};
 
 /// The value that the filter of a tag compares.
 pub fn tag<'t>(tags: &'t Tags, filter: &str) -> Option<&'t str> {
@@ -16,6 +16,14 @@ pub fn passes<'o>(filters: &[Filter], value: impl Fn(&str) -> Option<&'o str>) -
         let value = filter.name().and_then(&value);
         value.is_some_and(|value| filter.values().iter().any(|wanted| matches(wanted, value)))
     })
+}
+
+/// The objects whose tags pass every filter; without filters, all.
+pub fn passing<T: Tagged>(filters: Option<&[Filter]>, mut objects: Vec<T>) -> Vec<T> {
+    if let Some(filters) = filters {
+        objects.retain(|object| passes(filters, |name| tag(object.tags(), name)));
+    }
+    objects
 }
 
 /// The filters of tags, and the others: where tags are read by calls of their own, the others are applied first.

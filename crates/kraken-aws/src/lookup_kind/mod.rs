@@ -1,8 +1,10 @@
 //! The layer for look-ups: kinds that find objects of AWS which Kraken does not manage. It implements their common parts, so that a
-//! look-up consists of its fields, its filters and one call: [`AwsLookup`]. [`Lookups`] implements [`kraken_spoke::External`] for it.
+//! look-up consists of its fields, its filters and one call: [`AwsLookup`]. [`Lookups`] and [`LookupKind`] implement
+//! [`kraken_spoke::Calls`] and [`kraken_spoke::Kind`] for it.
 
-mod external;
 mod filters;
+mod kind;
+mod lookups;
 mod pattern;
 mod search;
 mod words;
@@ -12,8 +14,10 @@ use std::fmt::Debug;
 use kraken_spoke::{Failure, Resolver, SpokeKind, Unanswered};
 use kube::core::object::HasSpec;
 
-pub use external::{Hit, Lookups};
-pub use filters::{passes, tag, tags_apart};
+pub use filters::{passes, passing, tag, tags_apart};
+pub(crate) use kind::observed;
+pub use kind::{Hit, LookupKind};
+pub use lookups::Lookups;
 pub use pattern::matches;
 pub use search::{Search, TAG};
 
@@ -32,7 +36,7 @@ pub fn pinned() -> bool {
 
 /// What the spec of a look-up means. [`crate::aws_lookup`] implements it.
 pub trait LookupSpec {
-    /// As [`kraken_spoke::External::Desired`].
+    /// What is searched for.
     type Desired: Debug + Clone + Send + Sync + 'static;
     /// The AWS object.
     type Observed: RemoteObject;
@@ -45,7 +49,7 @@ pub trait LookupSpec {
     /// The fields that say what is searched for.
     const FIELDS: &[&str];
 
-    /// As [`kraken_spoke::External::desired`].
+    /// As [`kraken_spoke::Kind::desired`].
     fn desired(&self, values: &mut Resolver<'_>) -> Option<Self::Desired>;
 
     /// The fields that are set, with their values, except tags.

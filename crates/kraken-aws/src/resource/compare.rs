@@ -4,8 +4,8 @@
 use kraken_spoke::{Comparison, Difference, FieldDiff, Remedy};
 
 use super::{
-    AwsObjects, AwsSpec, ChangeOf, DesiredOf, Group, ObservedOf, Phase, RemoteObject, SpecOf, TagChange,
-    select::live_objects, tag_changes,
+    AwsResource, AwsSpec, ChangeOf, DesiredOf, Group, ObservedOf, Phase, RemoteObject, SpecOf, TagChange,
+    tag_changes,
 };
 use crate::{
     fields::{listed, shown},
@@ -34,16 +34,16 @@ pub enum Change<C> {
 }
 
 /// The desired number of objects.
-pub(super) fn count<S: AwsObjects>(desired: &DesiredOf<S>) -> usize {
+pub(super) fn count<S: AwsResource>(desired: &DesiredOf<S>) -> usize {
     SpecOf::<S>::count(desired).map_or(1, |count| usize::try_from(*count.expose()).unwrap_or(0))
 }
 
-/// The differences between the desired state and the observed objects. Only those that are kept are compared.
-pub(crate) fn compare<S: AwsObjects>(
+/// The differences between the desired state and the live objects, the oldest first. Only those that are kept are compared.
+pub fn compare<S: AwsResource>(
     desired: &DesiredWithTags<DesiredOf<S>>,
-    observed: &[ObservedOf<S>],
+    live: &[&ObservedOf<S>],
 ) -> Comparison<Change<ChangeOf<S>>> {
-    let (live, wanted) = (live_objects(observed), count::<S>(&desired.own));
+    let wanted = count::<S>(&desired.own);
     let (kept, surplus) = live.split_at(live.len().min(wanted));
     let mut differences = too_many::<S>(&desired.own, live.len(), surplus);
     differences.extend(kept.iter().filter_map(|object| match object.phase() {
@@ -66,14 +66,14 @@ pub(crate) fn compare<S: AwsObjects>(
     Comparison { missing, settling: settling::<S>(kept), differences }
 }
 
-fn missing_objects<S: AwsObjects>(desired: &DesiredOf<S>, missing: usize) -> String {
+fn missing_objects<S: AwsResource>(desired: &DesiredOf<S>, missing: usize) -> String {
     let plural = if missing == 1 { "" } else { "s" };
     let of = SpecOf::<S>::count(desired).map(|count| format!(" of {}", count.expose())).unwrap_or_default();
     format!("{missing} {}{plural}{of}", SpecOf::<S>::NOUN)
 }
 
 /// Of several objects, the newest ones are deleted by one change.
-fn too_many<S: AwsObjects>(
+fn too_many<S: AwsResource>(
     desired: &DesiredOf<S>,
     live: usize,
     surplus: &[&ObservedOf<S>],
@@ -104,7 +104,7 @@ fn too_many<S: AwsObjects>(
     }
 }
 
-fn settling<S: AwsObjects>(kept: &[&ObservedOf<S>]) -> Option<String> {
+fn settling<S: AwsResource>(kept: &[&ObservedOf<S>]) -> Option<String> {
     let moving = kept.iter().filter_map(|object| match object.phase() {
         Phase::Pending(what) => Some(format!("{} is {what}", object.id())),
         _ => None,

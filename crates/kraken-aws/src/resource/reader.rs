@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use kraken_spoke::Failure;
 
-use super::{AwsObjects, DescribeQuery, ObservedOf};
+use super::{AwsResource, DescribeQuery, ObservedOf};
 use crate::{
     Aws,
     lookup::{Source, TagFilter},
@@ -20,7 +20,7 @@ impl<'a, S> Reader<'a, S> {
     }
 }
 
-impl<S: AwsObjects> Source for Reader<'_, S> {
+impl<S: AwsResource> Source for Reader<'_, S> {
     type Item = ObservedOf<S>;
 
     async fn by_ids(&self, ids: Vec<String>) -> Result<Vec<ObservedOf<S>>, Failure> {

@@ -4,20 +4,17 @@ use std::collections::BTreeMap;
 
 use kraken_spoke::Identity;
 
-use super::{Phase, RemoteObject};
+use super::RemoteObject;
 use crate::{
     lookup::Tagged,
     tags::{self, Tags},
 };
 
-/// The objects that are not being deleted, the oldest first; this order never changes.
-pub(super) fn live_objects<T: RemoteObject>(objects: &[T]) -> Vec<&T> {
-    let is_there = |object: &&T| !matches!(object.phase(), Phase::Deleting | Phase::Deleted);
-    let mut live: Vec<&T> = objects.iter().filter(is_there).collect();
-    live.sort_by_cached_key(|object| {
+/// Sorts objects, the oldest first; this order never changes.
+pub(super) fn oldest_first<T: RemoteObject>(objects: &mut [T]) {
+    objects.sort_by_cached_key(|object| {
         (tags::epoch(object.tags()), object.launch_index(), object.id().to_owned())
     });
-    live
 }
 
 /// The objects with the tags of the identity. The owner is verified again before calls that cannot be undone.
@@ -54,10 +51,6 @@ mod tests {
     }
 
     impl RemoteObject for Disk {
-        fn phase(&self) -> Phase {
-            if self.0 == "deleted" { Phase::Deleted } else { Phase::Available }
-        }
-
         fn launch_index(&self) -> i32 {
             self.2
         }
@@ -73,14 +66,11 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_sorted_by_launch_and_deleted_ones_are_omitted() {
-        let disks = [
-            disk("a", &[(EPOCH, "10")], 0),
-            disk("b", &[(EPOCH, "9")], 1),
-            disk("c", &[(EPOCH, "9")], 0),
-            disk("deleted", &[], 0),
-        ];
-        assert_eq!(ids(&live_objects(&disks)), ["c", "b", "a"]);
+    fn objects_are_sorted_by_launch() {
+        let mut disks =
+            [disk("a", &[(EPOCH, "10")], 0), disk("b", &[(EPOCH, "9")], 1), disk("c", &[(EPOCH, "9")], 0)];
+        oldest_first(&mut disks);
+        assert_eq!(ids(&disks.iter().collect::<Vec<_>>()), ["c", "b", "a"]);
     }
 
     #[test]

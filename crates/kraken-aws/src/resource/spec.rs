@@ -14,11 +14,11 @@ use crate::{
 /// What the spec of a kind means: its desired state, the comparison with an observed object, and the published state.
 /// [`crate::aws_kind`] implements it.
 pub trait AwsSpec {
-    /// As [`kraken_spoke::External::Desired`], of one object and without tags.
+    /// The desired state of one object, without tags. `Debug` must not show secrets.
     type Desired: Debug + Send + Sync + 'static;
     /// The AWS object.
     type Observed: RemoteObject;
-    /// As [`kraken_spoke::External::Change`].
+    /// A change in place of one object, one call each.
     type Change: Debug + Send + Sync + 'static;
 
     /// The name of the object in messages, after "1": "VPC".
@@ -41,7 +41,7 @@ pub trait AwsSpec {
     /// the same one.
     const FIELD_ORDER: &[&str] = &[];
 
-    /// As [`kraken_spoke::External::desired`].
+    /// As [`kraken_spoke::Kind::desired`].
     fn desired(&self, values: &mut Resolver<'_>) -> Option<Self::Desired>;
 
     /// The user's tags; the layer validates and compares them.
@@ -63,17 +63,17 @@ pub trait AwsSpec {
         Fields::default()
     }
 
-    /// As [`kraken_spoke::External::edit_of`], as the field says.
+    /// As [`kraken_spoke::Kind::edit_of`], as the field says.
     fn edit_of(_before: &Self, _after: &Self, _field: &str) -> Edit {
         Edit::default()
     }
 
-    /// As [`kraken_spoke::External::without_ignored`].
+    /// As [`kraken_spoke::Kind::without_ignored`].
     fn without_ignored(_: &Self::Desired, _: &Self::Observed, _: &Ignored) -> Option<Self::Desired> {
         None
     }
 
-    /// As [`kraken_spoke::External::at_creation`].
+    /// As [`kraken_spoke::Kind::at_creation`].
     fn at_creation(_: &Self::Desired) -> Vec<(&'static str, String)> {
         vec![]
     }
@@ -88,7 +88,7 @@ pub trait AwsSpec {
         vec![]
     }
 
-    /// As [`kraken_spoke::External::needs_deep_observation`].
+    /// As [`kraken_spoke::Kind::needs_deep_observation`].
     fn needs_deep_observation(_: &Self::Desired) -> bool {
         false
     }

@@ -17,7 +17,6 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 use futures::StreamExt;
 use kube::{
     Api, Client, Resource,
-    api::ObjectMeta,
     core::{ApiResource, ClusterResourceScope, NamespaceResourceScope, PartialObjectMeta},
     runtime::watcher,
 };
@@ -137,18 +136,17 @@ impl Watches {
         routes: &Routes<K>,
     ) {
         let apis: Vec<Api<Guarded<K>>> = self.apis(Api::all, Api::namespaced);
-        let config = watcher::Config::default().labels(&routes.selector());
-        self.spawn(kind, apis, &config, || routing(Router::of(routes), whole::<K>));
+        self.spawn(kind, apis, &routes.config(), || routing(Router::of(routes), whole::<K>));
     }
 
-    /// Watches whole objects of a kind that is known only at run time; `decode` converts each to the type that the store returns, or
-    /// fails with a reason. The store keeps the text, so each access decodes, except in a simulation.
+    /// Watches whole objects of a kind that is known only at run time; `decode` converts each to the type that the store returns.
+    /// The store keeps the text, so each access decodes, except in a simulation.
     pub fn decoded<K>(
         &self,
         kind: &'static str,
         resource: &ApiResource,
         seen: impl Fn(Change<K>) + Send + Sync + Clone + 'static,
-        decode: impl Fn(&RawObject) -> Result<K, (Box<ObjectMeta>, String)> + Send + Sync + 'static,
+        decode: impl Fn(&RawObject) -> K + Send + Sync + 'static,
     ) -> Store<K>
     where
         K: Resource + Send + Sync + 'static,
@@ -159,7 +157,7 @@ impl Watches {
         );
         let decode: Decode<K> = Arc::new(decode);
         let open = move |raw: RawObject| {
-            let object = Arc::new(decode(&raw)?);
+            let object = Arc::new(decode(&raw));
             let raw = Box::new(raw);
             let stored = if clock::is_simulated() {
                 Stored::Both(raw, object.clone())
@@ -195,8 +193,7 @@ impl Watches {
         routes: &Routes<PartialObjectMeta<K>>,
     ) {
         let apis: Vec<Api<PartialObjectMeta<K>>> = self.apis(Api::all, Api::namespaced);
-        let config = watcher::Config::default().labels(&routes.selector());
-        self.spawn(kind, apis, &config, || routing(Router::of(routes), only_metadata::<K>));
+        self.spawn(kind, apis, &routes.config(), || routing(Router::of(routes), only_metadata::<K>));
     }
 
     /// Where to watch: everywhere, or in each of the namespaces.

@@ -1,9 +1,13 @@
-//! Divides the objects of one watch among several stores, by the value of a label: as if each store had a watch of its
-//! own, which selects its value.
+//! Divides the objects of one watch among several stores, by the value of a label or a part of the name: as if each store had a watch of
+//! its own, which selects its value.
 
 use std::{fmt, sync::Arc};
 
-use kube::{Resource, api::ObjectMeta, runtime::watcher::Event};
+use kube::{
+    Resource,
+    api::ObjectMeta,
+    runtime::watcher::{Config, Event},
+};
 
 use super::{
     follower::{Follower, Opened},
@@ -13,10 +17,28 @@ use super::{
 /// Why a store loses an object that it has never decoded.
 const RELABELED: &str = "the label has another value now";
 
-/// The stores that one watch fills. An object is in the store of its label's value, and in no other one.
+/// The stores that one watch fills. An object is in the store of its value, and in no other one.
 pub struct Routes<K> {
-    label: &'static str,
+    by: By,
     routes: Vec<Arc<Route<K>>>,
+}
+
+/// What determines the store of an object, and how the watch selects those of all stores.
+#[derive(Clone, Debug)]
+enum By {
+    /// The value of this label, which is also selected by.
+    Label(&'static str),
+    /// A part of the name. Selected by fields, which select more than the objects of these stores.
+    Name(String, fn(&str) -> Option<&str>),
+}
+
+impl By {
+    fn value<'m>(&self, meta: &'m ObjectMeta) -> Option<&'m str> {
+        match self {
+            Self::Label(label) => meta.labels.as_ref()?.get(*label).map(String::as_str),
+            Self::Name(_, part) => part(meta.name.as_deref()?),
+        }
+    }
 }
 
 /// One of the stores, and the receiver of its changes.
@@ -27,14 +49,18 @@ struct Route<K> {
 }
 
 impl<K> Routes<K> {
-    /// No stores yet. The value of this label determines the store of an object.
-    pub fn by(label: &'static str) -> Self {
-        Self { label, routes: Vec::new() }
+    /// No stores yet. The value of this label determines the store of an object, and is selected by.
+    pub fn by_label(label: &'static str) -> Self {
+        Self { by: By::Label(label), routes: Vec::new() }
     }
 
-    /// Adds the store of the objects with this value of the label; each value is added once. `seen` is called for every
-    /// change of these objects, in order, and must not block. An object is deleted from a store when its label gets
-    /// another value.
+    /// The same by a part of the name. The watch has this field selector, and ignores objects of no store.
+    pub fn by_name(fields: String, part: fn(&str) -> Option<&str>) -> Self {
+        Self { by: By::Name(fields, part), routes: Vec::new() }
+    }
+
+    /// Adds the store of the objects with this value; each value is added once. `seen` is called for every change of these objects, in
+    /// order, and must not block. An object is deleted from a store when its label gets another value.
     pub fn add(&mut self, value: &str, seen: impl Fn(Change<K>) + Send + Sync + 'static) -> Store<K> {
         let store = Store::default();
         let route = Route { value: value.to_owned(), store: store.clone(), seen: Box::new(seen) };
@@ -42,33 +68,37 @@ impl<K> Routes<K> {
         store
     }
 
-    /// The label selector of the objects of all stores.
-    pub(super) fn selector(&self) -> String {
+    /// What selects the objects of all stores.
+    pub(super) fn config(&self) -> Config {
+        let label = match &self.by {
+            By::Label(label) => label,
+            By::Name(fields, _) => return Config::default().fields(fields),
+        };
         let mut values: Vec<_> = self.routes.iter().map(|route| route.value.as_str()).collect();
         values.sort_unstable();
-        match values.as_slice() {
-            [value] => format!("{}={value}", self.label),
-            values => format!("{} in ({})", self.label, values.join(",")),
-        }
+        Config::default().labels(&match values.as_slice() {
+            [value] => format!("{label}={value}"),
+            values => format!("{label} in ({})", values.join(",")),
+        })
     }
 }
 
 impl<K> fmt::Debug for Routes<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Routes").field(&self.selector()).finish()
+        f.debug_tuple("Routes").field(&self.config()).finish()
     }
 }
 
 /// Applies the events of one watch to the stores of its routes.
 pub(super) struct Router<K> {
-    label: &'static str,
+    by: By,
     branches: Vec<(Arc<Route<K>>, Follower<K>)>,
 }
 
 impl<K> Router<K> {
     pub(super) fn of(routes: &Routes<K>) -> Self {
         let branch = |route: &Arc<Route<K>>| (route.clone(), Follower::of(&route.store));
-        Self { label: routes.label, branches: routes.routes.iter().map(branch).collect() }
+        Self { by: routes.by.clone(), branches: routes.routes.iter().map(branch).collect() }
     }
 }
 
@@ -103,10 +133,10 @@ impl<K: Resource> Router<K> {
         }
     }
 
-    /// The branch of the label's value.
+    /// The branch of the object's value.
     fn selected(&self, meta: &ObjectMeta) -> Option<usize> {
-        let value = meta.labels.as_ref()?.get(self.label)?;
-        self.branches.iter().position(|(route, _)| route.value == *value)
+        let value = self.by.value(meta)?;
+        self.branches.iter().position(|(route, _)| route.value == value)
     }
 
     /// The branch to which the object belongs according to the events so far.
@@ -152,7 +182,7 @@ mod tests {
     /// The changes that the routes `a` and `b` receive, and whether their stores have the object in the end.
     fn followed(events: Vec<Event<ConfigMap>>) -> (Vec<String>, [bool; 2]) {
         let log = Arc::<Mutex<Vec<String>>>::default();
-        let mut routes = Routes::by("of");
+        let mut routes = Routes::by_label("of");
         let stores = ["a", "b"].map(|value| {
             let log = log.clone();
             routes.add(value, move |change: Change<ConfigMap>| {
@@ -184,11 +214,33 @@ mod tests {
 
     #[test]
     fn selector_names_all_values_in_order() {
-        let mut routes = Routes::<ConfigMap>::by("of");
+        let mut routes = Routes::<ConfigMap>::by_label("of");
         let _b = routes.add("b", drop);
-        assert_eq!(routes.selector(), "of=b");
+        assert_eq!(routes.config().label_selector.as_deref(), Some("of=b"));
         let _a = routes.add("a", drop);
-        assert_eq!(routes.selector(), "of in (a,b)");
+        assert_eq!(routes.config().label_selector.as_deref(), Some("of in (a,b)"));
+    }
+
+    #[test]
+    fn part_of_the_name_is_not_selected_by() {
+        let mut routes =
+            Routes::<ConfigMap>::by_name("spec.of=me".to_owned(), |name| Some(name.split_once('.')?.0));
+        let stores = ["a", "b"].map(|value| routes.add(value, drop));
+        assert_eq!(routes.config().field_selector.as_deref(), Some("spec.of=me"));
+        assert_eq!(routes.config().label_selector, None);
+        let mut router = Router::of(&routes);
+        for name in ["b.x", "c.x", "b"] {
+            let metadata = ObjectMeta { name: Some(name.to_owned()), ..map("a", "1").metadata };
+            router.follow(Apply(ConfigMap { metadata, ..ConfigMap::default() }), &|object: ConfigMap| {
+                let object = Arc::new(object);
+                Ok((object.clone(), Stored::Whole(object)))
+            });
+        }
+        let names = stores.map(|store| {
+            let names = store.all().into_iter().filter_map(|map| map.metadata.name.clone());
+            names.collect::<Vec<String>>()
+        });
+        assert_eq!(names, [vec![], vec!["b.x".to_owned()]]);
     }
 
     #[test]

@@ -12,8 +12,8 @@ use super::{ObjectKey, RawObject};
 /// The label with the program that manages an object.
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
-/// Decodes an object, or fails with a reason.
-pub(super) type Decode<K> = Arc<dyn Fn(&RawObject) -> Result<K, (Box<ObjectMeta>, String)> + Send + Sync>;
+/// Decodes an object.
+pub(super) type Decode<K> = Arc<dyn Fn(&RawObject) -> K + Send + Sync>;
 
 /// An object in a store.
 pub(super) enum Stored<K> {
@@ -21,7 +21,7 @@ pub(super) enum Stored<K> {
     Whole(Arc<K>),
     /// Stored compactly, and rebuilt on each access.
     Compact(Box<Compact>, fn(ObjectMeta) -> K),
-    /// Stored as text that was decoded once, and decoded on each access.
+    /// Stored as text, and decoded on each access.
     Raw(Box<RawObject>, Decode<K>),
     /// Stored as text and decoded: in simulations, whose processor time matters, and not their memory.
     Both(Box<RawObject>, Arc<K>),
@@ -43,10 +43,7 @@ impl<K> Stored<K> {
         match self {
             Self::Whole(object) | Self::Both(_, object) => object.clone(),
             Self::Compact(compact, form) => Arc::new(form(compact.open(key))),
-            Self::Raw(raw, decode) => match decode(raw) {
-                Ok(object) => Arc::new(object),
-                Err((_, error)) => unreachable!("the same text decoded before: {error}"),
-            },
+            Self::Raw(raw, decode) => Arc::new(decode(raw)),
         }
     }
 

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::ObjectMeta;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -233,7 +234,7 @@ async fn a_forbidden_watch_with_an_allowed_list_is_retried_with_backoff() {
 
 #[tokio::test(start_paused = true)]
 async fn one_watch_fills_the_stores_of_all_routes() {
-    let mut routes = Routes::<ConfigMap>::by("app");
+    let mut routes = Routes::<ConfigMap>::by_label("app");
     let stores = ["b", "a", "c"].map(|value| routes.add(value, drop));
     let answer = |_, query: &str| {
         assert!(query.contains("labelSelector=app+in+%28a%2Cb%2Cc%29"), "{query}");

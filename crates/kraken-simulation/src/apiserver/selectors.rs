@@ -87,8 +87,12 @@ impl Selector {
         });
         labels_match
             && self.fields.iter().all(|field| {
-                let is = field.path.iter().fold(object, |value, name| &value[name.as_str()]);
-                (is.as_str().unwrap_or_default() == field.value) == field.equal
+                let is = match field.path.iter().fold(object, |value, name| &value[name.as_str()]) {
+                    Value::String(text) => text.clone(),
+                    Value::Null => String::new(),
+                    other => other.to_string(),
+                };
+                (is == field.value) == field.equal
             })
     }
 }
@@ -144,13 +148,8 @@ fn field(kind: &Kind, text: &str) -> Result<Field, Fault> {
         let message = format!("invalid selector: '{text}'; can't understand '{text}'");
         return Err(Fault::bad_request(message));
     };
-    let own: &[&str] = match kind.plural.as_str() {
-        "secrets" => &["type"],
-        "namespaces" => &["status.phase"],
-        "events" => &["reason", "type", "reportingController", "regarding.uid", "regarding.name"],
-        _ => &[],
-    };
-    if !["metadata.name", "metadata.namespace"].contains(&path) && !own.contains(&path) {
+    let is_selectable = || kind.selectable.iter().any(|selectable| selectable == path);
+    if !["metadata.name", "metadata.namespace"].contains(&path) && !is_selectable() {
         let message = format!("field label not supported: {path}");
         return Err(Fault::bad_request(message));
     }

@@ -245,9 +245,6 @@ impl Inner {
             Some(_) => {}
         }
         self.place(target, &mut value)?;
-        if !author.dry_run {
-            meta::take(&mut value, "selfLink"); // only the storage drops it
-        }
         meta::take(&mut value, "managedFields");
         meta::set(&mut value, "generation", old["metadata"]["generation"].clone());
         let is_of = !kind.is_custom() || decode::is_of(kind, &value);
@@ -274,6 +271,9 @@ impl Inner {
                 self.remove(state, kind, existing);
             }
             return Ok(Written::Gone(last));
+        }
+        if !author.dry_run {
+            meta::take(&mut value, "selfLink"); // only the storage drops it: what ends here never gets there
         }
         let is_same = value == *old && managed == existing.managed && !existing.lacks_defaults && !is_raw;
         if is_same {

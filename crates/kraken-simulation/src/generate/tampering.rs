@@ -60,7 +60,7 @@ impl Users {
             value,
         };
         let (data, id) = forged_state(&object.kind);
-        match rng.below(9) {
+        match rng.below(10) {
             0 => Operation::Delete { object: of("DependencyRequest"), propagation: propagation(rng) },
             1 => Operation::Delete { object: of("StateDeclaration"), propagation: propagation(rng) },
             2 => set(of("DependencyRequest"), "/spec/krakenResourceDependencies", None),
@@ -72,7 +72,13 @@ impl Users {
             4 => set(of("StateDeclaration"), "/spec/data", Some(data)),
             5 => set(of("StateDeclaration"), "/spec/id", Some(id)),
             6 => set(of("StateDeclaration"), "/metadata/annotations", None),
-            7 => Operation::Own {
+            // Which the API server rejects: its spoke would not find it any more.
+            7 => set(
+                of("DependencyRequest"),
+                "/spec/spoke",
+                rng.one([None, Some("kraken-other")]).map(Value::from),
+            ),
+            8 => Operation::Own {
                 object: ObjectName::new(&self.stack.namespace, "ConfigMap", rng.one(["settings", "extra"])),
                 owner: ObjectName::new(&self.stack.namespace, "ConfigExport", "export-0"),
             },

@@ -59,7 +59,7 @@ impl Cloud {
     pub(super) async fn until(&self, id: &str, state: &str) {
         let started = Instant::now();
         while self.state(id).await != state {
-            assert!(started.elapsed() < Duration::from_secs(10), "{id} does not become {state}");
+            assert!(started.elapsed() < Duration::from_mins(1), "{id} does not become {state}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }

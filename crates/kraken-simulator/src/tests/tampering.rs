@@ -1,7 +1,5 @@
 //! Out-of-band changes, and access to the actual state, of a simulator with a server.
 
-use std::time::Duration;
-
 use crate::{Kind, Service, Simulator, SimulatorOptions};
 use crate::{http, xml};
 
@@ -127,7 +125,7 @@ async fn both_apis_share_an_endpoint_and_have_their_own_responses() {
 }
 
 #[test]
-fn many_networks_are_described_quickly() {
+fn each_of_many_networks_is_described_by_its_tag() {
     let simulator = Simulator::start(SimulatorOptions::default()).unwrap();
     let tags = |name: &'static str, kind: &'static str, n: usize| -> Vec<(String, String)> {
         let mut fields = vec![("TagSpecification.1.ResourceType".to_owned(), kind.to_owned())];
@@ -144,7 +142,6 @@ fn many_networks_are_described_quickly() {
         let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (&**name, &**value)).collect();
         one(&simulator, action, &fields)
     };
-    let started = std::time::Instant::now();
     for n in 0..600 {
         let vpc = make("CreateVpc", tags("vpc", "vpc", n), &[("CidrBlock", "10.0.0.0/16")]);
         let subnet = [("VpcId", &*vpc), ("CidrBlock", "10.0.1.0/24")];
@@ -157,6 +154,4 @@ fn many_networks_are_described_quickly() {
         assert_eq!(described(&simulator, "DescribeSubnets", "tag:uid", &uid), 1);
     }
     assert_eq!(described(&simulator, "DescribeTags", "key", "uid"), 1000, "a page");
-    let took = started.elapsed();
-    assert!(took < Duration::from_secs(10), "{took:?}");
 }

@@ -1,6 +1,6 @@
 //! Accounts: provider credentials and rules that a resource selects in its spec, and the connections that use them.
 //!
-//! A kind whose provider has accounts declares them in [`crate::Features::accounts`] and implements [`crate::External::connect`].
+//! A kind whose provider has accounts declares them in [`crate::Features::accounts`] and implements [`crate::Calls::connect`].
 //! The loop connects at the beginning of each reconcile. Each connection has its own batches and its own count of vanished
 //! objects, so that no resource receives data that its own credentials could not have read.
 
@@ -21,7 +21,9 @@ use kraken_options::{Governed, Problem, RestrictedValue};
 use kraken_runtime::{patch::ApiError, watch::ObjectKey};
 use kube::{api::ObjectMeta, core::ApiResource};
 
-pub use recent::{KEPT, MAX_KEPT, Recent};
+use crate::Calls;
+
+pub use recent::{KEPT, Recent};
 pub use secrets::{Secrets, SecretsError};
 
 /// The usual name of the default account of a namespace, for resources that name no account.
@@ -77,7 +79,7 @@ pub struct KnownAccount {
 
 /// The connection and the rules that a resource uses instead of the controller's own.
 #[derive(Debug)]
-pub struct Connection<E> {
+pub struct Connection<E = Arc<dyn Calls>> {
     /// The calls; `None` if they are made with the controller's own credentials.
     pub connected: Option<Connected<E>>,
     /// The rules of the account.
@@ -86,7 +88,7 @@ pub struct Connection<E> {
 
 /// A connection whose credentials or region differ from the controller's own.
 #[derive(Debug)]
-pub struct Connected<E> {
+pub struct Connected<E = Arc<dyn Calls>> {
     /// The calls.
     pub external: E,
     /// A digest of the credentials, the role and the region: resources with the same key share batches.
@@ -151,7 +153,7 @@ impl Display for Refusal {
 }
 
 /// The existing accounts according to a watch: no method makes a request. Admission and the orphan sweep use it; a reconcile
-/// uses [`crate::External::connect`].
+/// uses [`crate::Calls::connect`].
 pub trait KnownAccounts: Debug + Send + Sync + 'static {
     /// All accounts, in no particular order.
     fn all(&self) -> Vec<ObjectKey>;

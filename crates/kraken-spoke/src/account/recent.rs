@@ -10,12 +10,12 @@ use tokio::time::Instant;
 pub const KEPT: Duration = Duration::from_hours(1);
 /// The maximum number of values. Beyond it, the least recently used value is dropped: credentials that are
 /// replaced every few minutes must not fill the memory.
-pub const MAX_KEPT: usize = 1000;
+const MAX_KEPT: usize = 1000;
 /// How often expired values are searched.
 const PERIOD: Duration = Duration::from_mins(1);
 
 /// Values by the key of their connection. Each is dropped [`KEPT`] after its last use, or earlier if there are more than
-/// [`MAX_KEPT`].
+/// a thousand.
 #[derive(Debug)]
 pub struct Recent<V>(Mutex<State<V>>);
 

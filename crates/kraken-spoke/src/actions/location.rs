@@ -17,7 +17,7 @@ pub(crate) async fn here(
     let (context, status) = (&reconcile.context, reconcile.object.status());
     let there = status.and_then(|status| status.location.as_ref());
     let there = there.or_else(|| intent.and_then(|intent| intent.location.as_ref()));
-    let here = context.external.location().await.map_err(Outcome::Failed)?;
+    let here = context.link.external.location().await.map_err(Outcome::Failed)?;
     let rules = context.rules.as_deref();
     account::permits_location(rules, here.as_ref())?;
     location::permits(there, here.as_ref(), rules, context.info().accounts)?;

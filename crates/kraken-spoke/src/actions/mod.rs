@@ -1,5 +1,6 @@
 //! Single actions that several steps use, each with one purpose and at most one side effect.
 
+pub(crate) mod compare;
 pub(crate) mod event; // client required
 pub(crate) mod location; // client required
 pub(crate) mod operate; // client required

@@ -12,24 +12,38 @@ use kraken_runtime::clock;
 use tracing::warn;
 
 use crate::{
-    Failure,
+    FailureClass,
+    actions::unprotect::unprotect,
     context::Reconcile,
-    dynamic::{DynExternal, Object, Observed},
-    model::outcome::{GRACE, Outcome},
+    dynamic::{Calls, Object, Observed},
+    model::{
+        ids::without,
+        outcome::{GRACE, Outcome, refused},
+    },
     steps::report,
 };
 
-/// Requests the deletion of these objects, see [`crate::External::delete`].
+/// Requests the deletion of these objects, see [`crate::Calls::delete`], and returns the ids of those that the provider found. Of a
+/// protected one, the protection is removed if the spec says so.
 pub(crate) async fn delete(
     reconcile: &mut Reconcile<'_>,
     reason: Reason,
     what: &str,
     doomed: &Observed,
-) -> Result<Vec<String>, Failure> {
-    let doomed = reconcile.context.kind.to_delete(reconcile.object.spec(), doomed.clone());
+) -> Result<Vec<String>, Outcome> {
+    let kind = &reconcile.context.kind;
+    let ids = doomed.ids();
+    let whole = kind.to_delete(reconcile.object.spec(), doomed.clone());
     let identity = reconcile.identity.clone();
-    let call = |external: Arc<dyn DynExternal>| async move { external.delete(&identity, &doomed).await };
-    operate(reconcile, reason, what, call).await
+    let call = |external: Arc<dyn Calls>| async move { external.delete(&identity, &whole).await };
+    match operate(reconcile, reason, what, call).await {
+        Ok(unknown) => Ok(without(&ids, &unknown)),
+        Err(failure) if failure.class == FailureClass::Protected => {
+            Err(unprotect(reconcile, doomed, failure, reason).await)
+        }
+        // Another object must be deleted first; the provider's message names it.
+        Err(failure) => Err(refused(failure, reason)),
+    }
 }
 
 /// Makes this call. `what` is what it does, for the status: `creating "web"`.
@@ -37,13 +51,13 @@ pub(crate) async fn operate<T, F>(
     reconcile: &mut Reconcile<'_>,
     reason: Reason,
     what: &str,
-    call: impl FnOnce(Arc<dyn DynExternal>) -> F,
+    call: impl FnOnce(Arc<dyn Calls>) -> F,
 ) -> T
 where
     T: Send + 'static,
     F: Future<Output = T> + Send + 'static,
 {
-    let call = call(reconcile.context.external.clone());
+    let call = call(reconcile.context.link.external.clone());
     if !reconcile.context.info().slow {
         return call.await;
     }

@@ -1,5 +1,7 @@
 //! Persists the intent before the provider call is made. Client required.
 
+use std::sync::Arc;
+
 use kraken_api::{FINALIZER, INTENT_ANNOTATION};
 use kraken_runtime::{
     mutants::{self, Mutant},
@@ -13,6 +15,7 @@ use serde_json::json;
 
 use crate::{
     context::{Reconcile, place},
+    dynamic::Object,
     model::{intent::Intent, recorded::has_finalizer},
 };
 
@@ -48,7 +51,7 @@ pub(crate) async fn write(reconcile: &mut Reconcile<'_>, intent: &Intent) -> Res
     let params =
         PatchParams { field_manager: Some(context.manager.name.to_owned()), ..PatchParams::default() };
     let persisted = within(PERSIST, api.patch(&name, &params, &Patch::Merge(patch))).await?;
-    memory.copies.latest = Some(context.written(PERSIST, &persisted)?);
+    memory.copies.latest = Some(Arc::new(Object::read(&*context.kind, &persisted)));
     memory.launch.intent = Some(intent);
     Ok(())
 }

@@ -61,15 +61,18 @@ pub(crate) async fn release_of(context: &Context, owner: &ObjectKey) -> Result<(
     let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &owner.namespace);
     match context.requests.get(&key) {
         Some(request) => drop_request(&api, context.manager.name, &request).await,
-        None => drop_unwatched(context, &api, &key, |_| false).await.map(drop),
+        // The watch may lag behind the reconcile that wrote it.
+        None => match within("read the DependencyRequest", api.get_opt(&key.name)).await? {
+            Some(request) => drop_request(&api, context.manager.name, &request).await,
+            None => Ok(()),
+        },
     }
 }
 
-/// Deletes the request of a resource that the watch does not return, if there may be one. Returns `false` if the resource
-/// exists: its watch may lag behind that of the requests, or return a list that lags.
+/// Deletes the request of a resource that the watch does not return, if there is one. Returns `false` if the resource exists: its watch
+/// may lag behind that of the requests, or return a list that lags.
 pub(crate) async fn release_of_missing(context: &Context, owner: &ObjectKey) -> Result<bool, ApiError> {
-    let key = context.owned_key(owner);
-    if !context.requests.contains(&key) && !context.unselected.contains(&key) {
+    if !context.requests.contains(&context.owned_key(owner)) {
         return Ok(true);
     }
     let api = context.api(&owner.namespace);
@@ -78,21 +81,4 @@ pub(crate) async fn release_of_missing(context: &Context, owner: &ObjectKey) -> 
     }
     release_of(context, owner).await?;
     Ok(true)
-}
-
-/// Deletes a request that the watch does not return, unless it is still needed: then it is returned.
-pub(crate) async fn drop_unwatched(
-    context: &Context,
-    api: &Api<DependencyRequest>,
-    key: &ObjectKey,
-    is_needed: impl Fn(&DependencyRequest) -> bool,
-) -> Result<Option<DependencyRequest>, ApiError> {
-    if let Some(request) = within("read the DependencyRequest", api.get_opt(&key.name)).await? {
-        if is_needed(&request) {
-            return Ok(Some(request));
-        }
-        drop_request(api, context.manager.name, &request).await?;
-    }
-    context.unselected.forget(key);
-    Ok(None)
 }

@@ -32,13 +32,13 @@ pub(crate) struct Untagged<'a> {
 /// Restores the tags, or waits for tags that were set recently; returns a description.
 pub(crate) async fn retag(reconcile: &mut Reconcile<'_>, untagged: Untagged<'_>) -> Result<String, Failure> {
     let Reconcile { context, object, memory, identity, .. } = reconcile;
-    memory.not_missing(&context.kind.ids(untagged.observed));
+    memory.not_missing(&untagged.observed.ids());
     let (ids, epoch) = batch(untagged.ids, Intent::of(&**object).as_ref(), untagged.epoch);
     if memory.owned.claimed.as_ref().is_some_and(|claimed| claimed.is_recent(&ids)) {
         return Ok(format!("waiting for the owner tags of {} to become visible", listed(&ids)));
     }
-    let (bare, _) = context.kind.select(untagged.observed.clone(), &ids);
-    let result = context.external.reclaim(identity, epoch, untagged.desired, &bare).await;
+    let (bare, _) = untagged.observed.select(&ids);
+    let result = context.link.external.reclaim(identity, epoch, untagged.desired, &bare).await;
     let note = format!("restored the owner tags of {}", listed(&ids));
     let times = match &memory.owned.claimed {
         Some(before) if before.ids == ids => before.times + u32::from(before.is_confirmed),
@@ -54,13 +54,13 @@ pub(crate) async fn retag(reconcile: &mut Reconcile<'_>, untagged: Untagged<'_>)
 /// one. A release removes only tags that it observes, and an object that keeps them would count as an orphan. `clock` is from
 /// before the observation.
 pub(crate) fn awaiting_tags(reconcile: &Reconcile<'_>, kept: &Observed, clock: Clock) -> Vec<String> {
-    let Reconcile { context, memory, .. } = reconcile;
+    let memory = &reconcile.memory;
     let is_claimed = |id: &String| {
         memory.owned.claimed.as_ref().is_some_and(|claimed| {
             claimed.ids.contains(id) && clock.instant.saturating_duration_since(claimed.at) < clock.window
         })
     };
-    let mut ids = context.kind.untagged(kept);
+    let mut ids = kept.untagged();
     ids.retain(|id| {
         let is_recent = clock.is_within_window(clock.last_create) || is_claimed(id);
         is_recent && !memory.deletion.releasing_ids.contains(id)

@@ -31,10 +31,10 @@ pub(crate) async fn unprotect(
     else {
         return Outcome::Failed(refusal);
     };
-    if let Err(failure) = context.external.unprotect(identity, observed).await {
+    if let Err(failure) = context.link.external.unprotect(identity, observed).await {
         return Outcome::Failed(failure);
     }
-    let what = format!("made {} deletable, as spec.{field} specifies", listed(&context.kind.ids(observed)));
+    let what = format!("made {} deletable, as spec.{field} specifies", listed(&observed.ids()));
     publish_event(reconcile, Reason::Updated, &what).await;
     Outcome::InProgress(reason, what)
 }

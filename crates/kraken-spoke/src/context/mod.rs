@@ -8,28 +8,23 @@ use std::{
     time::Duration,
 };
 
-use kraken_runtime::hash::HashMap;
-
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kraken_api::{DependencyRequest, StateDeclaration, names::owned_name};
 use kraken_runtime::{
     manager::Manager,
-    patch::ApiError,
     queue::{Lane, Queue},
     watch::{ObjectKey, RawObject, Store},
 };
 use kube::{Api, ResourceExt, core::PartialObjectMeta};
-use parking_lot::Mutex;
 
 use crate::{
     Failure, Identity, ObserveRequest,
     account::Rules,
-    dynamic::{DynExternal, KindInfo, Object, Observed, SharedKind},
-    model::{fields::Fields, followed::Followed},
+    dynamic::{KindInfo, Object, Observed, SharedKind},
+    model::followed::Followed,
     policy::launch_limit::Breaker,
     shared::{
-        batch::Batchers,
         blockers::References,
         claims::Claims,
         connections::{Connections, Link},
@@ -41,26 +36,20 @@ use crate::{
         memories::Memories,
         published::Published,
         secrets::Secrets,
-        unselected::Unselected,
         uses::Uses,
-        vanished::Vanished,
     },
 };
 
-pub(crate) use reconcile::{Presence, Reconcile};
-
-/// The objects that do not decode as their kind, with the error.
-pub(crate) type Undecodable = Arc<Mutex<HashMap<ObjectKey, String>>>;
+pub(crate) use reconcile::Reconcile;
 
 /// The context of one reconcile: what all reconciles of the kind share, and the connection of its resource.
+#[derive(Clone)]
 pub(crate) struct Context {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     /// The kind in the form that the calls of this context have.
     pub(crate) kind: SharedKind,
-    pub(crate) external: Arc<dyn DynExternal>,
-    pub(crate) batchers: Batchers,
-    /// The remote objects that vanished recently.
-    pub(crate) vanished: Arc<Vanished>,
+    /// The connection: the controller's own, or that of an account.
+    pub(crate) link: Link,
     /// The rules of the account that the resource uses.
     pub(crate) rules: Option<Arc<dyn Rules>>,
 }
@@ -83,8 +72,6 @@ pub(crate) struct Shared {
     pub(crate) queue: Queue<ObjectKey>,
     pub(crate) objects: Store<Object>,
     pub(crate) requests: Store<DependencyRequest>,
-    /// The requests that may exist although the watch does not return them.
-    pub(crate) unselected: Unselected,
     /// Whether the hub responds to them.
     pub(crate) hub: Arc<Hub>,
     /// Whether the hub is running, according to its lease.
@@ -92,8 +79,6 @@ pub(crate) struct Shared {
     pub(crate) states: Store<PartialObjectMeta<StateDeclaration>>,
     /// The states that this process wrote.
     pub(crate) published: Published,
-    /// The objects that do not decode as their kind, with the error.
-    pub(crate) undecodable: Undecodable,
     /// The references of namespaces with deletions in progress.
     pub(crate) references: References,
     /// The accounts in use, if the provider has accounts.
@@ -111,7 +96,6 @@ pub(crate) struct Shared {
     pub(crate) in_use: InUse,
     /// Which resource of a group may be disrupted.
     pub(crate) disruptions: Disruptions,
-    pub(crate) fields: Fields,
     /// How long a new remote object may be missing from responses.
     pub(crate) visibility_window: Duration,
     /// How often attributes that need one call per object are read without an edit; zero: never.
@@ -132,40 +116,8 @@ impl std::fmt::Debug for Context {
 
 impl Context {
     /// The context of the controller's own connection.
-    pub(crate) fn of(shared: Shared, link: Link) -> Self {
-        let Link { external, batchers, vanished } = link;
-        Self {
-            kind: shared.kind.clone(),
-            shared: Arc::new(shared),
-            external,
-            batchers,
-            vanished,
-            rules: None,
-        }
-    }
-
-    /// The connection of this context.
-    pub(crate) fn link(&self) -> Link {
-        let (external, batchers) = (self.external.clone(), self.batchers.clone());
-        Link { external, batchers, vanished: self.vanished.clone() }
-    }
-
-    /// The same with another connection, and the rules of an account.
-    pub(crate) fn with(&self, link: Link, rules: Arc<dyn Rules>) -> Self {
-        Self { rules: Some(rules), ..self.linked(link) }
-    }
-
-    /// The same with another connection.
-    pub(crate) fn linked(&self, link: Link) -> Self {
-        let Link { external, batchers, vanished } = link;
-        let (shared, kind) = (self.shared.clone(), self.kind.clone());
-        Self { shared, kind, external, batchers, vanished, rules: self.rules.clone() }
-    }
-
-    /// The same with another form of the kind, such as that of a newer program, and its calls.
-    pub(crate) fn of_form(&self, kind: SharedKind, external: Arc<dyn DynExternal>) -> Self {
-        let link = Link { batchers: Batchers::start(&external), external, vanished: self.vanished.clone() };
-        Self { kind, ..self.linked(link) }
+    pub(crate) fn new(shared: Shared, link: Link) -> Self {
+        Self { kind: shared.kind.clone(), shared: Arc::new(shared), link, rules: None }
     }
 
     /// Observes remote objects through the batched reader. Without a request, which means that the resource cannot have remote
@@ -179,8 +131,8 @@ impl Context {
         request: Option<ObserveRequest>,
     ) -> Result<Observed, Failure> {
         match request {
-            Some(request) => self.batchers.of(lane).observe(request).await,
-            None => Ok(self.kind.nothing()),
+            Some(request) => self.link.batchers.of(lane).observe(request).await,
+            None => Ok(Observed::default()),
         }
     }
 
@@ -217,16 +169,6 @@ impl Context {
     /// The API of the resources of a namespace.
     pub(crate) fn api(&self, namespace: &str) -> Api<RawObject> {
         Api::namespaced_with(self.manager.client.clone(), namespace, &self.info().resource)
-    }
-
-    /// Decodes the API server's response to a write of a resource.
-    ///
-    /// # Errors
-    /// If the response does not decode: another version of the CRD may be installed.
-    pub(crate) fn written(&self, verb: &'static str, answer: &RawObject) -> Result<Arc<Object>, ApiError> {
-        let invalid = |error| ApiError { verb, source: Box::new(kube::Error::SerdeError(error)) };
-        let decoded = self.kind.decode(answer);
-        decoded.map(Arc::new).map_err(|(_, error)| invalid(serde::de::Error::custom(error)))
     }
 
     /// The identity of a resource of this kind.

@@ -8,39 +8,26 @@ use kraken_options::Values;
 use kraken_runtime::{
     clock,
     mutants::{self, Mutant},
-    queue::Requeue,
     watch::ObjectKey,
     work::Slot,
 };
 use kube::{Resource, ResourceExt};
 
 use crate::{
-    Identity,
+    Failure, Identity,
     context::Context,
-    dynamic::Object,
+    dynamic::{Object, Observed},
     model::{
         in_place::Inputs,
         intent::{Clock, Intent},
-        memory::{LaunchSearch, Memory, RECHECK},
+        memory::{LaunchSearch, Memory},
         observation::Target,
-        outcome::Outcome,
+        outcome::{Circumstances, InARow, Presence},
         recorded::RecordedState,
         status::ReconcileFacts,
         unrecorded,
     },
 };
-
-/// How soon a Secret without a required key is read again if the hub may not have read it so.
-const READ_AGAIN: Duration = Duration::from_secs(30);
-
-/// What was seen of the remote objects of a resource whose spec cannot be applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
-    /// Which of them exist.
-    Known,
-    /// Some were not returned, and may exist nevertheless.
-    Unconfirmed,
-}
 
 /// One reconcile: what every step reads and writes.
 pub(crate) struct Reconcile<'a> {
@@ -127,6 +114,21 @@ impl<'a> Reconcile<'a> {
         RecordedState::of(&self.object, self.memory, intent, clock, self.context.began())
     }
 
+    /// Observes the recorded remote objects by id and, if `search` is set, also by tag. The slot is released meanwhile.
+    ///
+    /// # Errors
+    /// The failure of the call.
+    pub(crate) async fn observe(
+        &mut self,
+        recorded: &RecordedState,
+        search: bool,
+        deep: bool,
+    ) -> Result<Observed, Failure> {
+        let request = recorded.request(&self.identity, search, deep);
+        let observed = self.context.observe(self.slot.lane(), request);
+        self.slot.release_while(observed).await
+    }
+
     /// The time until what a former process did is visible, if it can have known the resource and need not be visible yet.
     pub(crate) fn left_of_predecessor(&self, clock: Clock) -> Option<Duration> {
         unrecorded::time_left(&*self.object, self.context.predecessor_ended_at(), clock)
@@ -143,31 +145,26 @@ impl<'a> Reconcile<'a> {
         recorded.needs_search() || self.memory.needs_launch_search(unknown)
     }
 
-    /// When the resource is reconciled again after this outcome: before its resync if an observation can show more until then. A
-    /// resource that waits for an event only is observed at its resync nevertheless, if it has remote objects.
-    pub(crate) fn before_resync(
-        &self,
-        outcome: &Outcome,
-        resync: Requeue,
-        interval: Option<Duration>,
-    ) -> Requeue {
-        let resync = match (self.presence, resync, interval) {
-            (Some(Presence::Unconfirmed), ..) => return Requeue::Soon(RECHECK),
-            (Some(Presence::Known), Requeue::Never, Some(interval)) => Requeue::Tick(interval),
-            (_, resync, _) => resync,
+    /// What the next reconcile depends on besides the outcome of this one.
+    pub(crate) fn circumstances(&self, in_a_row: InARow) -> Circumstances {
+        let context = &self.context;
+        let hidden_change = || {
+            let ended = context.predecessor_ended_at();
+            unrecorded::hidden_change(&*self.object, ended, self.began, self.clock())
         };
-        // An object of a launch that is not on record may exist besides those that are in place.
-        if outcome.is_at_rest() && matches!(self.memory.launch.search, LaunchSearch::Missing(..)) {
-            return Requeue::Soon(RECHECK);
+        Circumstances {
+            resync: match self.lifecycle().resync_interval.as_ref().map(kraken_api::Interval::duration) {
+                Some(Ok(own)) => own,
+                // An invalid interval is reported as a problem of the spec.
+                Some(Err(_)) | None => context.manager.args.resync(),
+            },
+            in_a_row,
+            next_search: self.memory.tag_search.unrecorded.left(),
+            presence: self.presence,
+            is_launch_hidden: matches!(self.memory.launch.search, LaunchSearch::Missing(..)),
+            is_ahead_of_hub: self.is_ahead_of_hub,
+            hidden_change: if context.info().looks_up { None } else { hidden_change() },
         }
-        if matches!(outcome, Outcome::Waiting(_) | Outcome::Invalid(_)) && self.is_ahead_of_hub {
-            return Requeue::After(READ_AGAIN);
-        }
-        if !matches!(outcome, Outcome::InPlace) || self.context.info().looks_up {
-            return resync;
-        }
-        let predecessor_ended_at = self.context.predecessor_ended_at();
-        unrecorded::before_resync(&*self.object, predecessor_ended_at, self.began, self.clock(), resync)
     }
 
     /// The epoch of the last launch if its result is not on record, or 0 if nothing is on record and a former process may have made
@@ -178,7 +175,7 @@ impl<'a> Reconcile<'a> {
         recorded: &RecordedState,
         clock: Clock,
     ) -> Option<i64> {
-        // The journal knows: see `DynKind::fate`.
+        // The journal knows: see `Observed::fate`.
         if self.context.info().journaled {
             return None;
         }

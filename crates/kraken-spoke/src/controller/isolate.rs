@@ -1,6 +1,6 @@
 //! One reconcile, isolated from all others, and the report of its outcome.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures::FutureExt;
 use kraken_runtime::{
@@ -12,11 +12,9 @@ use tracing::{debug, warn};
 use crate::{
     actions::{references, states},
     context::{Context, Reconcile},
-    controller::undecodable,
-    dynamic::Object,
     model::{
         coverage as names,
-        outcome::{Outcome, after_conflict},
+        outcome::{Activity, Outcome, after_conflict},
         recorded::has_finalizer,
         status::ReconcileFacts,
     },
@@ -31,10 +29,6 @@ pub(crate) async fn guarded(
     key: ObjectKey,
     mut slot: Slot,
 ) -> Requeue {
-    let unreadable = context.undecodable.lock().get(&key).cloned();
-    if let Some(error) = unreadable {
-        return Box::pin(undecodable::run(&context, &key, &error, &mut slot)).await;
-    }
     let Some(watched) = context.objects.get(&key) else {
         return forget(&context, &key).await;
     };
@@ -49,9 +43,10 @@ pub(crate) async fn guarded(
     // The latest copy may be the response to the patch of the intent.
     reconcile.object = reconcile.memory.copies.newest(object);
     let requeue = reported(&mut reconcile, &outcome).await;
-    match &outcome {
-        outcome if outcome.is_in_use() => context.in_use.wait(&key, released, &context.queue),
-        _ => context.in_use.forget(&key),
+    if outcome.is_in_use() {
+        context.in_use.wait(&key, released, &context.queue);
+    } else {
+        context.in_use.forget(&key);
     }
     if matches!(outcome, Outcome::Removed | Outcome::Changed(_)) {
         context.in_use.release(&context.queue);
@@ -77,11 +72,11 @@ async fn catch_panic(reconcile: &mut Reconcile<'_>, kind: &'static str) -> Outco
     });
     coverage::note(names::OUTCOME, (&outcome).into());
     if let Outcome::Failed(failure) = &outcome {
-        coverage::note(names::FAILURE, failure.class.into());
+        coverage::note(names::FAILURE, failure.class.as_str());
         metrics.reconcile_failed(kind, failure.class.as_str());
     }
-    if let Some(reason) = outcome.withheld() {
-        metrics.launch_withheld(kind, reason);
+    if outcome.row().activity == Activity::LaunchWithheld {
+        metrics.launch_withheld(kind, outcome.label());
     }
     metrics.reconciled(kind, outcome.label(), started.elapsed());
     debug!(outcome = outcome.label(), "reconciled");
@@ -98,14 +93,7 @@ async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
     }
     reconcile.memory.retries.conflicts = 0;
     match written {
-        Ok(()) => {
-            let interval = resync_of(&reconcile.context, &reconcile.object);
-            let requeue = outcome.requeue(interval, in_a_row);
-            match (requeue, reconcile.memory.tag_search.unrecorded.left()) {
-                (Requeue::Never, Some(left)) => Requeue::After(left),
-                (requeue, _) => reconcile.before_resync(outcome, requeue, interval),
-            }
-        }
+        Ok(()) => outcome.requeue(&reconcile.circumstances(in_a_row)),
         Err(error) => {
             let ObjectKey { namespace, name } = reconcile.key();
             warn!(namespace = &*namespace, name = &*name, %error, "failed to write the status; retrying");
@@ -117,20 +105,18 @@ async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
 /// Forgets a deleted resource, and releases its DependencyRequest: needed only if the resource had no finalizer, or another
 /// client removed it, so that it was deleted before its request was released, or if a restored backup brought the request
 /// back.
-pub(super) async fn forget(context: &Context, key: &ObjectKey) -> Requeue {
-    let owned = context.owned_key(key);
+async fn forget(context: &Context, key: &ObjectKey) -> Requeue {
     if let Some(uses) = &context.uses {
         uses.wake();
     }
     context.in_use.forget(key);
-    context.vanished.forget(key);
+    context.link.vanished.forget(key);
     context.connections.forget(key);
-    context.published.forget(&owned);
+    context.published.forget(&context.owned_key(key));
     let is_released = release_records(context, key).await;
-    // A reconcile that completes a deletion releases the request and leaves no memory. Otherwise, the request may exist, and may
-    // have lost its label before this process started to watch it. The memory is needed until the records are released.
-    if is_released && context.memories.forget(key).is_some() {
-        context.unselected.insert(owned);
+    // The memory is needed until the records are released.
+    if is_released {
+        context.memories.forget(key);
     }
     let released = async {
         let is_gone = references::release_of_missing(context, key).await?;
@@ -152,20 +138,12 @@ pub(super) async fn forget(context: &Context, key: &ObjectKey) -> Requeue {
 /// nothing is left.
 async fn release_records(context: &Context, key: &ObjectKey) -> bool {
     let Some(uid) = context.memories.uid(key) else { return true };
-    match context.external.forget(&context.identity(key, uid)).await {
+    match context.link.external.forget(&context.identity(key, uid)).await {
         Ok(()) => true,
         Err(failure) => {
             let (namespace, name) = (&*key.namespace, &*key.name);
             warn!(namespace, name, error = %failure.message, "failed to release what is recorded of a deleted resource; retrying");
             false
         }
-    }
-}
-
-fn resync_of(context: &Context, object: &Object) -> Option<Duration> {
-    match object.lifecycle().resync_interval.as_ref().map(kraken_api::Interval::duration) {
-        Some(Ok(own)) => own,
-        // An invalid interval is reported as a problem of the spec.
-        Some(Err(_)) | None => context.manager.args.resync(),
     }
 }

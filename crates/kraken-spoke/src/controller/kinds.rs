@@ -1,4 +1,4 @@
-//! Kinds that are added and removed while the process runs.
+//! The kinds of a process: those that are compiled in run until it ends, and others are added and removed meanwhile.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -13,13 +13,13 @@ use parking_lot::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
-use super::{Common, Member, Served, release_unused, run_set, with_uses};
+use super::{Common, Member, Served, release_unused, run_set};
 use crate::{
     account::{AccountKind, KnownAccounts},
     admission::Admission,
     args::LoopArgs,
     preview::{Preview, previews_of},
-    shared::blockers::References,
+    shared::uses::Uses,
 };
 
 /// The kinds of a process. Clones share the same state.
@@ -31,9 +31,10 @@ pub struct Kinds {
     manager: Manager,
     args: LoopArgs,
     common: Common,
-    references: References,
     running: Arc<Mutex<BTreeMap<String, Running>>>,
     reviewers: Reviewers,
+    /// Cancelled when accounts are not released any more.
+    released: Option<CancellationToken>,
 }
 
 /// The controller of one kind.
@@ -50,28 +51,31 @@ impl Kinds {
             manager,
             args,
             common: Common::default(),
-            references: References::default(),
             running: Arc::default(),
             reviewers: Reviewers::default(),
+            released: None,
         }
     }
 
     /// The same with the accounts of their provider. All kinds have accounts of this kind, but for its field and its default name.
     #[must_use]
     pub fn with_accounts(mut self, kind: AccountKind, accounts: Arc<dyn KnownAccounts>) -> Self {
-        let common = Common { accounts: Some(accounts), ..self.common };
-        self.common = with_uses(&self.manager, Some(kind), common);
-        if let Some(uses) = self.common.uses.clone() {
-            task::spawn(release_unused(self.manager.clone(), uses));
-        }
+        let uses = Uses::new(self.manager.clone(), kind, accounts.clone());
+        let ended = CancellationToken::new();
+        self.released = Some(ended.clone());
+        let releasing = release_unused(self.manager.clone(), uses.clone());
+        task::spawn(async move {
+            let _ended = ended.drop_guard();
+            releasing.await;
+        });
+        self.common = Common { accounts: Some(accounts), uses: Some(uses), ..self.common };
         self
     }
 
     /// Waits until the controllers of all kinds have ended, with their operations.
     pub async fn ended(&self) {
-        let all: Vec<CancellationToken> =
-            self.running.lock().values().map(|running| running.ended.clone()).collect();
-        for ended in all {
+        let running = self.running.lock().values().map(|running| running.ended.clone()).collect::<Vec<_>>();
+        for ended in running.iter().chain(&self.released) {
             ended.cancelled().await;
         }
     }
@@ -96,29 +100,22 @@ impl Kinds {
         })
     }
 
+    /// Runs the controllers of these kinds, which are compiled in, until shutdown. The process is ready when it has listed all of them.
+    ///
+    /// # Errors
+    /// If one of them panics outside of a reconcile; failures are reported as conditions of resources.
+    pub async fn run(self, kinds: Vec<Served>) -> anyhow::Result<()> {
+        let members = self.members(kinds, &|| self.manager.clone());
+        run_set(self.manager.clone(), members, self.args.clone(), self.common.clone()).await?;
+        self.ended().await;
+        Ok(())
+    }
+
     /// Starts the controllers of these kinds. Their CRDs need not be served yet. One that runs already continues as it is: it must be
     /// [removed](Self::remove) first.
     pub fn add(&self, kinds: Vec<Served>) {
         let set = self.manager.part();
-        let mut members: Vec<Member> = vec![];
-        for served in kinds {
-            let key = served.0.info().key.clone();
-            let mut running = self.running.lock();
-            if running.contains_key(&key) {
-                continue;
-            }
-            let (part, ended) = (set.part(), CancellationToken::new());
-            running.insert(key.clone(), Running { part: part.clone(), ended: ended.clone() });
-            drop(running);
-            let admission = Admission::new(served.0.clone())
-                .with_accounts(self.common.accounts.clone())
-                .with_references(self.manager.clone(), self.references.clone())
-                .with_external(served.1.clone())
-                .with_previews(self.common.previews.clone());
-            self.reviewers.add(key, served.0.info().name, admission);
-            info!(kind = served.0.info().name, "starting the controller");
-            members.push(Member { manager: part, served, ended: ended.drop_guard() });
-        }
+        let members = self.members(kinds, &|| set.part());
         if members.is_empty() {
             return set.stop_part();
         }
@@ -129,6 +126,29 @@ impl Kinds {
                 process.cancel();
             }
         });
+    }
+
+    /// The kinds that do not run yet, with their reviews. The controller of each runs until the manager of its part stops.
+    fn members(&self, kinds: Vec<Served>, part: &dyn Fn() -> Manager) -> Vec<Member> {
+        let mut running = self.running.lock();
+        let mut members = vec![];
+        for (kind, external) in kinds {
+            let (key, name) = (kind.info().key.clone(), kind.info().name);
+            if running.contains_key(&key) {
+                continue;
+            }
+            let (part, ended) = (part(), CancellationToken::new());
+            running.insert(key.clone(), Running { part: part.clone(), ended: ended.clone() });
+            let admission = Admission::new(kind.clone())
+                .with_accounts(self.common.accounts.clone())
+                .with_references(self.manager.clone(), self.common.references.clone())
+                .with_external(external.clone())
+                .with_previews(self.common.previews.clone());
+            self.reviewers.add(key, name, admission);
+            info!(kind = name, "starting the controller");
+            members.push(Member { manager: part, served: (kind, external), ended: ended.drop_guard() });
+        }
+        members
     }
 
     /// What each resource of this kind would have after the controller, which runs, was [replaced](Self::remove) by this one. Nothing is

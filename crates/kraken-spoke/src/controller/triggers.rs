@@ -113,11 +113,20 @@ pub(crate) fn is_known<K: Resource>(change: &Change<K>, owners: &Store<Object>) 
 /// other change does. This controller never removes finalizer or intent before its work is complete, never puts back a former
 /// intent, and every status that it writes has a condition.
 pub(crate) fn is_trigger(change: &Change<Object>) -> bool {
-    let Change::Applied(now, Some(before)) = change else { return true };
+    let (now, before) = match change {
+        Change::Applied(now, Some(before)) => (now, before),
+        // In a list with the known version, only a restored backup is news.
+        Change::Listed(_) => return false,
+        Change::Applied(..) | Change::Deleted(_) | Change::Invalid(..) => return true,
+    };
     if (has_finalizer(&**before) && !has_finalizer(&**now)) || has_lost_intent(now, before) {
         return true;
     }
     if (is_unreported(now) && !is_unreported(before)) || is_rolled_back(now, before) {
+        return true;
+    }
+    // Also if only its status changed: one that does not decode counts as a spec that does not.
+    if now.undecoded().is_some() != before.undecoded().is_some() {
         return true;
     }
     let (now, before) = (now.meta(), before.meta());

@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use kraken_api::{DependencyRequest, OWNER_KIND_LABEL, StateDeclaration, names::owned_name};
+use kraken_api::{
+    DependencyRequest, OWNER_KIND_LABEL, StateDeclaration,
+    names::{kind_of, owned_name},
+};
 use kraken_runtime::{
     manager::Manager,
     queue::{Lane, Queue},
@@ -16,16 +19,15 @@ use kube::core::PartialObjectMeta;
 use crate::{
     account::KnownAccounts,
     args::LoopArgs,
-    context::{Shared, Undecodable},
+    context::Shared,
     controller::triggers::{enqueue_owner, is_known, is_restored, is_trigger},
-    dynamic::{DynKind, Object},
-    model::fields::Fields,
+    dynamic::{Kind, Object},
     policy::launch_limit::Breaker,
     preview::Previews,
     shared::{
         batch::MAX_OBSERVE_REQUESTS, blockers::References, claims::Claims, connections::Connections,
         disruptions::Disruptions, hub::Hub, hub_lease::HubLease, in_use::InUse, memories::Memories,
-        published::Published, secrets::Secrets, unselected::Unselected, uses::Uses,
+        published::Published, secrets::Secrets, uses::Uses,
     },
 };
 
@@ -35,7 +37,7 @@ const IN_FLIGHT: usize = MAX_OBSERVE_REQUESTS + MAX_OBSERVE_REQUESTS / 3;
 
 /// What the kinds of one process share in addition to the manager.
 #[derive(Clone, Debug, Default)]
-pub struct Common {
+pub(crate) struct Common {
     /// The references of namespaces with deletions in progress.
     pub(crate) references: References,
     /// Whether the hub is running.
@@ -48,13 +50,6 @@ pub struct Common {
     pub(crate) previews: Previews,
 }
 
-impl Common {
-    /// What the kinds of a provider with these accounts share.
-    pub(crate) fn with_accounts(accounts: Option<Arc<dyn KnownAccounts>>) -> Self {
-        Self { accounts, ..Self::default() }
-    }
-}
-
 /// The objects that the process writes for resources, by the kind of the resource. All kinds share one watch of each.
 #[derive(Debug)]
 pub(crate) struct Owned {
@@ -62,14 +57,14 @@ pub(crate) struct Owned {
     states: Routes<PartialObjectMeta<StateDeclaration>>,
 }
 
-impl Default for Owned {
-    fn default() -> Self {
-        Self { requests: Routes::by(OWNER_KIND_LABEL), states: Routes::by(OWNER_KIND_LABEL) }
-    }
-}
-
 impl Owned {
-    /// Starts the watches, after [`watch`] has added every kind: their selectors name the kinds.
+    /// The objects of this spoke. No client can change the field and the name of a request.
+    pub(crate) fn of(spoke: &str) -> Self {
+        let requests = Routes::by_name(format!("spec.spoke={spoke}"), kind_of);
+        Self { requests, states: Routes::by_label(OWNER_KIND_LABEL) }
+    }
+
+    /// Starts the watches, after [`watch`] has added every kind: the selector of states names the kinds.
     pub(crate) fn watch(self, watches: &Watches) {
         watches.routed_objects("DependencyRequest", &self.requests);
         watches.routed_metadata("StateDeclaration", &self.states);
@@ -79,38 +74,30 @@ impl Owned {
 /// Starts the watch of a kind, and adds the kind to the watches of owned objects.
 pub(crate) fn watch(
     manager: &Manager,
-    kind: Arc<dyn DynKind>,
+    kind: Arc<dyn Kind>,
     args: &LoopArgs,
     common: Common,
     owned: &mut Owned,
 ) -> Shared {
     let queue = Queue::new(IN_FLIGHT);
     let published = Published::default();
-    let undecodable = Undecodable::default();
     let memories = Arc::<Memories>::default();
-    let on_change = on_change(
-        kind.info().key.clone(),
-        queue.clone(),
-        undecodable.clone(),
-        memories.clone(),
-        published.clone(),
-    );
+    let on_change = on_change(kind.info().key.clone(), queue.clone(), memories.clone(), published.clone());
     let decode = {
         let kind = kind.clone();
-        move |object: &RawObject| kind.decode(object)
+        move |object: &RawObject| Object::read(&*kind, object)
     };
     let objects = manager.watches().decoded(kind.info().name, &kind.info().resource, on_change, decode);
     let uses = common.uses.zip(kind.info().accounts).map(|(uses, accounts)| {
-        uses.add(&kind.info().key, accounts, objects.clone(), undecodable.clone());
+        uses.add(&kind.info().key, accounts, objects.clone());
         uses
     });
-    let (hub, unselected) = (Arc::new(Hub::default()), Unselected::default());
+    let hub = Arc::new(Hub::default());
     let requests = owned.requests.add(&kind.info().key, {
-        let (hub, unselected, enqueue) = (hub.clone(), unselected.clone(), enqueue_owner(queue.clone()));
+        let (hub, enqueue) = (hub.clone(), enqueue_owner(queue.clone()));
         let objects = objects.clone();
         move |change: Change<DependencyRequest>| {
             hub.note(&change);
-            unselected.note(&change);
             if !is_known(&change, &objects) {
                 enqueue(change);
             }
@@ -127,18 +114,15 @@ pub(crate) fn watch(
     });
     let is_journaled = kind.info().journaled;
     Shared {
-        fields: Fields::of(kind.info()),
         kind,
         connections: Connections::default(),
         queue,
         objects,
         requests,
-        unselected,
         hub,
         hub_lease: common.hub_lease,
         states,
         published,
-        undecodable,
         references: common.references,
         uses,
         secrets: Secrets::default(),
@@ -162,7 +146,6 @@ pub(crate) fn watch(
 fn on_change(
     owner_kind: String,
     queue: Queue<ObjectKey>,
-    undecodable: Undecodable,
     memories: Arc<Memories>,
     published: Published,
 ) -> impl Fn(Change<Object>) + Send + Sync + Clone + 'static {
@@ -183,17 +166,7 @@ fn on_change(
             // Its state may be lost too, without an event if the watch had not returned it yet.
             published.forget(&ObjectKey::new(&key.namespace, &owned_name(&owner_kind, &key.name)));
         }
-        let is_due = match &change {
-            // Or a restored backup set it back to the last version that decoded.
-            Change::Listed(_) => undecodable.lock().remove(&key).is_some() || is_restored,
-            Change::Invalid(_, error) => {
-                undecodable.lock().insert(key.clone(), error.clone());
-                true
-            }
-            // An object that decodes again was edited.
-            change => undecodable.lock().remove(&key).is_some() || is_trigger(change),
-        };
-        if is_due {
+        if is_restored || is_trigger(&change) {
             queue.add(key, Lane::Edit);
         }
     }

@@ -5,7 +5,7 @@ use kraken_runtime::watch::RawObject;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{KindInfo, Object, Spec, Undecoded};
+use super::{KindInfo, Object, Spec};
 
 #[derive(Debug)]
 struct JsonSpec {
@@ -24,9 +24,8 @@ impl Spec for JsonSpec {
 }
 
 /// Decodes an object of this kind whose spec is any JSON with a lifecycle.
-pub(super) fn decode(info: &KindInfo, object: &RawObject) -> Result<Object, Undecoded> {
-    let undecoded = |error: String| (Box::new(object.metadata.clone()), error);
-    let not_json = |error: serde_json::Error| undecoded(error.to_string());
+pub(super) fn decode(info: &KindInfo, object: &RawObject) -> Result<Object, String> {
+    let not_json = |error: serde_json::Error| error.to_string();
     let account = info.account_of(object.spec.as_deref());
     let json: Value = RawObject::decode(object.spec.as_deref()).map_err(not_json)?;
     let lifecycle = match &json["lifecycle"] {
@@ -34,6 +33,5 @@ pub(super) fn decode(info: &KindInfo, object: &RawObject) -> Result<Object, Unde
         lifecycle => Lifecycle::deserialize(lifecycle).map_err(not_json)?,
     };
     let status = RawObject::decode(object.status.as_deref()).map_err(not_json)?;
-    let account = account.map_err(undecoded)?;
-    Ok(Object::new(object.metadata.clone(), JsonSpec { lifecycle, json }, status).using(account))
+    Ok(Object::new(object.metadata.clone(), JsonSpec { lifecycle, json }, status).using(account?))
 }

@@ -59,9 +59,6 @@ pub(crate) fn account_of(spec: Option<&RawValue>, kind: &AccountKind) -> Result<
     }
 }
 
-/// The metadata of an object that does not decode as its kind, and the error.
-pub type Undecoded = (Box<ObjectMeta>, String);
-
 impl Object {
     /// An object with this spec.
     pub fn new(metadata: ObjectMeta, spec: impl Spec, status: Option<ResourceStatus>) -> Self {
@@ -87,11 +84,6 @@ impl Object {
     /// The lifecycle options.
     pub fn lifecycle(&self) -> &Lifecycle {
         self.spec.lifecycle()
-    }
-
-    /// Whether its spec is known, and not only the lifecycle options that a deletion heeds.
-    pub(crate) fn is_decoded(&self) -> bool {
-        !self.spec.json().is_null()
     }
 }
 

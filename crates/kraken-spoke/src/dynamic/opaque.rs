@@ -2,7 +2,7 @@
 
 use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
 
-/// A type that a kind can use for a desired or observed state, or for a change.
+/// A type that a kind can use for a desired state, an observed object, or a change.
 pub trait Payload: Any + fmt::Debug + Send + Sync {}
 impl<T: Any + fmt::Debug + Send + Sync> Payload for T {}
 
@@ -12,18 +12,16 @@ pub struct Opaque<Role>(Arc<dyn Payload>, PhantomData<fn() -> Role>);
 /// The role of a desired state.
 #[derive(Debug)]
 pub enum IsDesired {}
-/// The role of an observed state.
+/// The role of an observed object.
 #[derive(Debug)]
-pub enum IsObserved {}
+pub(super) enum IsObserved {}
 /// The role of a change.
 #[derive(Debug)]
 pub enum IsChange {}
 
-/// [`crate::External::Desired`] of some kind.
+/// A desired state of some kind: [`crate::Kind::desired`].
 pub type Desired = Opaque<IsDesired>;
-/// [`crate::External::Observed`] of some kind.
-pub type Observed = Opaque<IsObserved>;
-/// [`crate::External::Change`] of some kind.
+/// A change in place of some kind, one call each: [`crate::Comparison::differences`].
 pub type Change = Opaque<IsChange>;
 
 impl<Role> Opaque<Role> {

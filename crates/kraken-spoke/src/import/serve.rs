@@ -28,7 +28,7 @@ use super::{
 use crate::{
     account::{Connected, Connection, Rules},
     controller::Served,
-    dynamic::DynExternal,
+    dynamic::Calls,
 };
 
 /// The age at which a request is deleted.
@@ -163,7 +163,7 @@ impl Imports {
         &self,
         namespace: &str,
         spec: &ImportRequestSpec,
-        own: &dyn DynExternal,
+        own: &dyn Calls,
     ) -> Result<ImportAnswer, String> {
         let account = spec.account.as_ref().map(|account| account.name.as_str());
         let connection = own.connect(namespace, account).await.map_err(|refusal| refusal.to_string())?;

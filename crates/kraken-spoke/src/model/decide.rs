@@ -7,7 +7,7 @@ use strum::{IntoStaticStr, VariantNames};
 use crate::{
     Candidate, Comparison, Difference, Ignored, Remedy,
     dynamic::{Change, Observed},
-    external::MISSING,
+    exchange::MISSING,
     model::outcome::Outcome,
     policy::{disruption, drift, replacement},
 };

@@ -5,24 +5,9 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use kraken_options::Path;
 
-use crate::{
-    Ignored,
-    dynamic::{KindInfo, Schema},
-};
+use crate::{Ignored, dynamic::KindInfo};
 
-/// The fields of one kind.
-#[derive(Clone, Debug)]
-pub(crate) struct Fields {
-    spec: Schema,
-    beside: &'static [&'static str],
-    whole: &'static [&'static str],
-}
-
-impl Fields {
-    pub(crate) fn of(kind: &KindInfo) -> Self {
-        Self { spec: kind.schema.clone(), beside: kind.drift_paths, whole: kind.whole_paths }
-    }
-
+impl KindInfo {
     /// Why no difference can be found at this path, if that is so.
     pub(crate) fn fault(&self, path: &str) -> Option<String> {
         if !self.has(path) {
@@ -31,8 +16,8 @@ impl Fields {
         let covered = Ignored::new(&[path.to_owned()]);
         let is_into =
             |whole: &&str| Ignored::new(&[(*whole).to_owned()]).covers(path) && !covered.covers(whole);
-        let is_beside = self.beside.iter().any(|beside| covered.covers(beside));
-        let whole = self.whole.iter().find(|whole| is_into(whole) && !is_beside)?;
+        let is_beside = self.drift_paths.iter().any(|beside| covered.covers(beside));
+        let whole = self.whole_paths.iter().find(|whole| is_into(whole) && !is_beside)?;
         Some(format!("{path} is part of {whole}, which is compared as a whole: specify {whole} instead"))
     }
 
@@ -40,16 +25,16 @@ impl Fields {
     fn has(&self, path: &str) -> bool {
         let Ok(path) = path.parse::<Path>() else { return false };
         let names = path.segments().unwrap_or_default();
-        let is_beside = names.first().is_some_and(|first| self.beside.contains(first));
-        is_beside || !names.is_empty() && exists(self.spec.get(), &names)
+        let is_beside = names.first().is_some_and(|first| self.drift_paths.contains(first));
+        is_beside || !names.is_empty() && exists(self.schema.get(), &names)
     }
 
     /// The names of the top-level fields, for the error message.
     fn names(&self) -> String {
         let own =
-            self.spec.get().properties.iter().flat_map(|properties| properties.keys().map(String::as_str));
+            self.schema.get().properties.iter().flat_map(|properties| properties.keys().map(String::as_str));
         own.filter(|name| *name != "lifecycle")
-            .chain(self.beside.iter().copied())
+            .chain(self.drift_paths.iter().copied())
             .collect::<Vec<_>>()
             .join(", ")
     }
@@ -88,12 +73,21 @@ fn exists(schema: &JSONSchemaProps, names: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use kraken_api::DependencyRequest;
+    use kube::core::ApiResource;
     use serde_json::json;
 
     use super::*;
+    use crate::{Features, dynamic::Schema};
 
-    fn fields() -> Fields {
-        Fields { spec: Schema::new(spec), beside: &["state", "action.order"], whole: &["metadata", "action"] }
+    fn fields() -> KindInfo {
+        let resource = ApiResource::erase::<DependencyRequest>(&());
+        let features = Features {
+            drift_paths: &["state", "action.order"],
+            whole_paths: &["metadata", "action"],
+            ..Features::NONE
+        };
+        KindInfo { features, ..KindInfo::new("Disk", resource, Schema::new(spec)) }
     }
 
     fn spec() -> JSONSchemaProps {

@@ -1,7 +1,5 @@
 //! Lists of ids. Pure.
 
-use crate::dynamic::{DynKind, Observed};
-
 /// The first ids, and the number of the others.
 pub(crate) fn listed(ids: &[String]) -> String {
     const SHOWN: usize = 5;
@@ -22,12 +20,5 @@ pub(crate) fn union(mut ids: Vec<String>, others: &[String]) -> Vec<String> {
             ids.push(id.clone());
         }
     }
-    ids
-}
-
-/// The ids of the objects that the provider returns as deleted.
-pub(crate) fn shown_as_deleted(kind: &dyn DynKind, observed: &Observed) -> Vec<String> {
-    let mut ids = without(&kind.shown(observed), &kind.ids(observed));
-    ids.retain(|id| kind.is_gone(&kind.select(observed.clone(), std::slice::from_ref(id)).0));
     ids
 }

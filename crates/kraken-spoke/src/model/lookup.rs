@@ -2,7 +2,7 @@
 
 use kraken_api::{FieldDiff, PlanAction};
 
-use crate::{Finding, external::Unanswered, model::ids::listed, policy::approval::Proposal};
+use crate::{Finding, exchange::Unanswered, model::ids::listed, policy::approval::Proposal};
 
 /// The path of an answer in plans.
 const ANSWER: &str = "answer";

@@ -2,6 +2,7 @@
 
 pub mod coverage;
 pub(crate) mod decide;
+pub(crate) mod delay;
 pub(crate) mod effects;
 pub(crate) mod fields;
 pub(crate) mod followed;

@@ -5,7 +5,7 @@ use kraken_options::Problem;
 
 use crate::{
     Comparison, Fate, Ignored,
-    dynamic::{Change, Desired, DynKind, Observed},
+    dynamic::{Change, Desired, Observed},
     model::{
         intent::{Clock, Intent},
         recorded::{RecordedState, Shown},
@@ -51,12 +51,12 @@ pub(crate) struct Parts {
 impl Parts {
     /// Splits replaced objects from their replacements by the epoch of their launch: the boundary is the launch that
     /// started the replacement, regardless of how many followed.
-    pub(crate) fn of(kind: &dyn DynKind, intent: Option<&Intent>, observed: Observed) -> Self {
+    pub(crate) fn of(intent: Option<&Intent>, observed: Observed) -> Self {
         let Some(boundary) = intent.and_then(|intent| intent.replaced_before) else {
             return Self { outgoing: None, current: observed };
         };
-        let (before, since) = kind.split(observed, boundary);
-        let outgoing = (!kind.is_gone(&before)).then_some(before);
+        let (before, since) = observed.split(boundary);
+        let outgoing = (!before.is_gone()).then_some(before);
         Self { outgoing, current: since }
     }
 }
@@ -81,7 +81,7 @@ pub(crate) struct Observation<'t> {
     pub vanishing: Vec<String>,
     /// Whether one more search must confirm that a launch without a result has no objects besides the observed ones.
     pub is_launch_hidden: bool,
-    /// What the journal of the external says of the last launch.
+    /// What the journal of the kind says of the last launch.
     pub fate: Fate,
     /// The objects of the last launch that may exist and are not visible yet, see [`awaited`](super::recorded::awaited).
     pub awaited: Option<String>,
@@ -110,8 +110,8 @@ impl Observation<'_> {
     }
 
     /// The highest epoch of the record and of the current objects; 0 if no launch is known.
-    pub(crate) fn highest_epoch(&self, kind: &dyn DynKind) -> i64 {
-        self.recorded.epoch.max(kind.epoch(&self.current))
+    pub(crate) fn highest_epoch(&self) -> i64 {
+        self.recorded.epoch.max(self.current.epoch())
     }
 
     /// Whether the replaced objects are deleted or kept.

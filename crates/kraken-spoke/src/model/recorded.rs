@@ -7,7 +7,7 @@ use kube::{Resource, ResourceExt, core::object::HasStatus};
 
 use crate::{
     Identity, ObserveRequest,
-    dynamic::{DynKind, Object, Observed},
+    dynamic::{Kind, Object, Observed},
     model::{
         ids::{listed, union, without},
         intent::{Clock, Intent, is_plausible},
@@ -198,22 +198,22 @@ impl Shown {
     }
 
     pub(crate) fn of(
-        kind: &dyn DynKind,
+        kind: &dyn Kind,
         observed: &Observed,
         recorded: &RecordedState,
         memory: &Memory,
         intent: Option<&Intent>,
         clock: Clock,
     ) -> Self {
-        let shown = kind.shown(observed);
+        let shown = observed.shown();
         let may_be_invisible = intent.is_some_and(|intent| intent.may_be_invisible(clock));
         let outgoing = intent.map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
-        let mut this = Self { live: kind.ids(observed), epoch: kind.epoch(observed), ..Self::default() };
+        let mut this = Self { live: observed.ids(), epoch: observed.epoch(), ..Self::default() };
         this.is_complete = intent.filter(|_| recorded.edited_record.is_none()).is_some_and(|intent| {
             let requested = intent.requested.map_or(usize::MAX, |count| count.max(1));
             recorded.epoch < intent.epoch
                 && this.epoch >= intent.epoch
-                && kind.shown(&kind.split(observed.clone(), intent.epoch).1).len() >= requested
+                && observed.split(intent.epoch).1.shown().len() >= requested
         });
         for id in recorded.ids.iter().filter(|id| !this.live.contains(id)) {
             // Outgoing objects were visible before: if they are not returned, they are deleted.

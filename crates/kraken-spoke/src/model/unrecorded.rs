@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kraken_runtime::queue::Requeue;
 use kube::Resource;
 
 use crate::model::intent::Clock;
@@ -35,26 +34,15 @@ pub(crate) fn next_search(
     Some(clock.next_read(clock.window.saturating_sub(left)))
 }
 
-/// When a resource that is in place is reconciled again. It may only seem to be in place: a change of a former process, for an
-/// edit that was reverted, is found when it is visible, and not at the next resync. The observation was made after `began`: if the
-/// change need not have been visible then, it did not show it for certain.
-pub(crate) fn before_resync(
+/// The time until a change of a former process is visible, if an observation after `began` need not have shown it.
+pub(crate) fn hidden_change(
     object: &impl Resource,
     predecessor_ended_at: Timestamp,
     began: Timestamp,
     clock: Clock,
-    resync: Requeue,
-) -> Requeue {
+) -> Option<Duration> {
     let left = |clock| time_left(object, predecessor_ended_at, clock);
-    if left(Clock { now: began, ..clock }).is_none() {
-        return resync;
-    }
-    let left = left(clock).unwrap_or_default();
-    match resync {
-        Requeue::Never => Requeue::After(left),
-        Requeue::Tick(interval) if left < interval => Requeue::After(left),
-        resync => resync,
-    }
+    left(Clock { now: began, ..clock }).map(|_| left(clock).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -100,13 +88,9 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_is_observed_once_more_after_an_observation_that_began_before_the_window_ended() {
-        let (tick, after) =
-            (Requeue::Tick(Duration::from_mins(5)), |s| Requeue::After(Duration::from_secs(s)));
-        let next = |began, now| before_resync(&object(), at(120), at(began), clock(now), tick);
-        assert_eq!([next(130, 140), next(209, 215), next(210, 215)], [after(70), after(0), tick]);
-        let short = Requeue::Tick(Duration::from_secs(30));
-        assert_eq!(before_resync(&object(), at(120), at(130), clock(140), short), short);
-        assert_eq!(before_resync(&object(), at(120), at(130), clock(140), Requeue::Never), after(70));
+    fn a_change_is_hidden_from_an_observation_that_began_before_the_window_ended() {
+        let left = |began, now| hidden_change(&object(), at(120), at(began), clock(now));
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!([left(130, 140), left(209, 215), left(210, 215)], [seconds(70), seconds(0), None]);
     }
 }

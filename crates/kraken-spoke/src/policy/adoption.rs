@@ -5,7 +5,7 @@ use kraken_runtime::watch::ObjectKey;
 
 use crate::{
     Candidate, Identity,
-    dynamic::{DynKind, Observed},
+    dynamic::{Kind, Observed},
     model::{ids::listed, outcome::Outcome},
     policy::Permit,
 };
@@ -32,13 +32,13 @@ pub(crate) fn in_progress(id: &str) -> Outcome {
 
 /// The one object that matches, or why there is none.
 pub(crate) fn only(
-    kind: &dyn DynKind,
+    kind: &dyn Kind,
     found: Vec<Candidate<Observed>>,
     wanted: &Adopt,
 ) -> Result<Candidate<Observed>, Outcome> {
     let name = kind.info().name;
     let (mut alive, gone): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|candidate| !kind.ids(&candidate.observed).is_empty());
+        found.into_iter().partition(|candidate| !candidate.observed.ids().is_empty());
     if alive.len() > 1 {
         let ids: Vec<String> = alive.into_iter().map(|candidate| candidate.id).collect();
         return Err(Outcome::AdoptionRefused(format!(

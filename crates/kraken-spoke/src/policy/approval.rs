@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     Comparison,
     dynamic::{Desired, Object},
-    external::MISSING,
+    exchange::MISSING,
     model::{
         decide::{Decision, Remedies, remedies},
         ids::listed,
@@ -57,7 +57,7 @@ pub(crate) fn permits_deletion(object: &Object, ids: &[String]) -> Permit {
     if object.lifecycle().approval != Approval::Manual {
         return Ok(());
     }
-    if !object.is_decoded() {
+    if object.undecoded().is_some() {
         let message = "the deletion requires approval, and an object that does not decode has no plan: \
                        correct it, or set spec.lifecycle.approval to Automatic";
         return Err(Outcome::InProgress(Reason::AwaitingApproval, message.to_owned()));

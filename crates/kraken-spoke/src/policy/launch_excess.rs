@@ -3,7 +3,7 @@
 use kraken_runtime::mutants::{self, Mutant};
 
 use crate::{
-    dynamic::DynKind,
+    dynamic::Kind,
     model::{
         ids::{listed, union},
         observation::Observation,
@@ -13,12 +13,12 @@ use crate::{
 };
 
 /// Whether the observed objects leave room for those that a create call adds.
-pub(crate) fn permits(kind: &dyn DynKind, observation: &Observation<'_>) -> Permit {
+pub(crate) fn permits(kind: &dyn Kind, observation: &Observation<'_>) -> Permit {
     let Observation { target, shown, .. } = observation;
     let outgoing = target.intent.as_ref().map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
     let max = kind.max_objects(&target.desired);
     // A call creates what the current objects lack. Others of the resource, which no replacement names, remain.
-    let new = max.saturating_sub(kind.ids(&observation.current).len()).max(1);
+    let new = max.saturating_sub(observation.current.ids().len()).max(1);
     match excess(&shown.live, &shown.unseen, outgoing, new, max) {
         Some(why) if !mutants::active(Mutant::BoundaryMoves) => Err(Outcome::LaunchRefused(why)),
         _ => Ok(()),

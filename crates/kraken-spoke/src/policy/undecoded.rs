@@ -1,17 +1,33 @@
-//! The options that a deletion must heed, of a spec that does not decode.
+//! Objects that do not decode as their kind, because an older or newer CRD accepted them. They are reported, and are still deleted as
+//! any other: that needs the identity of the object, the ids in its status, and what its lifecycle forbids, all read from the JSON as
+//! far as it decodes.
 
-use kraken_api::{Deletion, Lifecycle};
-use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
-use crate::dynamic::Spec;
+use kraken_api::{Deletion, Lifecycle, ResourceStatus};
+use kraken_options::Problem;
+use kraken_runtime::watch::RawObject;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json, value::RawValue};
 
-/// A spec that does not decode: only these options are known.
+use crate::{
+    dynamic::{Kind, Object, Spec},
+    model::outcome::Outcome,
+};
+
+/// A spec that does not decode: only the lifecycle options that a deletion heeds are known.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Undecoded(pub Lifecycle);
+pub(crate) struct Undecoded {
+    lifecycle: Lifecycle,
+    /// The first error, with the path of its field if that is known.
+    pub error: String,
+    /// Why the account that it names is not known, if it is not: it must not be taken for the default one.
+    pub unknown_account: Option<String>,
+}
 
 impl Spec for Undecoded {
     fn lifecycle(&self) -> &Lifecycle {
-        &self.0
+        &self.lifecycle
     }
 
     fn json(&self) -> Value {
@@ -19,9 +35,79 @@ impl Spec for Undecoded {
     }
 }
 
+impl Object {
+    /// This object of the kind, whether or not it decodes.
+    pub(crate) fn read(kind: &dyn Kind, raw: &RawObject) -> Self {
+        kind.decode(raw).unwrap_or_else(|error| {
+            let (spec, status) = (json_of(raw.spec.as_deref()), json_of(raw.status.as_deref()));
+            let (account, unknown_account) = match kind.info().account_of(raw.spec.as_deref()) {
+                Ok(account) => (account, None),
+                Err(why) => (None::<Arc<str>>, Some(why)),
+            };
+            let spec = Undecoded { lifecycle: lifecycle(&spec, &status), error, unknown_account };
+            Self::new(raw.metadata.clone(), spec, Some(status_of(&status))).using(account)
+        })
+    }
+
+    /// What is known of its spec if that does not decode.
+    pub(crate) fn undecoded(&self) -> Option<&Undecoded> {
+        self.spec().decoded()
+    }
+}
+
+/// The error of a spec, or a status, that does not decode, as a problem of the spec.
+pub(crate) fn problem(error: &str) -> Problem {
+    match error.strip_prefix("spec.").and_then(|error| error.split_once(": ")) {
+        Some((field, why)) => Problem::invalid(field, why),
+        None => Problem::invalid("", format!("does not decode: {error}")),
+    }
+}
+
+/// Whether anything may be done with this object of a kind: one that does not decode is only removed. What its condition then says in
+/// addition, if anything.
+pub(crate) fn permits(object: &Object, kind: &str) -> Result<Option<String>, Outcome> {
+    let Some(Undecoded { error, .. }) = object.undecoded() else { return Ok(None) };
+    if object.metadata.deletion_timestamp.is_some() {
+        return Ok(Some(format!("; this object does not decode as {kind}: {error}")));
+    }
+    let mut problem = problem(error);
+    problem.message.push_str("; this object does not decode as ");
+    problem.message.push_str(kind);
+    Err(Outcome::Invalid(vec![problem]))
+}
+
+/// A member of the object as JSON.
+fn json_of(member: Option<&RawValue>) -> Value {
+    RawObject::decode(member).unwrap_or_default()
+}
+
+/// What the status records of the remote objects.
+fn status_of(status: &Value) -> ResourceStatus {
+    fn member<T: DeserializeOwned + Default>(status: &Value, name: &str) -> T {
+        serde_json::from_value(status[name].clone()).unwrap_or_default()
+    }
+    if let Ok(whole) = serde_json::from_value(status.clone()) {
+        return whole;
+    }
+    let texts = |name: &str| {
+        let texts = status[name].as_array().into_iter().flatten();
+        texts.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    ResourceStatus {
+        external_ids: texts("externalIds"),
+        adopted: texts("adopted"),
+        epoch: member(status, "epoch"),
+        record_digest: member(status, "recordDigest"),
+        replaced_before: member(status, "replacedBefore"),
+        location: member(status, "location"),
+        conditions: member(status, "conditions"),
+        ..ResourceStatus::default()
+    }
+}
+
 /// The options of `spec.lifecycle`, whatever else does not decode. One that does not decode counts as the value that forbids most; one
 /// that no deletion heeds is not read.
-pub(crate) fn lifecycle(spec: &Value, status: &Value) -> Lifecycle {
+fn lifecycle(spec: &Value, status: &Value) -> Lifecycle {
     let strictest = [
         ("paused", json!(true)),
         ("protect", json!(true)),
@@ -77,5 +163,13 @@ mod tests {
         assert_eq!(rules(json!({"approval": 7})).approval, Approval::Manual);
         assert!(rules(json!("protect: true")).protect);
         assert!(lifecycle(&json!([]), &Value::Null).protect);
+    }
+
+    #[test]
+    fn ids_are_read_from_a_partly_undecodable_status() {
+        let status = json!({"externalIds": ["i-1", 7, "i-2"], "epoch": 3, "conditions": "oh", "location": 7});
+        let status = status_of(&status);
+        assert_eq!((status.external_ids, status.epoch), (vec!["i-1".into(), "i-2".into()], Some(3)));
+        assert_eq!(status.location, None);
     }
 }

@@ -10,7 +10,8 @@ use tokio::{
 
 use crate::{
     Failure, FailureClass, ObserveRequest,
-    dynamic::{DynExternal, Observed},
+    dynamic::{Calls, Observed},
+    model::outcome::{FailureRow, Split},
 };
 
 /// How long a batch waits for the next request, and how long its first request waits at most, regardless of how many
@@ -120,7 +121,7 @@ pub(crate) struct Batchers {
 }
 
 impl Batchers {
-    pub(crate) fn start(external: &Arc<dyn DynExternal>) -> Self {
+    pub(crate) fn start(external: &Arc<dyn Calls>) -> Self {
         let observe = {
             let external = external.clone();
             move |requests: Vec<ObserveRequest>| {
@@ -179,12 +180,11 @@ where
             Err(failure) => failure,
         };
         refused += 1;
-        let may_be_one_request = match failure.class {
-            // More calls would worsen the condition.
-            FailureClass::Throttled | FailureClass::Credentials => false,
+        let may_be_one_request = match FailureRow::of(failure.class).split {
+            Split::Never => false,
             // The network, or one request's part of the call: two failures and no success mean that it is the network.
-            FailureClass::Transient => any_good || refused < 3,
-            _ => true,
+            Split::UnlessOutage => any_good || refused < 3,
+            Split::Always => true,
         };
         if batch.len() > 1 && may_be_one_request && splits > 0 {
             splits -= 1;

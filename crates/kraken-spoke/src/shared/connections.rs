@@ -6,7 +6,7 @@ use kraken_runtime::watch::ObjectKey;
 
 use crate::{
     account::{Connected, Recent},
-    dynamic::DynExternal,
+    dynamic::Calls,
     shared::{batch::Batchers, vanished::Vanished},
 };
 
@@ -17,9 +17,17 @@ pub(crate) struct Connections(Recent<Link>);
 /// What belongs to one connection.
 #[derive(Clone)]
 pub(crate) struct Link {
-    pub(crate) external: Arc<dyn DynExternal>,
+    pub(crate) external: Arc<dyn Calls>,
     pub(crate) batchers: Batchers,
+    /// The remote objects that vanished recently.
     pub(crate) vanished: Arc<Vanished>,
+}
+
+impl Link {
+    /// A connection with these calls.
+    pub(crate) fn new(external: Arc<dyn Calls>, vanished: Arc<Vanished>) -> Self {
+        Self { batchers: Batchers::start(&external), external, vanished }
+    }
 }
 
 impl Debug for Link {
@@ -30,17 +38,9 @@ impl Debug for Link {
 
 impl Connections {
     /// The link of this key.
-    pub(crate) fn link(
-        &self,
-        connected: Connected<Arc<dyn DynExternal>>,
-        vanished: impl FnOnce() -> Vanished,
-    ) -> Link {
+    pub(crate) fn link(&self, connected: Connected, vanished: impl FnOnce() -> Vanished) -> Link {
         let Connected { external, key } = connected;
-        self.0.get_or_insert(&key, || Link {
-            batchers: Batchers::start(&external),
-            vanished: Arc::new(vanished()),
-            external,
-        })
+        self.0.get_or_insert(&key, || Link::new(external, Arc::new(vanished())))
     }
 
     /// Drops the links that have not been used recently.

@@ -15,6 +15,5 @@ pub(crate) mod memories;
 pub(crate) mod published;
 pub(crate) mod releases;
 pub(crate) mod secrets;
-pub(crate) mod unselected;
 pub(crate) mod uses;
 pub(crate) mod vanished;

@@ -13,7 +13,7 @@ use std::{
 };
 
 use kraken_api::{
-    DependencyRequest, OWNER_KIND_LABEL, account_finalizer, dependency_request::KeyDependency,
+    DependencyRequest, DependencyRequestSpec, account_finalizer, dependency_request::KeyDependency,
     names::owned_name,
 };
 use kraken_runtime::{
@@ -36,7 +36,6 @@ use tracing::{info, warn};
 use crate::{
     account::{AccountKind, KnownAccount, KnownAccounts},
     actions::references::{apis, drop_request},
-    context::Undecodable,
     dynamic::{Object, account_of},
     model::request,
 };
@@ -46,15 +45,6 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// How often unused accounts are searched for without an event, such as another account in a spec, and after a failure.
 const INTERVAL: Duration = Duration::from_mins(5);
 const RETRY: Duration = Duration::from_secs(5);
-
-/// Why an account cannot be kept.
-#[derive(Debug)]
-pub(crate) enum NotKept {
-    /// It is being deleted, and no resource of this process uses it yet.
-    BeingDeleted,
-    /// A call to the Kubernetes API failed.
-    Kubernetes(ApiError),
-}
 
 /// The accounts in use; shared by all kinds of the process. Clones share the same state.
 #[derive(Clone)]
@@ -80,7 +70,6 @@ struct Inner {
 struct Users {
     kind: AccountKind,
     resources: Store<Object>,
-    undecodable: Undecodable,
 }
 
 /// An account that is kept, as this process last wrote it.
@@ -114,14 +103,8 @@ impl Uses {
     }
 
     /// Adds the resources of the kind with this key.
-    pub(crate) fn add(
-        &self,
-        key: &str,
-        kind: AccountKind,
-        resources: Store<Object>,
-        undecodable: Undecodable,
-    ) {
-        self.0.resources.lock().insert(key.to_owned(), Users { kind, resources, undecodable });
+    pub(crate) fn add(&self, key: &str, kind: AccountKind, resources: Store<Object>) {
+        self.0.resources.lock().insert(key.to_owned(), Users { kind, resources });
     }
 
     /// Whether the resources of the kind with this key were [added](Self::add).
@@ -136,23 +119,23 @@ impl Uses {
 
     /// Keeps this account for a resource that is about to use it. The resource is in its store: a search that runs at the same time
     /// sees it, or this call waits for the end of the search. One that is not launched yet does not begin to use an account that is
-    /// being deleted, also if others still use it.
-    pub(crate) async fn keep(&self, key: &ObjectKey, is_launched: bool) -> Result<(), NotKept> {
+    /// being deleted, also if others still use it. Returns `false` if the account is being deleted and cannot be kept.
+    pub(crate) async fn keep(&self, key: &ObjectKey, is_launched: bool) -> Result<bool, ApiError> {
         let is_ending = |account: KnownAccount| account.meta.deletion_timestamp.is_some();
         if !is_launched && self.0.accounts.known(key).is_some_and(is_ending) {
-            return Err(NotKept::BeingDeleted);
+            return Ok(false);
         }
         if self.0.kept.lock().contains_key(key) || mutants::active(Mutant::AccountNotKept) {
-            return Ok(());
+            return Ok(true);
         }
         let _change = self.0.change.lock().await;
         if self.0.kept.lock().contains_key(key) {
-            return Ok(());
+            return Ok(true);
         }
-        let Some(account) = self.0.accounts.known(key) else { return Ok(()) };
-        let kept = self.0.keep(key, &account).await?;
+        let Some(account) = self.0.accounts.known(key) else { return Ok(true) };
+        let Some(kept) = self.0.keep(key, &account).await? else { return Ok(false) };
         self.0.kept.lock().insert(key.clone(), kept);
-        Ok(())
+        Ok(true)
     }
 
     /// Releases accounts that nothing uses any more, until shutdown; called only on the leader.
@@ -191,8 +174,9 @@ impl Inner {
         meta.finalizers.iter().flatten().any(|finalizer| *finalizer == self.finalizer())
     }
 
-    /// Puts the finalizer on the account, then its Secrets on record: the finalizer leads to the record after a restart.
-    async fn keep(&self, key: &ObjectKey, account: &KnownAccount) -> Result<Kept, NotKept> {
+    /// Puts the finalizer on the account, then its Secrets on record: the finalizer leads to the record after a restart. `None` if the
+    /// account is being deleted, and has no finalizer.
+    async fn keep(&self, key: &ObjectKey, account: &KnownAccount) -> Result<Option<Kept>, ApiError> {
         let (meta, is_ending) = (&account.meta, account.meta.deletion_timestamp.is_some());
         let mut kept = Kept {
             uid: meta.uid.clone(),
@@ -202,13 +186,13 @@ impl Inner {
         };
         if !self.has_finalizer(meta) {
             if is_ending {
-                return Err(NotKept::BeingDeleted);
+                return Ok(None);
             }
-            let written = self.write(key, meta, true).await.map_err(NotKept::Kubernetes)?;
+            let written = self.write(key, meta, true).await?;
             kept.version = version(&written.metadata);
         }
-        self.record(key, account).await.map_err(NotKept::Kubernetes)?;
-        Ok(kept)
+        self.record(key, account).await?;
+        Ok(Some(kept))
     }
 
     async fn write(&self, key: &ObjectKey, meta: &ObjectMeta, is_kept: bool) -> Result<RawObject, ApiError> {
@@ -237,16 +221,16 @@ impl Inner {
             return Ok(());
         }
         let is_ended = found.as_ref().is_some_and(|found| found.meta().deletion_timestamp.is_some());
-        if !is_ended && found.is_none_or(|found| found.spec.secret_dependencies != account.secrets) {
+        let is_current = |found: &DependencyRequest| {
+            let DependencyRequestSpec { spoke, keep_secrets, secret_dependencies, .. } = &found.spec;
+            *secret_dependencies == account.secrets && *spoke == self.manager.name && *keep_secrets
+        };
+        if !is_ended && !found.as_ref().is_some_and(is_current) {
             let document = json!({
                 "apiVersion": DependencyRequest::api_version(&()),
                 "kind": DependencyRequest::kind(&()),
-                "metadata": {
-                    "name": name,
-                    "labels": {OWNER_KIND_LABEL: self.manager.name},
-                    "finalizers": request::finalizers(),
-                },
-                "spec": {"keepSecrets": true, "secretDependencies": account.secrets},
+                "metadata": {"name": name, "finalizers": request::finalizers()},
+                "spec": {"spoke": self.manager.name, "keepSecrets": true, "secretDependencies": account.secrets},
             });
             match apply(&api, self.manager.name, &name, &document).await {
                 // No resource can be created in this namespace any more, and nothing exists that this one made.
@@ -317,7 +301,8 @@ impl Inner {
             return Ok(());
         }
         let mut found = BTreeSet::new();
-        let selector = ListParams::default().labels(&format!("{OWNER_KIND_LABEL}={}", self.manager.name));
+        let selector =
+            ListParams::default().fields(&format!("spec.spoke={},spec.keepSecrets=true", self.manager.name));
         for api in apis(&self.manager) {
             each_metadata(&api, "list the DependencyRequests of accounts", selector.clone(), |record| {
                 found.insert(ObjectKey::of(&record));
@@ -331,9 +316,9 @@ impl Inner {
     /// Deletes a record, if it exists.
     async fn drop_record(&self, record: &ObjectKey) -> Result<(), ApiError> {
         let api = self.requests(record);
-        if let Some(request) =
-            within("read the DependencyRequest of an account", api.get_opt(&record.name)).await?
-        {
+        let found = within("read the DependencyRequest of an account", api.get_opt(&record.name)).await?;
+        // That of a resource is never dropped here, whatever was listed.
+        if let Some(request) = found.filter(|request| request.spec.keep_secrets) {
             drop_request(&api, self.manager.name, &request).await?;
         }
         if let Some(records) = &mut *self.records.lock() {
@@ -342,11 +327,10 @@ impl Inner {
         Ok(())
     }
 
-    /// The accounts among these that a resource of the process uses. One that does not decode may use any of its namespace.
+    /// The accounts among these that a resource of the process uses. One whose account does not decode may use any of its namespace.
     fn used(&self, accounts: BTreeSet<&ObjectKey>) -> HashSet<ObjectKey> {
-        let (mut used, mut of_all) = (HashSet::default(), HashSet::default());
-        for Users { kind, resources, undecodable } in self.resources.lock().values() {
-            of_all.extend(undecodable.lock().keys().map(|key| key.namespace.clone()));
+        let (mut used, mut of_all) = (HashSet::default(), HashSet::<Arc<str>>::default());
+        for Users { kind, resources } in self.resources.lock().values() {
             resources.visit_raw(|object| {
                 let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
                 match account_of(object.spec.as_deref(), kind) {
@@ -379,14 +363,10 @@ impl Inner {
         };
         match before {
             Some(kept) if is_current(&kept) && (is_ending || !is_lost(&kept)) => Ok(kept),
-            _ => match self.keep(key, account).await {
-                Ok(kept) => Ok(kept),
-                Err(NotKept::Kubernetes(error)) => Err(error),
-                Err(NotKept::BeingDeleted) => {
-                    let (uid, secrets) = (meta.uid.clone(), account.secrets.clone());
-                    Ok(Kept { uid, version: version(meta), secrets, is_ending })
-                }
-            },
+            _ => Ok(self.keep(key, account).await?.unwrap_or_else(|| {
+                let (uid, secrets) = (meta.uid.clone(), account.secrets.clone());
+                Kept { uid, version: version(meta), secrets, is_ending }
+            })),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::{
     actions::location,
     context::Reconcile,
     dynamic::Observed,
-    external::Unanswered,
+    exchange::Unanswered,
     model::{
         ids::{listed, without},
         lookup::{Published, Verdict, decide, proposal},
@@ -46,7 +46,7 @@ pub(crate) async fn look_up(reconcile: &mut Reconcile<'_>, target: &Target) -> R
     let Some(finding) = kind.finding(&target.desired, &observed) else {
         return Err(Outcome::Internal(format!("{} finds nothing: please report this", kind.info().name)));
     };
-    let lost = without(&former, &kind.ids(&observed));
+    let lost = without(&former, &observed.ids());
     let published = Published { ids: former.clone(), exists: lost.is_empty(), is_edited: target.is_edited };
     let facts = &mut reconcile.facts;
     (facts.in_place, facts.secret_fields) =
@@ -135,7 +135,7 @@ impl Found<'_> {
     ) -> Result<(), Outcome> {
         allowed(reconcile, &ids)?;
         let kind = reconcile.context.kind.clone();
-        let (answer, _) = kind.select(self.observed.clone(), &ids);
+        let answer = self.observed.in_order(&ids);
         let state = self.target.secrecy.published(kind.state(&self.target.desired, &answer));
         let shown = with_newer(&state, &self.finding.named(&newer));
         let facts = &mut reconcile.facts;

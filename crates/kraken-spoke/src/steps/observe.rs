@@ -6,15 +6,15 @@ use kraken_runtime::mutants::{self, Mutant};
 use kube::core::object::HasStatus;
 
 use crate::{
-    Comparison, Fate,
+    Fate,
     actions::{
+        compare::{Compared, compared},
         location,
         retag::{Untagged, retag},
     },
     context::Reconcile,
-    dynamic::{Change, Desired, Observed},
+    dynamic::Observed,
     model::{
-        decide::remove_ignored,
         ids::{listed, union, without},
         in_place,
         intent::Clock,
@@ -30,10 +30,9 @@ use crate::{
 /// One observation by id or by tag, compared with the target.
 struct Attempt {
     shown: Shown,
-    parts: Parts,
     fate: Fate,
-    kept: Option<Desired>,
-    comparison: Comparison<Change>,
+    outgoing: Option<Observed>,
+    compared: Compared,
     is_searched: bool,
 }
 
@@ -61,9 +60,10 @@ pub(crate) async fn observe<'t>(
     if deep {
         reconcile.memory.deep.observed(reconcile.context.deep_interval);
     }
-    reconcile.memory.deep.compared(&attempt.comparison, deep);
+    reconcile.memory.deep.compared(&attempt.compared.comparison, deep);
     if deep && reconcile.left_of_predecessor(clock).is_some() {
-        reconcile.memory.deep.reopen();
+        // A former process may have changed an attribute that this observation does not show yet.
+        reconcile.memory.deep.open = Some(true);
     }
     let view = confirm(reconcile, scope, attempt, location);
     let View { observation, comparison } = &view;
@@ -105,7 +105,7 @@ fn is_deep(reconcile: &mut Reconcile<'_>, target: &Target) -> bool {
     context.kind.needs_deep_observation(&target.desired)
         && (target.is_edited
             || !memory.changes.changed.is_empty()
-            || memory.deep.is_open().unwrap_or_else(|| has_open_differences(object.status()))
+            || memory.deep.open.unwrap_or_else(|| has_open_differences(object.status()))
             || memory.deep.is_due(context.deep_interval, &identity.uid))
 }
 
@@ -126,7 +126,7 @@ async fn observe_until_certain(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>)
     let mut search = !is_in_use && (needs_search || reconcile.memory.tag_search.is_first);
     loop {
         let attempt = attempt(reconcile, scope, search).await?;
-        let is_certain = !attempt.shown.hidden && attempt.comparison.missing.is_none();
+        let is_certain = !attempt.shown.hidden && attempt.compared.comparison.missing.is_none();
         // An object that cannot exist yet was not searched for, and need not be after it has been created and has an
         // id.
         let is_known_missing = is_in_use && !attempt.shown.hidden;
@@ -148,9 +148,7 @@ async fn observe_until_certain(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>)
 
 /// One observation.
 async fn attempt(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool) -> Result<Attempt, Outcome> {
-    let request = scope.recorded.request(&reconcile.identity, search, scope.deep);
-    let observed = reconcile.context.observe(reconcile.slot.lane(), request);
-    let observed = reconcile.slot.release_while(observed).await.map_err(Outcome::Failed)?;
+    let observed = reconcile.observe(&scope.recorded, search, scope.deep).await.map_err(Outcome::Failed)?;
     remember(reconcile, &scope.recorded, &observed);
     await_tags(reconcile, scope, &observed)?;
     restore_tags(reconcile, scope, &observed).await?;
@@ -158,24 +156,10 @@ async fn attempt(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool)
     let kind = &*reconcile.context.kind;
     reconcile.facts.replicas = kind.replicas(&observed);
     let shown = Shown::of(kind, &observed, &scope.recorded, reconcile.memory, intent, scope.clock);
-    let fate = kind.fate(&observed);
-    let mut parts = Parts::of(kind, intent, observed);
-    let kept = if target.ignored.is_empty() {
-        None
-    } else {
-        kind.without_ignored(&target.desired, &parts.current, &target.ignored)
-    };
-    if !kind.ids(&parts.current).is_empty() {
-        let (context, identity) = (&reconcile.context, &reconcile.identity);
-        let desired = kept.as_ref().unwrap_or(&target.desired);
-        let examined = context.external.examine(identity, desired, &parts.current);
-        // Of most kinds, there is nothing to wait for.
-        let examined =
-            if context.info().slow { reconcile.slot.release_while(examined).await } else { examined.await };
-        parts.current = examined.map_err(Outcome::Failed)?;
-    }
-    let comparison = compare(reconcile, target, kept.as_ref(), &parts.current);
-    Ok(Attempt { shown, parts, fate, kept, comparison, is_searched: search || !scope.recorded.may_exist })
+    let fate = observed.fate.clone();
+    let Parts { outgoing, current } = Parts::of(intent, observed);
+    let compared = compared(reconcile, target, current).await?;
+    Ok(Attempt { shown, fate, outgoing, compared, is_searched: search || !scope.recorded.may_exist })
 }
 
 /// Remembers the objects that only the search found. An action that fails can delay the status that names them beyond the
@@ -183,7 +167,7 @@ async fn attempt(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool)
 /// objects are shown as deleted.
 fn remember(reconcile: &mut Reconcile<'_>, recorded: &RecordedState, observed: &Observed) {
     let Reconcile { context, memory, .. } = reconcile;
-    let found = without(&context.kind.ids(observed), &recorded.ids);
+    let found = without(&observed.ids(), &recorded.ids);
     memory.owned.found_by_tag = union(std::mem::take(&mut memory.owned.found_by_tag), &found);
     memory.note_shown(&*context.kind, observed);
 }
@@ -191,7 +175,7 @@ fn remember(reconcile: &mut Reconcile<'_>, recorded: &RecordedState, observed: &
 /// Ends the reconcile if objects without owner tags are not on record: only a search by tag found them, so nothing proves any more
 /// which resource they belong to. One response may lag, so they are forgotten after some time, and neither tagged nor deleted.
 fn await_tags(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, observed: &Observed) -> Result<(), Outcome> {
-    let mut others = reconcile.context.kind.untagged(observed);
+    let mut others = observed.untagged();
     others.retain(|id| scope.recorded.unproven.contains(id));
     if others.is_empty() {
         return Ok(());
@@ -214,7 +198,7 @@ async fn restore_tags(
     scope: &Scope<'_>,
     observed: &Observed,
 ) -> Result<(), Outcome> {
-    let ids = reconcile.context.kind.untagged(observed);
+    let ids = observed.untagged();
     if ids.is_empty() {
         return Ok(());
     }
@@ -228,22 +212,6 @@ async fn restore_tags(
     Err(Outcome::InProgress(Reason::Updating, note))
 }
 
-/// The differences that are not ignored, without secret values.
-pub(crate) fn compare(
-    reconcile: &Reconcile<'_>,
-    target: &Target,
-    kept: Option<&Desired>,
-    current: &Observed,
-) -> Comparison<Change> {
-    let Reconcile { context, object, identity, .. } = reconcile;
-    let ids = context.kind.ids(current);
-    let mut comparison = context.kind.compare(kept.unwrap_or(&target.desired), current);
-    let fixed = in_place::edits_at_creation(&identity.uid, target.at_creation.clone(), object.status(), &ids);
-    comparison.differences.extend(fixed);
-    let missing_path = (!ids.is_empty()).then_some(context.info().missing_path);
-    remove_ignored(target.secrecy.mask(comparison), &target.ignored, missing_path)
-}
-
 /// Records in the status what the observation confirms.
 fn confirm<'t>(
     reconcile: &mut Reconcile<'_>,
@@ -252,7 +220,8 @@ fn confirm<'t>(
     location: Option<Location>,
 ) -> View<'t> {
     let Scope { target, mut recorded, clock, deep } = scope;
-    let Attempt { shown, parts: Parts { outgoing, current }, fate, kept, comparison, is_searched } = attempt;
+    let Attempt { shown, fate, outgoing, compared, is_searched } = attempt;
+    let Compared { current, kept, comparison } = compared;
     let (intent, is_missing) = (target.intent.as_ref(), comparison.missing.is_some());
     let unknown = reconcile.unknown_launch(intent, &recorded, clock);
     if unknown.is_none() {

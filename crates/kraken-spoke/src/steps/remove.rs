@@ -12,21 +12,20 @@ use kube::{Resource, core::object::HasStatus};
 use serde_json::json;
 
 use crate::{
-    Failure, FailureClass,
+    Failure,
     actions::{
         event::publish_event,
         location, operate, references, remove_finalizer,
         retag::{Untagged, awaiting_tags, retag},
         states,
-        unprotect::unprotect,
     },
     context::{Reconcile, place},
-    dynamic::{DynKind, Observed},
+    dynamic::Observed,
     guarantees,
     model::{
-        ids::{listed, shown_as_deleted, union, without},
+        ids::{listed, union, without},
         intent::{Clock, Intent},
-        outcome::{Outcome, refused},
+        outcome::Outcome,
         recorded::{RecordedState, Shown, has_finalizer, is_outstanding},
     },
     policy::{
@@ -76,15 +75,15 @@ pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Out
     let mut state = DeletionState { intent: intent.as_ref(), policy, recorded, clock };
     let observed = observe(reconcile, &mut state.recorded, policy).await.map_err(Outcome::Failed)?;
     restore_tags(reconcile, &state, &observed).await?;
-    let fate = reconcile.context.kind.fate(&observed);
+    let fate = observed.fate.clone();
     let is_unseen = is_unseen(reconcile, &mut state, &observed);
-    let (kept, doomed) = split_retained(&*reconcile.context.kind, observed, policy);
+    let (kept, doomed) = split_retained(&observed, policy);
     let is_requested = reconcile.memory.deletion.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
-    if !reconcile.context.kind.is_gone(&doomed) && !is_requested {
+    if !doomed.is_gone() && !is_requested {
         if !expects_deletion {
             permitted(reconcile).await?;
         }
-        guarantees::deletes(reconcile, policy, &reconcile.context.kind.ids(&doomed));
+        guarantees::deletes(reconcile, policy, &doomed.ids());
         return delete(reconcile, &doomed).await;
     }
     let confirmed = confirmed_at(&*object, now());
@@ -105,7 +104,7 @@ async fn restore_tags(
     state: &DeletionState<'_>,
     observed: &Observed,
 ) -> Result<(), Outcome> {
-    let untagged = reconcile.context.kind.untagged(observed);
+    let untagged = observed.untagged();
     let ids: Vec<String> = untagged.into_iter().filter(|id| !state.policy.keeps(id)).collect();
     if ids.is_empty() {
         return Ok(());
@@ -123,7 +122,7 @@ fn is_unseen(reconcile: &mut Reconcile<'_>, state: &mut DeletionState<'_>, obser
     let Reconcile { context, memory, .. } = reconcile;
     let shown = Shown::of(&*context.kind, observed, recorded, memory, *intent, *clock);
     let is_launch_hidden = memory.is_launch_hidden(unknown, shown.is_complete, *clock);
-    let is_claim_hidden = memory.is_claim_hidden(&*context.kind, &context.kind.shown(observed), *clock);
+    let is_claim_hidden = memory.is_claim_hidden(&*context.kind, &observed.shown(), *clock);
     recorded.confirm(&shown, *intent);
     memory.is_vanishing(&shown.vanished, *clock)
         || is_launch_hidden
@@ -159,7 +158,7 @@ async fn unblocked(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
 
 /// Requests the deletion of the remaining objects, or waits for it.
 async fn delete(reconcile: &mut Reconcile<'_>, doomed: &Observed) -> Result<Outcome, Outcome> {
-    let ids = reconcile.context.kind.ids(doomed);
+    let ids = doomed.ids();
     if ids.is_empty() {
         let message = "waiting for the provider to finish the deletion".to_owned();
         return Ok(Outcome::InProgress(Reason::Deleting, message));
@@ -167,27 +166,17 @@ async fn delete(reconcile: &mut Reconcile<'_>, doomed: &Observed) -> Result<Outc
     approval::permits_deletion(&reconcile.object, &ids)?;
     let is_first = reconcile.memory.deletion.deleted.is_none();
     let what = format!("deleting {}", listed(&ids));
-    let deleted = operate::delete(reconcile, Reason::Deleting, &what, doomed).await;
-    let Reconcile { context, memory, .. } = reconcile;
-    match deleted {
-        Ok(unknown) => {
-            let requested = without(&ids, &unknown);
-            if !requested.is_empty() {
-                memory.deletion.deleted = memory.deletion.deleted.max(Some(context.kind.epoch(doomed)));
-                memory.deleting(&requested);
-            }
-            if is_first && !requested.is_empty() {
-                let note = format!("requested the deletion of {}", listed(&requested));
-                publish_event(reconcile, Reason::Deleted, &note).await;
-            }
-            Ok(Outcome::InProgress(Reason::Deleting, what))
+    let requested = operate::delete(reconcile, Reason::Deleting, &what, doomed).await?;
+    if !requested.is_empty() {
+        let memory = &mut *reconcile.memory;
+        memory.deletion.deleted = memory.deletion.deleted.max(Some(doomed.epoch()));
+        memory.deleting(&requested);
+        if is_first {
+            let note = format!("requested the deletion of {}", listed(&requested));
+            publish_event(reconcile, Reason::Deleted, &note).await;
         }
-        Err(failure) if failure.class == FailureClass::Protected => {
-            Ok(unprotect(reconcile, doomed, failure, Reason::Deleting).await)
-        }
-        // Another object must be deleted first; the provider's message names it.
-        Err(failure) => Err(refused(failure, Reason::Deleting)),
     }
+    Ok(Outcome::InProgress(Reason::Deleting, what))
 }
 
 /// Observes all objects of all launches of this resource: by tag when the deletion starts and again before it
@@ -205,9 +194,9 @@ async fn observe(
             recorded.ids = union(std::mem::take(&mut recorded.ids), found);
             let observed = context.observe(Lane::Edit, recorded.request(identity, false, false)).await?;
             memory.note_shown(&*context.kind, &observed);
-            let observed = owned(&*context.kind, observed, policy, &on_record, &memory.absent.deleted_ids);
-            let (_, doomed) = split_retained(&*context.kind, observed.clone(), policy);
-            if !context.kind.is_gone(&doomed) {
+            let observed = owned(observed, policy, &on_record, &memory.absent.deleted_ids);
+            let (_, doomed) = split_retained(&observed, policy);
+            if !doomed.is_gone() {
                 return Ok(observed);
             }
         }
@@ -215,10 +204,10 @@ async fn observe(
         memory.note_shown(&*context.kind, &observed);
         // Also what earlier searches found: an id that is not on record, and that this search does not show, must be missing
         // for some time, as a recorded one. An object that is being deleted still exists.
-        let deleted = shown_as_deleted(&*context.kind, &observed);
-        let found = without(&context.kind.shown(&observed), &deleted);
+        let deleted = observed.deleted();
+        let found = without(&observed.shown(), &deleted);
         memory.deletion.found = Some(union(memory.deletion.found.take().unwrap_or_default(), &found));
-        Ok(owned(&*context.kind, observed, policy, &on_record, &memory.absent.deleted_ids))
+        Ok(owned(observed, policy, &on_record, &memory.absent.deleted_ids))
     };
     slot.release_while(observed).await
 }
@@ -227,21 +216,20 @@ async fn observe(
 /// they belong to. While the requested deletion of one is in progress, it remains. So does a kept one: it is neither tagged nor
 /// deleted, and an attempt that failed afterwards may have removed its tags.
 fn owned(
-    kind: &dyn DynKind,
     observed: Observed,
     policy: ReleasePolicy<'_>,
     on_record: &[String],
     deleted: &[String],
 ) -> Observed {
-    let mut others = kind.untagged(&observed);
+    let mut others = observed.untagged();
     others.retain(|id| !on_record.contains(id) && !deleted.contains(id) && !policy.keeps(id));
-    if others.is_empty() { observed } else { kind.select(observed, &others).1 }
+    if others.is_empty() { observed } else { observed.select(&others).1 }
 }
 
 /// The objects that are kept, and those to delete.
-fn split_retained(kind: &dyn DynKind, observed: Observed, policy: ReleasePolicy<'_>) -> (Observed, Observed) {
-    let kept: Vec<String> = kind.shown(&observed).into_iter().filter(|id| policy.keeps(id)).collect();
-    kind.select(observed, &kept)
+fn split_retained(observed: &Observed, policy: ReleasePolicy<'_>) -> (Observed, Observed) {
+    let kept: Vec<String> = observed.shown().into_iter().filter(|id| policy.keeps(id)).collect();
+    observed.select(&kept)
 }
 
 /// Releases the objects that are kept, and removes the finalizer.
@@ -258,7 +246,7 @@ async fn release(
         return Ok(Outcome::InProgress(Reason::Deleting, message));
     }
     let Reconcile { context, memory, identity, .. } = reconcile;
-    let ids = context.kind.ids(kept);
+    let ids = kept.ids();
     if ids.is_empty() {
         let mut note = "all remote objects are deleted".to_owned();
         if let Some(left) = own_secret::left_behind(reconcile).await {
@@ -266,11 +254,11 @@ async fn release(
         }
         return finish(reconcile, Reason::Deleted, &note).await;
     }
-    context.external.release(identity, kept).await.map_err(Outcome::Failed)?;
+    context.link.external.release(identity, kept).await.map_err(Outcome::Failed)?;
     // Not the adopted ones: a resource that adopts them again must not delete them.
-    let (_, created) = context.kind.select(kept.clone(), adopted);
-    if !context.kind.ids(&created).is_empty() {
-        context.external.mark_created(identity, &created).await.map_err(Outcome::Failed)?;
+    let (_, created) = kept.select(adopted);
+    if !created.ids().is_empty() {
+        context.link.external.mark_created(identity, &created).await.map_err(Outcome::Failed)?;
     }
     memory.deletion.releasing_ids = union(std::mem::take(&mut memory.deletion.releasing_ids), &ids);
     let note = format!("released {}: it is kept without Kraken's tags", listed(&ids));
@@ -280,7 +268,7 @@ async fn release(
 async fn finish(reconcile: &Reconcile<'_>, reason: Reason, note: &str) -> Result<Outcome, Outcome> {
     let Reconcile { context, object, identity, .. } = reconcile;
     states::drop_orphaned(reconcile).await.map_err(Outcome::Kubernetes)?;
-    context.external.forget(identity).await.map_err(Outcome::Failed)?;
+    context.link.external.forget(identity).await.map_err(Outcome::Failed)?;
     let api = context.api(&place(&**object).0);
     // What was released or deleted was decided by this generation of the spec.
     let fields = [("/metadata/generation", json!(object.meta().generation))];

@@ -1,6 +1,6 @@
 //! The last step: converts the outcome to the status, on every path, by one write, and only if it changed. Client required.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_api::{ResourceStatus, conditions};
@@ -14,9 +14,10 @@ use tracing::{info, warn};
 
 use crate::{
     context::{Reconcile, place},
+    dynamic::Object,
     model::{
         memory::Progress,
-        outcome::{HUB_GRACE, Outcome, PROGRESS},
+        outcome::{Activity, HUB_GRACE, Outcome, PROGRESS},
         status::{Launched, UNFOLLOWED, is_ready, status_of},
     },
 };
@@ -75,7 +76,8 @@ fn is_unreported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> bool {
     // A resource that is being deleted is not ready, and must not be reported as ready for long.
     let is_wrong = object.meta().deletion_timestamp.is_some() && is_ready(before);
     let grace = if is_wrong { DELETION_GRACE } else { outcome.grace() };
-    let may_be_unreported = is_wrong || outcome.is_transient() || is_still_true(before, generation);
+    let is_unavailable = outcome.row().activity == Activity::Unavailable;
+    let may_be_unreported = is_wrong || is_unavailable || is_still_true(before, generation);
     let for_hub = matches!(outcome, Outcome::WaitingForHub);
     // The hub responds to other resources of this kind: this response is expected soon.
     let hub_responds = for_hub && context.hub.has_responded(HUB_GRACE);
@@ -95,7 +97,7 @@ async fn write(
     let (api, version) = (context.api(&namespace), Version::of(&**object));
     memory.copies.reporting(object);
     let written = replace_status(&api, context.manager.name, &name, &version, json!(status)).await?;
-    let written = context.written("write the status", &written)?;
+    let written = Arc::new(Object::read(&*context.kind, &written));
     memory.copies.reported(&written);
     memory.copies.latest = Some(written);
     let for_hub = matches!(outcome, Outcome::WaitingForHub);

@@ -11,9 +11,8 @@ use crate::{
     Ignored,
     account::Rules,
     context::Reconcile,
-    dynamic::{Desired, DynKind, Spec},
+    dynamic::{Desired, Kind, Spec},
     model::{
-        fields::Fields,
         in_place,
         intent::Intent,
         observation::Target,
@@ -31,8 +30,7 @@ pub(crate) fn resolve(
     values: &Values,
 ) -> Result<Target, Outcome> {
     let Reconcile { context, object, identity, memory, .. } = reconcile;
-    let (desired, resolution) =
-        desired(&*context.kind, object.spec(), values, &context.fields, context.rules.as_deref())?;
+    let (desired, resolution) = desired(&*context.kind, object.spec(), values, context.rules.as_deref())?;
     let at_creation = context.kind.at_creation(&desired);
     let ignored = Ignored::new(&object.lifecycle().ignore_changes);
     let intent = Intent::of(&**object);
@@ -74,7 +72,7 @@ pub(crate) fn resolve(
 
 /// The references of a spec. They are found by resolving the spec without values, so that the requested references
 /// cannot differ from the ones that are used.
-pub(crate) fn dependencies(kind: &dyn DynKind, spec: &dyn Spec) -> Dependencies {
+pub(crate) fn dependencies(kind: &dyn Kind, spec: &dyn Spec) -> Dependencies {
     let nothing = Values::default();
     let mut resolver = Resolver::new(&nothing);
     depends_on(spec.lifecycle(), &mut resolver);
@@ -83,7 +81,7 @@ pub(crate) fn dependencies(kind: &dyn DynKind, spec: &dyn Spec) -> Dependencies 
 }
 
 /// The fields of a spec that refer to Secrets, whether or not these exist.
-pub(crate) fn secret_fields(kind: &dyn DynKind, spec: &dyn Spec) -> SecretFields {
+pub(crate) fn secret_fields(kind: &dyn Kind, spec: &dyn Spec) -> SecretFields {
     let nothing = Values::default();
     let mut resolver = Resolver::new(&nothing);
     let _ = kind.desired(spec, &mut resolver);
@@ -92,8 +90,8 @@ pub(crate) fn secret_fields(kind: &dyn DynKind, spec: &dyn Spec) -> SecretFields
 
 /// The problems that no value of a reference can solve, if there are any: they are reported without waiting for a
 /// value.
-pub(crate) fn certain(kind: &dyn DynKind, spec: &dyn Spec, fields: &Fields) -> Option<Outcome> {
-    let Err(Outcome::Invalid(mut problems)) = desired(kind, spec, &Values::default(), fields, None) else {
+pub(crate) fn certain(kind: &dyn Kind, spec: &dyn Spec) -> Option<Outcome> {
+    let Err(Outcome::Invalid(mut problems)) = desired(kind, spec, &Values::default(), None) else {
         return None;
     };
     problems.retain(|problem| problem.kind != ProblemKind::Missing);
@@ -101,7 +99,7 @@ pub(crate) fn certain(kind: &dyn DynKind, spec: &dyn Spec, fields: &Fields) -> O
 }
 
 /// What these rules forbid of the literals of a spec and of its adoption. The values of references are not known here.
-pub(crate) fn forbidden(kind: &dyn DynKind, spec: &dyn Spec, rules: &dyn Rules) -> Vec<Problem> {
+pub(crate) fn forbidden(kind: &dyn Kind, spec: &dyn Spec, rules: &dyn Rules) -> Vec<Problem> {
     let nothing = Values::default();
     let mut resolver = Resolver::governed(&nothing, rules.governed());
     let _ = kind.desired(spec, &mut resolver);
@@ -110,10 +108,9 @@ pub(crate) fn forbidden(kind: &dyn DynKind, spec: &dyn Spec, rules: &dyn Rules) 
 
 /// The desired state, and what was resolved of the Secrets that it contains.
 pub(crate) fn desired(
-    kind: &dyn DynKind,
+    kind: &dyn Kind,
     spec: &dyn Spec,
     values: &Values,
-    fields: &Fields,
     rules: Option<&dyn Rules>,
 ) -> Result<(Desired, Resolution), Outcome> {
     let mut resolver = match rules {
@@ -125,7 +122,7 @@ pub(crate) fn desired(
         resolver.problem("lifecycle.resyncInterval", message);
     }
     for (index, path) in spec.lifecycle().ignore_changes.iter().enumerate() {
-        if let Some(message) = fields.fault(path) {
+        if let Some(message) = kind.info().fault(path) {
             resolver.problem(&format!("lifecycle.ignoreChanges[{index}]"), message);
         }
     }

@@ -19,7 +19,7 @@ use crate::{
     model::{
         ids::{listed, union},
         intent::{Intent, is_plausible},
-        memory::Memory,
+        memory::{Deletion, Memory},
         outcome::Outcome,
         recorded::has_finalizer,
         secrecy::SecretFields,
@@ -94,7 +94,8 @@ pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestam
 /// Restores what is missing. Also of a paused resource: no remote object may be left behind when it is deleted.
 pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     if !reconcile.is_deleted() {
-        reconcile.memory.not_deleting();
+        // A restored backup can undo a deletion, and the next one checks its dependents again.
+        reconcile.memory.deletion = Deletion::default();
         learn_secret_fields_from_request(reconcile);
     }
     let Reconcile { memory, object, identity, .. } = reconcile;
@@ -142,9 +143,8 @@ pub(crate) async fn continue_replacement(
     if !reconcile.context.info().journaled || !is_unknown {
         return Ok(None);
     }
-    let kind = &reconcile.context.kind;
-    let epoch = kind.epoch(observed);
-    let outgoing = kind.ids(&kind.split(observed.clone(), epoch).0);
+    let epoch = observed.epoch();
+    let outgoing = observed.split(epoch).0.ids();
     if outgoing.is_empty() {
         return Ok(None);
     }

@@ -26,7 +26,7 @@ use crate::{
     Identity, ObserveRequest,
     account::{Connected, KEPT},
     admission::Admission,
-    dynamic::{DynExternal, SharedKind},
+    dynamic::{Calls, SharedKind},
     shared::{
         connections::{Connections, Link},
         vanished::Vanished,
@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// A cloud that expects these observations, its script and its number of batches.
-fn cloud(ids: &[&str]) -> (Arc<dyn DynExternal>, Script, Arc<AtomicUsize>) {
+fn cloud(ids: &[&str]) -> (Arc<dyn Calls>, Script, Arc<AtomicUsize>) {
     let script = Script::default();
     let observation = |id: &&str| -> Call { call(&format!("observe {id}")).returns(json!([remote(id)])) };
     script.begin(ids.iter().map(observation));
@@ -43,7 +43,7 @@ fn cloud(ids: &[&str]) -> (Arc<dyn DynExternal>, Script, Arc<AtomicUsize>) {
     (Arc::new(cloud), script, batches)
 }
 
-fn link(connections: &Connections, key: &str, external: &Arc<dyn DynExternal>) -> Link {
+fn link(connections: &Connections, key: &str, external: &Arc<dyn Calls>) -> Link {
     let connected = Connected { external: external.clone(), key: key.into() };
     connections.link(connected, || Vanished::new(100, 1))
 }
@@ -121,7 +121,7 @@ async fn a_reconcile_of_any_resource_ends_the_unused_connections() {
 async fn rejected(account: &str, has_accounts: bool) -> Vec<String> {
     let rules = Forbidden::because("at most 0");
     let known = Known { rules: Some(Arc::new(rules)), ..Known::default() };
-    let kind: SharedKind = Arc::new(Disks::new(true, has_accounts));
+    let kind: SharedKind = Arc::new(Disks::new(has_accounts));
     let admission = Admission::new(kind).with_accounts(Some(Arc::new(known)));
     let subject = Subject {
         operation: Operation::Create,

@@ -13,13 +13,13 @@ use kube::api::ObjectMeta;
 use serde_json::{Value, json};
 
 use super::{
-    disk::{id, objects, of},
+    disk::{id, of},
     script::{Reply, Script},
 };
 use crate::{
     Candidate, Failure, Identity, Launch, ObserveRequest,
     account::{Connected, Connection, KnownAccount, KnownAccounts, OnChange, Refusal, Rules},
-    dynamic::{Change, Desired, DynExternal, Observed},
+    dynamic::{Calls, Change, Desired, Observed},
 };
 
 /// The scripted cloud.
@@ -62,11 +62,10 @@ impl Other {
         Self { key, script: Script::default(), location, location_violation: None }
     }
 
-    fn connect(self) -> Connection<Arc<dyn DynExternal>> {
+    fn connect(self) -> Connection {
         let Self { key, script, location, location_violation } = self;
         let external = Cloud { location: Some(location), ..Cloud::of(script) };
-        let connected =
-            Some(Connected { external: Arc::new(external) as Arc<dyn DynExternal>, key: key.into() });
+        let connected = Some(Connected { external: Arc::new(external) as Arc<dyn Calls>, key: key.into() });
         Connection { connected, rules: Arc::new(Place { location_violation }) }
     }
 }
@@ -154,18 +153,18 @@ impl Cloud {
     }
 
     fn act(&self, verb: &str, observed: &Observed) -> Result<(), Failure> {
-        let ids: Vec<String> = objects(observed).iter().map(id).collect();
-        self.call(&format!("{verb} {}", ids.join(","))).map(drop)
+        self.call(&format!("{verb} {}", observed.shown().join(","))).map(drop)
     }
 }
 
+/// The disks of a response.
+fn observed(response: Value) -> Observed {
+    of(response.as_array().cloned().unwrap_or_default())
+}
+
 #[async_trait]
-impl DynExternal for Cloud {
-    async fn connect(
-        &self,
-        _: &str,
-        _: Option<&str>,
-    ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal> {
+impl Calls for Cloud {
+    async fn connect(&self, _: &str, _: Option<&str>) -> Result<Option<Connection>, Refusal> {
         match self.account.clone() {
             None => Ok(None),
             Some(Account::NotReady(why)) => Err(Refusal::NotReady(why)),
@@ -185,7 +184,7 @@ impl DynExternal for Cloud {
             let by_tag = if request.search { ["by tag".to_owned()].to_vec() } else { vec![] };
             let by = [request.ids.clone(), by_tag].concat().join(",");
             let deeply = if request.deep { " deeply" } else { "" };
-            self.call(&format!("observe {by}{deeply}")).map(Observed::new)
+            self.call(&format!("observe {by}{deeply}")).map(observed)
         };
         self.batches.fetch_add(1, Ordering::Relaxed);
         requests.iter().map(one).collect()
@@ -198,7 +197,7 @@ impl DynExternal for Cloud {
         _: &Desired,
         _: &Observed,
     ) -> Result<Observed, Failure> {
-        self.call(&format!("create epoch {}", launch.epoch)).map(Observed::new)
+        self.call(&format!("create epoch {}", launch.epoch)).map(observed)
     }
 
     async fn update(&self, _: &Identity, change: &Change, _: &Desired, _: &Observed) -> Result<(), Failure> {
@@ -215,8 +214,7 @@ impl DynExternal for Cloud {
         if !self.hands_over {
             return Ok(None);
         }
-        let ids: Vec<String> = objects(replaced).iter().map(id).collect();
-        let taken = self.call(&format!("hand over {}", ids.join(",")))?;
+        let taken = self.call(&format!("hand over {}", replaced.shown().join(",")))?;
         Ok(taken.as_str().map(str::to_owned))
     }
 
@@ -226,8 +224,9 @@ impl DynExternal for Cloud {
 
     /// The response is the list of the ids that are not found.
     async fn delete(&self, _: &Identity, observed: &Observed) -> Result<Vec<String>, Failure> {
-        let ids: Vec<String> = objects(observed).iter().map(id).collect();
-        let unknown = self.call(&format!("delete {}", ids.join(",")))?;
+        let unkept = |disk: &Value| disk["archive"] == false;
+        let archive = if observed.all().into_iter().any(unkept) { " without archive" } else { "" };
+        let unknown = self.call(&format!("delete {}{archive}", observed.shown().join(",")))?;
         Ok(unknown.as_array().into_iter().flatten().filter_map(|id| id.as_str().map(str::to_owned)).collect())
     }
 
@@ -242,7 +241,7 @@ impl DynExternal for Cloud {
             let name = object["name"].as_str().unwrap_or(uid);
             let identity =
                 Identity { cluster: "cluster".into(), uid: uid.into(), owner: format!("Disk/ns/{name}") };
-            (identity, of(vec![object.clone()]))
+            (identity, of([object.clone()]))
         };
         Ok(found.as_array().into_iter().flatten().map(owned).collect())
     }
@@ -256,7 +255,7 @@ impl DynExternal for Cloud {
                 owner: format!("Disk/ns/{uid}"),
             });
             let created_by = object["createdBy"].as_str().map(str::to_owned);
-            Candidate { id: id(object), owner, created_by, observed: of(vec![object.clone()]) }
+            Candidate { id: id(object), owner, created_by, observed: of([object.clone()]) }
         };
         Ok(found.as_array().into_iter().flatten().map(candidate).collect())
     }

@@ -7,11 +7,12 @@ use kraken_options::{Opt, OptionType, Resolved, Resolver};
 use kube::core::ApiResource;
 use serde_json::{Value, json};
 
+use super::fixtures::with;
 use crate::{
     Comparison, Difference, Edit, Features, Finding, Ignored, OwnSecret, Remedy, Unanswered,
     account::AccountKind,
     api::{FieldDiff, reasons::Reason},
-    dynamic::{Change, Desired, DynKind, KindInfo, Observed, Schema, Spec},
+    dynamic::{Change, Desired, Existence, Kind, KindInfo, Observed, ObservedObject, Schema, Spec},
 };
 
 pub(super) const GROUP: &str = "testing.kraken-iac.eoinfennessy.com";
@@ -19,12 +20,10 @@ pub(super) const GROUP: &str = "testing.kraken-iac.eoinfennessy.com";
 /// The pure functions of the kind.
 pub(super) struct Disks {
     info: KindInfo,
-    /// Whether the provider has tags. Without them, objects are found by id only.
-    has_tags: bool,
 }
 
 impl Disks {
-    pub(super) fn new(has_tags: bool, has_accounts: bool) -> Self {
+    pub(super) fn new(has_accounts: bool) -> Self {
         let account = AccountKind {
             group: GROUP,
             version: "v1",
@@ -57,7 +56,7 @@ impl Disks {
                 ..Features::NONE
             },
         };
-        Self { info, has_tags }
+        Self { info }
     }
 
     /// Of a provider whose create call may accept no token.
@@ -88,27 +87,29 @@ where
     values.take(field, &option)
 }
 
-pub(super) fn objects(observed: &Observed) -> Vec<Value> {
-    observed.get::<Value>().as_array().cloned().unwrap_or_default()
+pub(super) fn objects(observed: &Observed) -> Vec<&Value> {
+    observed.all()
 }
 
-pub(super) fn of(objects: Vec<Value>) -> Observed {
-    Observed::new(Value::Array(objects))
+/// These disks as the loop sees them.
+pub(super) fn of(objects: impl IntoIterator<Item = Value>) -> Observed {
+    let seen = |object: Value| {
+        let existence = match object["state"].as_str() {
+            Some("deleted") => Existence::Deleted,
+            Some("deleting") => Existence::Ending,
+            _ => Existence::Live,
+        };
+        let (epoch, is_untagged) = (object["epoch"].as_i64().unwrap_or_default(), object["tagged"] == false);
+        ObservedObject::new(id(&object), object).of_launch(epoch).existing(existence).untagged(is_untagged)
+    };
+    objects.into_iter().map(seen).collect()
 }
 
 pub(super) fn id(object: &Value) -> String {
     object["id"].as_str().unwrap_or_default().to_owned()
 }
 
-fn is_live(object: &Value) -> bool {
-    !is_deleted(object) && object["state"] != "deleting"
-}
-
-fn is_deleted(object: &Value) -> bool {
-    object["state"] == "deleted"
-}
-
-impl DynKind for Disks {
+impl Kind for Disks {
     fn info(&self) -> &KindInfo {
         &self.info
     }
@@ -164,11 +165,7 @@ impl DynKind for Disks {
         if spec.json()["archive"] != false {
             return observed;
         }
-        let named = |mut disk: Value| {
-            disk["id"] = format!("{} without archive", disk["id"].as_str().unwrap_or_default()).into();
-            disk
-        };
-        of(objects(&observed).into_iter().map(named).collect())
+        observed.map(|disk: &Value| with(disk.clone(), "archive", json!(false)))
     }
 
     fn edit_of(&self, _: &dyn Spec, after: &dyn Spec, field: &str) -> Edit {
@@ -183,13 +180,8 @@ impl DynKind for Disks {
         }
     }
 
-    fn nothing(&self) -> Observed {
-        of(vec![])
-    }
-
     fn compare(&self, desired: &Desired, observed: &Observed) -> Comparison<Change> {
-        let (desired, live) = (desired.get::<Value>(), objects(observed));
-        let live: Vec<&Value> = live.iter().filter(|object| is_live(object)).collect();
+        let (desired, live) = (desired.get::<Value>(), observed.live::<Value>());
         let mut comparison = Comparison::default();
         let count = usize::try_from(desired["count"].as_u64().unwrap_or_default()).unwrap();
         if live.len() < count {
@@ -260,7 +252,7 @@ impl DynKind for Disks {
 
     fn finding(&self, desired: &Desired, observed: &Observed) -> Option<Finding> {
         let matching: Vec<String> =
-            objects(observed).iter().filter(|object| object["matches"] != false).map(id).collect();
+            objects(observed).into_iter().filter(|object| object["matches"] != false).map(id).collect();
         let why = |reason| Unanswered { reason, message: format!("found {}", matching.len()) };
         let answer = match matching.len() {
             0 => Err(why(Reason::NotFound)),
@@ -268,26 +260,8 @@ impl DynKind for Disks {
             _ => Err(why(Reason::Ambiguous)),
         };
         let words =
-            objects(observed).into_iter().map(|object| (id(&object), format!("{} (a disk)", id(&object))));
+            objects(observed).into_iter().map(|object| (id(object), format!("{} (a disk)", id(object))));
         Some(Finding { answer, pins: desired.get::<Value>()["pin"] == true, words: words.collect() })
-    }
-
-    fn ids(&self, observed: &Observed) -> Vec<String> {
-        objects(observed).iter().filter(|object| is_live(object)).map(id).collect()
-    }
-
-    fn shown(&self, observed: &Observed) -> Vec<String> {
-        objects(observed).iter().map(id).collect()
-    }
-
-    fn select(&self, observed: Observed, ids: &[String]) -> (Observed, Observed) {
-        let (one, other) = objects(&observed).into_iter().partition(|object| ids.contains(&id(object)));
-        (of(one), of(other))
-    }
-
-    fn untagged(&self, observed: &Observed) -> Vec<String> {
-        let is_bare = |object: &&Value| is_live(object) && object["tagged"] == false;
-        if self.has_tags { objects(observed).iter().filter(is_bare).map(id).collect() } else { vec![] }
     }
 
     fn replicas(&self, _: &Observed) -> Option<i32> {
@@ -296,20 +270,6 @@ impl DynKind for Disks {
 
     fn disrupted(&self, observed: &Observed) -> (Vec<String>, bool) {
         let stopped = objects(observed).into_iter().filter(|object| object["state"] == "stopped");
-        (stopped.map(|object| id(&object)).collect(), true)
-    }
-
-    fn is_gone(&self, observed: &Observed) -> bool {
-        objects(observed).iter().all(is_deleted)
-    }
-
-    fn epoch(&self, observed: &Observed) -> i64 {
-        objects(observed).iter().filter_map(|object| object["epoch"].as_i64()).max().unwrap_or_default()
-    }
-
-    fn split(&self, observed: Observed, epoch: i64) -> (Observed, Observed) {
-        let is_before = |object: &Value| object["epoch"].as_i64().unwrap_or_default() < epoch;
-        let (before, since) = objects(&observed).into_iter().partition(is_before);
-        (of(before), of(since))
+        (stopped.map(id).collect(), true)
     }
 }

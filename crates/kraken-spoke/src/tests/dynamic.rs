@@ -1,5 +1,5 @@
-//! A kind that is known at run time only passes through the whole loop: with JSON values, with and without tags, and with
-//! asynchronous creation.
+//! A kind that is known at run time only passes through the whole loop: with JSON values, with
+//! asynchronous creation, and if it does not decode.
 
 use std::time::Duration;
 
@@ -7,20 +7,19 @@ use kraken_runtime::queue::Requeue;
 use serde_json::{Value, json};
 
 use super::{
-    disk::Disks,
-    fixtures::{bare, disk, remote, with},
+    deletion::{deleted, no_dependents},
+    disk::of,
+    fixtures::{disk, remote, with},
     scene::{Scene, Setup},
-    script::{EVENT, INTENT, STATE, STATUS, call},
+    script::{EVENT, INTENT, STATE, STATUS, call, observe_by_tag},
 };
-use crate::dynamic::{DynKind, Observed};
 
 #[test]
 fn observed_json_is_split_by_the_epoch_of_its_launch() {
-    let kind = Disks::new(true, false);
-    let both = json!([remote("disk-1"), with(remote("disk-2"), "epoch", json!(2))]);
-    let (before, since) = kind.split(Observed::new(both), 2);
-    assert_eq!((kind.ids(&before), kind.ids(&since)), (vec!["disk-1".to_owned()], vec!["disk-2".to_owned()]));
-    assert_eq!((kind.epoch(&before), kind.epoch(&since)), (1, 2));
+    let both = [remote("disk-1"), with(remote("disk-2"), "epoch", json!(2))];
+    let (before, since) = of(both).split(2);
+    assert_eq!((before.ids(), since.ids()), (vec!["disk-1".to_owned()], vec!["disk-2".to_owned()]));
+    assert_eq!((before.epoch(), since.epoch()), (1, 2));
 }
 
 #[tokio::test(start_paused = true)]
@@ -53,24 +52,40 @@ async fn creation_that_returns_no_id_is_found_by_its_tags() {
     assert_eq!(report.condition("Ready"), ("True", "Available"));
 }
 
+/// Without tags, none is ever missing: its objects are not [untagged](crate::dynamic::ObservedObject::untagged).
 #[tokio::test(start_paused = true)]
 async fn kind_without_tags_is_identified_by_its_recorded_ids() {
-    let scene = Setup { has_tags: false, ..Setup::of(disk()) }.start().await;
-    let bare = || bare("disk-1");
-    scene.reconcile([call(INTENT), call("create epoch 1").returns(json!([bare()])), call(EVENT)]).await;
-    let by_id = call("observe disk-1").returns(json!([bare()]));
+    let scene = Scene::of(disk()).await;
+    let object = || remote("disk-1");
+    scene.reconcile([call(INTENT), call("create epoch 1").returns(json!([object()])), call(EVENT)]).await;
+    let by_id = call("observe disk-1").returns(json!([object()]));
     let report = scene.reconcile([by_id, call(STATE), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("True", "Available"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn object_that_does_not_decode_is_reported() {
-    // The lifecycle does not decode: the store has never contained the object, and the controller reads it.
     let scene = Scene::of(disk().spec("lifecycle", json!("none"))).await;
-    scene.undecodable("invalid type: string");
-    let object = disk().spec("lifecycle", json!("none"));
-    let read = call("GET disks/a").returns(object.json());
-    let report = scene.reconcile([read, call(STATUS)]).await;
-    assert_eq!(report.condition("Ready"), ("False", "InvalidSpec"));
+    let report = scene.reconcile([call(STATUS), call(EVENT)]).await;
+    assert_eq!(
+        (report.condition("Ready"), report.condition("Stalled").0),
+        (("False", "InvalidSpec"), "True")
+    );
     assert!(report.message().contains("does not decode as Disk"), "{}", report.message());
+    assert_eq!(report.requeue, Requeue::Never);
+}
+
+#[tokio::test(start_paused = true)]
+async fn object_that_does_not_decode_is_deleted_as_far_as_its_lifecycle_permits() {
+    let lifecycle = |lifecycle| deleted().spec("size", json!("large")).spec("lifecycle", lifecycle);
+    let scene = Scene::of(lifecycle(json!({"protect": "yes"}))).await;
+    let report = scene.reconcile([call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "DeletionProtected"));
+    assert!(report.message().contains("does not decode as Disk"), "{}", report.message());
+    let scene = Scene::of(lifecycle(json!({"resyncInterval": 7}))).await;
+    let object = observe_by_tag(&[remote("disk-1")]);
+    let calls = [no_dependents(), object, call("delete disk-1"), call(EVENT), call(STATUS)];
+    let report = scene.reconcile(calls).await;
+    assert_eq!(report.condition("Ready"), ("False", "Deleting"));
+    assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1"]), "the ids are not forgotten");
 }

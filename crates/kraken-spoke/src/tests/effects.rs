@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     admission::Admission,
-    dynamic::{DynKind as _, SharedKind},
+    dynamic::{Kind as _, SharedKind},
     model::effects::OfEdit,
     shared::blockers::References,
 };
@@ -41,7 +41,7 @@ fn manager() -> Manager {
 }
 
 async fn warnings(operation: Operation, object: Disk, before: Option<Disk>) -> Vec<String> {
-    let kind: SharedKind = Arc::new(Disks::new(true, false));
+    let kind: SharedKind = Arc::new(Disks::new(false));
     let admission = Admission::new(kind).with_references(manager(), References::default());
     let subject = Subject {
         operation,
@@ -121,7 +121,7 @@ async fn the_lifecycle_decides_what_an_edit_does() {
 
 #[test]
 fn an_ignored_field_has_no_effect() {
-    let kind = Disks::new(true, false);
+    let kind = Disks::new(false);
     let decoded = |disk: Disk| kind.decode(&serde_json::from_value(disk.json()).unwrap()).unwrap();
     let (before, after) = (disk().launched(), disk().launched().spec("size", json!({"value": 5})));
     let ignored = after.clone().lifecycle("ignoreChanges", json!(["size"]));

@@ -1,6 +1,6 @@
 //! The objects of the tests: Disks, remote objects and requests.
 
-use kraken_api::{FINALIZER, INTENT_ANNOTATION, OWNER_KIND_LABEL, REFERENCES_FINALIZER, ResourceStatus};
+use kraken_api::{FINALIZER, INTENT_ANNOTATION, REFERENCES_FINALIZER, ResourceStatus};
 use serde_json::{Value, json};
 
 use super::disk::GROUP;
@@ -153,21 +153,13 @@ pub(super) fn request(status: &Value) -> Value {
         "kind": "DependencyRequest",
         "metadata": {
             "name": "disk.testing.a", "namespace": "ns", "uid": "r-1", "resourceVersion": "5", "generation": 1,
-            "labels": {OWNER_KIND_LABEL: "disk.testing"},
             "finalizers": [REFERENCES_FINALIZER],
             "ownerReferences": [{"apiVersion": format!("{GROUP}/v1"), "kind": "Disk", "name": "a", "uid": UID,
                 "controller": true}],
         },
-        "spec": {"configMapDependencies": [{"name": "sizes", "key": "small"}]},
+        "spec": {"spoke": "kraken-test", "configMapDependencies": [{"name": "sizes", "key": "small"}]},
         "status": status,
     })
-}
-
-/// The same request, whose label a client removed.
-pub(super) fn unlabelled() -> Value {
-    let mut request = request(&Value::Null);
-    request["metadata"].as_object_mut().unwrap().remove("labels");
-    request
 }
 
 /// An option that refers to ConfigMap `sizes`.

@@ -207,7 +207,7 @@ async fn a_claimed_object_may_exist_until_its_tags_are_visible() {
     let claimed = Claimed { ids: ids(), at: Instant::now(), times: 1, is_confirmed: true };
     let mut memory =
         Memory { owned: Owned { claimed: Some(claimed), ..Owned::default() }, ..Memory::default() };
-    let kind = Disks::new(true, false);
+    let kind = Disks::new(false);
     let window = Duration::from_mins(1);
     assert!(memory.is_claim_hidden(&kind, &[], memory.clock(window)), "a search does not find it yet");
     assert!(!memory.is_claim_hidden(&kind, &ids(), memory.clock(window)), "it is shown");

@@ -48,7 +48,7 @@ fn sweeps_of(other: Option<Other>, is_required: bool, disks: Vec<Value>) -> Swee
     let sweeper = Sweeper {
         manager,
         args: OrphanArgs { remove_orphans: true, ..OrphanArgs::default() },
-        kind: Arc::new(Disks::new(true, true)),
+        kind: Arc::new(Disks::new(true)),
         own: Arc::new(cloud),
         accounts: Some(accounts),
         first_after: Duration::ZERO,

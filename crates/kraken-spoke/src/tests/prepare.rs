@@ -12,7 +12,7 @@ use tokio::time::advance;
 
 use super::{
     cloud::Account,
-    fixtures::{Disk, disk, from_config_map, remote, request, stored, unlabelled, with},
+    fixtures::{Disk, disk, from_config_map, remote, request, stored, with},
     scene::{Report, Scene, Setup},
     script::{Call, EVENT, INTENT, REQUEST, STATE, STATUS, call},
     secrecy::{read_secret, with_secret},
@@ -246,7 +246,9 @@ async fn gather_keeps_the_former_references_on_record_until_the_spec_is_in_place
 
     let values = json!({"fromConfigMaps": {"sizes": {"small": "1"}}});
     let answered = json!({"observedGeneration": 1, "dependentValues": values});
-    let spec = json!({"configMapDependencies": [{"name": "sizes", "key": "small"}], "inPlaceDependencies": in_place});
+    let config_map = json!([{"name": "sizes", "key": "small"}]);
+    let spec =
+        json!({"spoke": "kraken-test", "configMapDependencies": config_map, "inPlaceDependencies": in_place});
     let scene = Setup { requests: with_spec(answered, spec), ..Setup::of(edited()) }.start().await;
     let report =
         scene.reconcile([observe(&[remote("disk-1")]), call(STATE), call(REQUEST), call(STATUS)]).await;
@@ -331,60 +333,20 @@ async fn gather_applies_a_request_again_that_lost_its_owner() {
     let scene = Setup { requests: vec![orphaned(request(&Value::Null))], ..setup() }.start().await;
     let report = scene.reconcile([call(REQUEST), call(STATUS)]).await;
     assert_eq!(report.body(REQUEST)["metadata"]["ownerReferences"][0]["uid"], "u-1");
-    // Its label, too.
-    let scene = Setup { unlabelled: vec![orphaned(unlabelled())], ..setup() }.start().await;
-    let found = call("GET dependencyrequests/disk.testing.a").returns(orphaned(unlabelled()));
-    let read = call("GET disks/a").returns(disk.clone().json());
-    let report = scene.reconcile([read, found, call(REQUEST), call(STATUS)]).await;
-    assert_eq!(report.body(REQUEST)["metadata"]["ownerReferences"][0]["uid"], "u-1");
 }
 
 #[tokio::test(start_paused = true)]
-async fn gather_labels_a_request_again_that_lost_its_label() {
-    let disk = disk().ready().spec("size", from_config_map());
-    let scene = Setup { unlabelled: vec![unlabelled()], ..Setup::of(disk.clone()) }.start().await;
-    let found = call("GET dependencyrequests/disk.testing.a").returns(unlabelled());
-    let read = call("GET disks/a").returns(disk.json());
-    let report = scene.reconcile([read, found, call(REQUEST), call(STATUS)]).await;
-    assert_eq!(report.body(REQUEST)["metadata"]["labels"], request(&Value::Null)["metadata"]["labels"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn gather_keeps_former_references_of_a_request_that_lost_its_label() {
+async fn gather_keeps_former_references_of_a_request_that_its_watch_does_not_return() {
+    // A version without the field that the watch selects by wrote it.
     let former = json!([{"kind": "vpc.aws", "name": "former"}]);
-    let mut bare = unlabelled();
-    bare["spec"] = json!({"inPlaceDependencies": former});
-    for disk in [disk().launched().edited(), disk().launched().edited().spec("size", from_config_map())] {
-        let scene = Setup { unlabelled: vec![bare.clone()], ..Setup::of(disk.clone()) }.start().await;
-        let found = call("GET dependencyrequests/disk.testing.a").returns(bare.clone());
-        let has_references = disk.clone().json()["spec"]["size"]["value"].is_null();
-        let read = call("GET disks/a").returns(disk.json());
-        let rest = [observe(&[remote("disk-1")]), call(STATE), call(STATUS)];
-        let rest = rest.into_iter().filter(|_| !has_references);
-        let report = scene.reconcile([read, found, call(REQUEST)].into_iter().chain(rest)).await;
-        assert_eq!(report.body(REQUEST)["spec"]["inPlaceDependencies"], former);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn gather_drops_an_unneeded_request_that_lost_its_label() {
-    let found = |request: &Value| call("GET dependencyrequests/disk.testing.a").returns(request.clone());
-    let read = |disk: &Disk| call("GET disks/a").returns(disk.clone().json());
-
-    let earlier = earlier(unlabelled());
-    let disk_with_reference = disk().ready().spec("size", from_config_map());
-    let setup = Setup { unlabelled: vec![earlier.clone()], ..Setup::of(disk_with_reference.clone()) };
-    let scene = setup.start().await;
-    let calls = [read(&disk_with_reference), found(&earlier)].into_iter().chain(dropped());
-    let report = scene.reconcile(calls.chain([call(REQUEST), call(STATUS)])).await;
-    assert_eq!(report.condition("Ready"), ("False", "WaitingForHub"));
-
-    let disk = disk().launched();
-    let scene = Setup { unlabelled: vec![unlabelled()], ..Setup::of(disk.clone()) }.start().await;
-    let calls = [read(&disk), found(&unlabelled())].into_iter().chain(dropped());
-    let report =
-        scene.reconcile(calls.chain([observe(&[remote("disk-1")]), call(STATE), call(STATUS)])).await;
-    assert_eq!(report.condition("Ready"), ("True", "Available"));
+    let mut earlier = request(&Value::Null);
+    earlier["spec"] = json!({"inPlaceDependencies": former});
+    let disk = disk().launched().edited().spec("size", from_config_map());
+    let scene = Scene::of(disk).await;
+    let found = call("GET dependencyrequests/disk.testing.a").returns(earlier);
+    let report = scene.reconcile([found, call(REQUEST)]).await;
+    let spec = &report.body(REQUEST)["spec"];
+    assert_eq!((&spec["inPlaceDependencies"], &spec["spoke"]), (&former, &json!("kraken-test")));
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,16 +3,13 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kraken_runtime::{
-    queue::{Lane, Requeue},
-    watch::ObjectKey,
-};
+use kraken_runtime::{queue::Requeue, watch::ObjectKey};
 use serde_json::{Value, json};
 use tokio::time::{Instant, advance};
 
 use super::{
     deletion::{READ_REQUEST, deleted, no_dependents},
-    fixtures::{Disk, bare, disk, remote, request, stored, unlabelled},
+    fixtures::{Disk, bare, disk, remote, request, stored},
     scene::{Scene, Setup},
     script::{EVENT, INTENT, REQUEST, STATUS, call, observe_by_tag},
 };
@@ -144,30 +141,6 @@ async fn request_is_released_if_that_failed_when_the_finalizer_was_removed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn request_is_released_after_its_resource_was_deleted_without_a_finalizer() {
-    // The watch returns no request: a client has removed the label.
-    let scene = Scene::of(other()).await;
-    scene.context.memories.put(ObjectKey::new("ns", "a"), "u-1".to_owned(), Memory::default());
-    let rejected = call(READ_REQUEST).rejected(500);
-    assert_eq!(scene.reconcile([call(READ_DISK), rejected]).await.requeue, Requeue::Backoff);
-    let found = call(READ_REQUEST).returns(request(&Value::Null));
-    let calls = [call(READ_DISK), found, call(REQUEST), call(DELETE_REQUEST)];
-    assert_eq!(scene.reconcile(calls).await.requeue, Requeue::Never);
-    assert_eq!(scene.reconcile([]).await.requeue, Requeue::Never);
-}
-
-#[tokio::test(start_paused = true)]
-async fn request_is_released_that_lost_its_label_and_its_resource_before_the_start() {
-    let scene = Setup { unlabelled: vec![unlabelled()], ..Setup::of(other()) }.start().await;
-    // The Disk that exists, and the one that owned the request.
-    assert_eq!(scene.context.queue.depth(Lane::Edit), 2);
-    let found = call(READ_REQUEST).returns(unlabelled());
-    let calls = [call(READ_DISK), found, call(REQUEST), call(DELETE_REQUEST)];
-    assert_eq!(scene.reconcile(calls).await.requeue, Requeue::Never);
-    assert_eq!(scene.reconcile([]).await.requeue, Requeue::Never);
-}
-
-#[tokio::test(start_paused = true)]
 async fn request_is_kept_while_its_resource_exists_that_the_watch_does_not_return() {
     let scene = Setup { requests: vec![request(&Value::Null)], ..Setup::of(other()) }.start().await;
     for found in [disk(), disk().deleted()] {
@@ -186,7 +159,6 @@ async fn record_whose_release_failed_is_released_again() {
     scene.context.memories.put(ObjectKey::new("ns", "a"), "o-1".to_owned(), Memory::default());
     let failed = scene.reconcile([call("forget").fails(FailureClass::Transient)]).await;
     assert_eq!(failed.requeue, Requeue::Backoff);
-    let gone = [READ_DISK, READ_REQUEST].map(|read| call(read).rejected(404));
-    let released = scene.reconcile([call("forget")].into_iter().chain(gone)).await;
+    let released = scene.reconcile([call("forget")]).await;
     assert_eq!(released.requeue, Requeue::Never);
 }

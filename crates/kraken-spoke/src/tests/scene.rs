@@ -23,9 +23,9 @@ use super::{
 use crate::{
     LoopArgs,
     context::Context,
-    controller::{Common, Owned, Unlabelled, isolate::guarded, watch},
-    dynamic::{DynExternal, DynKind},
-    shared::{batch::Batchers, connections::Link, vanished::Vanished},
+    controller::{Common, Owned, isolate::guarded, watch},
+    dynamic::{Calls, Kind},
+    shared::{connections::Link, vanished::Vanished},
 };
 
 /// The settings of a scene.
@@ -34,12 +34,9 @@ pub(super) struct Setup {
     pub disk: Disk,
     pub requests: Vec<Value>,
     pub states: Vec<Value>,
-    /// The requests without a label.
-    pub unlabelled: Vec<Value>,
     pub location: Option<Location>,
     /// The account; the kind has accounts only then.
     pub account: Option<Account>,
-    pub has_tags: bool,
     /// Whether the create call accepts a token.
     pub has_tokens: bool,
     /// Whether the provider returns deleted objects as deleted for some time.
@@ -62,10 +59,8 @@ impl Setup {
             disk,
             requests: vec![],
             states: vec![],
-            unlabelled: vec![],
             location: None,
             account: None,
-            has_tags: true,
             has_tokens: true,
             shows_deleted: false,
             hands_over: false,
@@ -83,24 +78,20 @@ impl Setup {
             ("disks", vec![self.disk.clone().json()]),
             ("dependencyrequests", self.requests),
             ("statedeclarations", self.states),
-            (server::UNLABELLED, self.unlabelled),
         ];
         let (script, stored) = (Script::default(), Stored::new(self.disk.json()));
         let client = server::client(&script, &stored, lists);
         let manager = Manager::detached("kraken-test", client, run_args(), "cluster".to_owned());
-        let kind = Disks::new(self.has_tags, self.account.is_some()).with_tokens(self.has_tokens);
-        let kind: Arc<dyn DynKind> =
-            Arc::new(kind.with_deleted(self.shows_deleted).looking_up(self.looks_up));
+        let kind = Disks::new(self.account.is_some()).with_tokens(self.has_tokens);
+        let kind: Arc<dyn Kind> = Arc::new(kind.with_deleted(self.shows_deleted).looking_up(self.looks_up));
         let args = LoopArgs {
             visibility_window: self.visibility_window,
             launch_limit: self.launch_limit,
             ..LoopArgs::default()
         };
-        let mut owned = Owned::default();
+        let mut owned = Owned::of(manager.name);
         let shared = watch(&manager, kind, &args, Common::default(), &mut owned);
         owned.watch(&manager.watches());
-        let mut unlabelled = Unlabelled::default();
-        unlabelled.add(&shared);
         let _ = shared.began.set(kraken_runtime::clock::now());
         if self.is_listed {
             for (namespace, name) in [("", ""), ("ns", "shop")] {
@@ -109,12 +100,11 @@ impl Setup {
         }
         let (location, account, hands_over) = (self.location, self.account, self.hands_over);
         let cloud = Cloud { location, account, hands_over, ..Cloud::of(script.clone()) };
-        let external: Arc<dyn DynExternal> = Arc::new(cloud);
+        let external: Arc<dyn Calls> = Arc::new(cloud);
         let vanished = Arc::new(Vanished::new(self.vanished_share, 1));
-        let link = Link { batchers: Batchers::start(&external), external, vanished };
+        let link = Link::new(external, vanished);
         manager.health.ready().await;
-        unlabelled.find(&manager).await.unwrap();
-        Scene { context: Arc::new(Context::of(shared, link)), script, stored }
+        Scene { context: Arc::new(Context::new(shared, link)), script, stored }
     }
 }
 
@@ -198,11 +188,6 @@ impl Scene {
     /// Stores a version of the Disk that its watch has not returned yet.
     pub(super) fn store(&self, disk: Disk) {
         self.stored.replace(disk.json());
-    }
-
-    /// Reports the Disk as one that does not decode, as its watch does.
-    pub(super) fn undecodable(&self, error: &str) {
-        self.context.undecodable.lock().insert(ObjectKey::new("ns", "a"), error.to_owned());
     }
 
     /// The metrics in the text format.

@@ -23,7 +23,8 @@ pub(super) fn with_secret(disk: Disk, field: &str) -> Setup {
     let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "password"}}});
     let versions = json!({"fromSecrets": {"s": {"password": {"uid": "s-1", "resourceVersion": "3"}}}});
     let mut request = request(&json!({"observedGeneration": 1, "dependentValues": versions}));
-    request["spec"] = json!({"secretDependencies": [{"name": "s", "key": "password"}]});
+    request["spec"] =
+        json!({"spoke": "kraken-test", "secretDependencies": [{"name": "s", "key": "password"}]});
     Setup { requests: vec![request], ..Setup::of(disk.spec(field, secret)) }
 }
 

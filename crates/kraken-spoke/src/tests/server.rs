@@ -67,9 +67,6 @@ impl Stored {
     }
 }
 
-/// The list of the DependencyRequests without a label.
-pub(super) const UNLABELLED: &str = "!dependencyrequests";
-
 /// The objects that the watches of all namespaces list, by plural. They never change.
 pub(super) type Lists = Vec<(&'static str, Vec<Value>)>;
 
@@ -104,8 +101,7 @@ fn listed(request: &Request<Body>, lists: &Lists) -> Option<Value> {
     if path.ends_with("/v1") {
         return Some(kinds());
     }
-    let is_unlabelled = request.uri().query().is_some_and(|query| query.contains("labelSelector=%21"));
-    let plural = if is_unlabelled { UNLABELLED } else { path.rsplit('/').next().unwrap_or_default() };
+    let plural = path.rsplit('/').next().unwrap_or_default();
     let items =
         lists.iter().find(|(of, _)| *of == plural).map(|(_, items)| items.clone()).unwrap_or_default();
     let number = |name: &str| -> Option<usize> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use k8s_openapi::ByteString;
-use serde_json::{Value, json};
+use kube::Client;
 
 use super::{ControlPlane, etcd};
 use crate::audit;
@@ -29,11 +29,31 @@ const AFTER_KINDS: &str = "/registry/apiextensions.k8s.io0"; // `0` follows `/` 
 /// How long the content must not change to be a baseline. After an installation, controllers combine roles, for example.
 const STABLE: Duration = Duration::from_millis(500);
 const STABLE_WITHIN: Duration = Duration::from_secs(20);
-/// The number of changes of one transaction; etcd accepts 128.
-const CHANGES: usize = 100;
+/// What each control plane has of its own: a start writes it, and what identifies a cluster differs between two of them.
+const OF_CLUSTER: [&str; 2] = ["/registry/namespaces/kube-system", "/registry/configmaps/kube-system/"];
 
 /// The keys of etcd, with the revision of the last change of each.
 type Revisions = BTreeMap<Vec<u8>, u64>;
+
+/// What is installed on a control plane, with which others start: the API server then reads all kinds at once, and does not build its
+/// documents again after each.
+#[derive(Debug)]
+pub(crate) struct Seed {
+    values: Vec<(Vec<u8>, ByteString)>,
+    resources: BTreeSet<String>,
+}
+
+impl Seed {
+    /// Writes it to an etcd without content.
+    pub(super) async fn write(&self, etcd_url: &str) -> Result<()> {
+        etcd::change(etcd_url, self.values.iter().map(|(key, value)| (key, Some(value)))).await
+    }
+
+    /// Waits until the API server serves all of its kinds.
+    pub(super) async fn until_served(&self, client: &Client) -> Result<()> {
+        until_served(client, &self.resources).await
+    }
+}
 
 /// The content of etcd at some time.
 #[derive(Debug)]
@@ -65,9 +85,21 @@ impl ControlPlane {
             let page = etcd::range(&self.etcd_url, start.as_bytes(), end, &[]).await?;
             values.extend(page.kvs.into_iter().map(|pair| (pair.key.0, pair.value)));
         }
-        *self.baseline.lock().await =
-            Some(Baseline { revisions, values, resources: self.resources().await? });
+        let resources = resources(&self.client().await?).await?;
+        *self.baseline.lock().await = Some(Baseline { revisions, values, resources });
         Ok(())
+    }
+
+    /// What others can start with to be as this one at [`ControlPlane::note_baseline`].
+    pub(crate) async fn seed(&self) -> Result<Seed> {
+        let kinds = etcd::range(&self.etcd_url, KINDS.as_bytes(), AFTER_KINDS, &[]).await?;
+        let kinds = kinds.kvs.into_iter().map(|pair| (pair.key.0, pair.value));
+        let baseline = self.baseline.lock().await;
+        let Some(baseline) = baseline.as_ref() else { bail!("its content was not noted") };
+        let others = baseline.values.iter().map(|(key, value)| (key.clone(), value.clone()));
+        let is_own = |key: &[u8]| is_below(key, &OF_PROGRAMS) || is_below(key, &OF_CLUSTER);
+        let values = kinds.chain(others).filter(|(key, _)| !is_own(key)).collect();
+        Ok(Seed { values, resources: baseline.resources.clone() })
     }
 
     /// Makes the content what it was at [`ControlPlane::note_baseline`].
@@ -84,18 +116,9 @@ impl ControlPlane {
             bail!("{} was changed", String::from_utf8_lossy(kind));
         }
         let added = changed.iter().any(|key| is_kind(&key));
-        for keys in changed.chunks(CHANGES) {
-            let changes: Vec<Value> = keys
-                .iter()
-                .map(|key| match baseline.values.get(key) {
-                    Some(value) => json!({"request_put": {"key": ByteString(key.clone()), "value": value}}),
-                    None => json!({"request_delete_range": {"key": ByteString(key.clone())}}),
-                })
-                .collect();
-            etcd::call(&self.etcd_url, "txn", &json!({"success": changes})).await?;
-        }
+        etcd::change(&self.etcd_url, changed.iter().map(|key| (key, baseline.values.get(key)))).await?;
         if added {
-            self.until_served(&baseline.resources).await?;
+            until_served(&self.client().await?, &baseline.resources).await?;
             // Its garbage collector would look for them.
             self.restart_controller_manager().await?;
         }
@@ -106,46 +129,11 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// The resources that the API server serves.
-    async fn resources(&self) -> Result<BTreeSet<String>> {
-        let groups = self.client().await?.list_api_groups_aggregated().await?;
-        let mut all = BTreeSet::new();
-        for group in groups.items {
-            let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
-            for version in group.versions {
-                let (resources, version) = (version.resources, version.version.unwrap_or_default());
-                all.extend(
-                    resources.into_iter().map(|resource| {
-                        format!("{name}/{version}/{}", resource.resource.unwrap_or_default())
-                    }),
-                );
-            }
-        }
-        Ok(all)
-    }
-
-    /// Waits until the API server serves these resources and no others.
-    async fn until_served(&self, resources: &BTreeSet<String>) -> Result<()> {
-        let deadline = Instant::now() + STABLE_WITHIN;
-        loop {
-            let served = self.resources().await?;
-            if served == *resources {
-                return Ok(());
-            }
-            if Instant::now() > deadline {
-                let differ: Vec<_> = served.symmetric_difference(resources).collect();
-                bail!("other resources than before are served: {differ:?}");
-            }
-            tokio::time::sleep(STABLE / 5).await;
-        }
-    }
-
     /// All keys but those of the control plane's own programs.
     async fn revisions(&self) -> Result<Revisions> {
         let page =
             etcd::range(&self.etcd_url, ALL.0.as_bytes(), ALL.1, &[("keys_only", true.into())]).await?;
-        let of_programs = |key: &[u8]| OF_PROGRAMS.iter().any(|prefix| key.starts_with(prefix.as_bytes()));
-        let others = page.kvs.into_iter().filter(|pair| !of_programs(&pair.key.0));
+        let others = page.kvs.into_iter().filter(|pair| !is_below(&pair.key.0, &OF_PROGRAMS));
         Ok(others.map(|pair| (pair.key.0, pair.mod_revision)).collect())
     }
 }
@@ -155,4 +143,42 @@ fn difference(one: &Revisions, other: &Revisions) -> Vec<Vec<u8>> {
     let changed = one.iter().filter(|(key, revision)| other.get(*key) != Some(revision)).map(|(key, _)| key);
     let added = other.keys().filter(|key| !one.contains_key(*key));
     changed.chain(added).cloned().collect()
+}
+
+fn is_below(key: &[u8], prefixes: &[&str]) -> bool {
+    prefixes.iter().any(|prefix| key.starts_with(prefix.as_bytes()))
+}
+
+/// The resources that the API server serves: `group/version/plural`.
+async fn resources(client: &Client) -> Result<BTreeSet<String>> {
+    let groups = client.list_api_groups_aggregated().await?;
+    let mut all = BTreeSet::new();
+    for group in groups.items {
+        let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
+        for version in group.versions {
+            let (resources, version) = (version.resources, version.version.unwrap_or_default());
+            all.extend(
+                resources
+                    .into_iter()
+                    .map(|resource| format!("{name}/{version}/{}", resource.resource.unwrap_or_default())),
+            );
+        }
+    }
+    Ok(all)
+}
+
+/// Waits until the API server serves these resources and no others.
+async fn until_served(client: &Client, wanted: &BTreeSet<String>) -> Result<()> {
+    let deadline = Instant::now() + STABLE_WITHIN;
+    loop {
+        let served = resources(client).await?;
+        if served == *wanted {
+            return Ok(());
+        }
+        if Instant::now() > deadline {
+            let differ: Vec<_> = served.symmetric_difference(wanted).collect();
+            bail!("other resources than before are served: {differ:?}");
+        }
+        tokio::time::sleep(STABLE / 5).await;
+    }
 }

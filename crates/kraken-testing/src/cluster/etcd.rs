@@ -1,10 +1,17 @@
 //! etcd of a control plane by its HTTP gateway: keys and values are base64, numbers of 64 bits are texts.
 
+use std::mem;
+
 use anyhow::{Context as _, Result, bail};
 use k8s_openapi::ByteString;
 use kraken_simulator::http;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Value, json};
+
+/// The number of changes of one transaction; etcd accepts 128.
+const CHANGES: usize = 100;
+/// The size of the values of one transaction in bytes; etcd accepts 1.5 MiB in all.
+const SIZE: usize = 1 << 20;
 
 /// A response to a range request.
 #[derive(Debug, Deserialize)]
@@ -52,6 +59,31 @@ pub(super) async fn call(url: &str, method: &str, request: &Value) -> Result<Str
         bail!("etcd returned {}: {}", response.status, response.body);
     }
     Ok(response.body)
+}
+
+/// Sets these keys, or deletes those without a value.
+pub(super) async fn change<'a>(
+    url: &str,
+    changes: impl IntoIterator<Item = (&'a Vec<u8>, Option<&'a ByteString>)>,
+) -> Result<()> {
+    let (mut parts, mut size) = (vec![], 0);
+    for (key, value) in changes {
+        let bytes = value.map_or(0, |value| value.0.len());
+        if parts.len() == CHANGES || size + bytes > SIZE {
+            call(url, "txn", &json!({"success": mem::take(&mut parts)})).await?;
+            size = 0;
+        }
+        size += bytes;
+        let key = ByteString(key.clone());
+        parts.push(match value {
+            Some(value) => json!({"request_put": {"key": key, "value": value}}),
+            None => json!({"request_delete_range": {"key": key}}),
+        });
+    }
+    if !parts.is_empty() {
+        call(url, "txn", &json!({"success": parts})).await?;
+    }
+    Ok(())
 }
 
 /// A page of the keys from `start` to before `end`, with what `options` requires.

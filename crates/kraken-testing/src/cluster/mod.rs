@@ -20,13 +20,14 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use tokio::sync::OnceCell;
 
+pub(crate) use self::baseline::Seed;
 use crate::assets::Assets;
 use crate::node::{self, API_SERVICE, Network};
 use crate::process::Process;
 use crate::scratch::Scratch;
 use crate::{audit, kubeconfig};
 
-const READY_WITHIN: Duration = Duration::from_mins(1);
+const READY_WITHIN: Duration = Duration::from_mins(2);
 /// The identities of the parts of a node: the name of a kubeconfig, a user and its group.
 const NODE_USERS: [(&str, &str, &str); 3] = [
     ("kubelet", "system:node:kraken-node", "system:nodes"),
@@ -68,7 +69,7 @@ impl ControlPlane {
     /// Starts one with the defaults; takes a few seconds if the binaries exist.
     ///
     /// # Errors
-    /// When a program cannot be built, started, or is not ready within a minute; the error contains the path of its
+    /// When a program cannot be built, started, or is not ready within two minutes; the error contains the path of its
     /// log.
     pub async fn start() -> Result<Self> {
         Self::start_with(ControlPlaneOptions::default()).await
@@ -79,9 +80,14 @@ impl ControlPlane {
     /// # Errors
     /// As [`ControlPlane::start`].
     pub async fn start_with(options: ControlPlaneOptions) -> Result<Self> {
+        Self::start_from(options, None).await
+    }
+
+    /// Starts one, with what is installed on another one.
+    pub(crate) async fn start_from(options: ControlPlaneOptions, seed: Option<&Seed>) -> Result<Self> {
         let assets = Assets::ensure().await?;
         let mut scratch = Scratch::new("cluster")?;
-        match launch(&assets, options, scratch.path()).await {
+        match launch(&assets, options, scratch.path(), seed).await {
             Ok(parts) => Ok(Self {
                 controller_manager: Mutex::new(parts.controller_manager),
                 apiserver: parts.apiserver,
@@ -246,7 +252,12 @@ struct Parts {
     ca: String,
 }
 
-async fn launch(assets: &Assets, options: ControlPlaneOptions, folder: &Path) -> Result<Parts> {
+async fn launch(
+    assets: &Assets,
+    options: ControlPlaneOptions,
+    folder: &Path,
+    seed: Option<&Seed>,
+) -> Result<Parts> {
     let authority = Authority::new("kraken-testing")?;
     let token = pki::token()?;
     let addresses = options.network.into_iter().flat_map(|network| [network.host(), API_SERVICE]);
@@ -267,6 +278,9 @@ async fn launch(assets: &Assets, options: ControlPlaneOptions, folder: &Path) ->
     }
 
     let (etcd, etcd_url) = programs::start_etcd(assets, folder).await?;
+    if let Some(seed) = seed {
+        seed.write(&etcd_url).await.context("cannot write what is installed to etcd")?;
+    }
     let deadline = Instant::now() + READY_WITHIN;
     loop {
         let (mut apiserver, server) = programs::start_apiserver(assets, folder, &etcd_url, options)?;
@@ -277,6 +291,9 @@ async fn launch(assets: &Assets, options: ControlPlaneOptions, folder: &Path) ->
         match control_plane::apiserver_ready(&mut apiserver, &client, deadline).await? {
             Start::LostItsPort => {}
             Start::Ready => {
+                if let Some(seed) = seed {
+                    seed.until_served(&client).await?;
+                }
                 let mut controller_manager =
                     Process::spawn(&programs::controller_manager(assets, folder, options))?;
                 control_plane::controller_manager_ready(&mut controller_manager, &client, deadline).await?;

@@ -21,6 +21,10 @@ use crate::{cache, progress};
 
 /// 5.2.5: the version whose quirks DESIGN.md section 7 lists; tests rely on them.
 const VERSION: &str = "5.2.5";
+/// 6.3.0: the newest version of the usual library for CBOR.
+const CBOR_VERSION: &str = "6.3.0";
+/// The server: moto with the one protocol that it does not know.
+const SERVER: &str = include_str!("server.py");
 const READY_WITHIN: Duration = Duration::from_mins(1);
 
 /// A running moto server; stopped on drop.
@@ -58,9 +62,9 @@ impl Moto {
     }
 
     async fn issuing_after(wait: Duration, address: Ipv4Addr) -> Result<Self> {
-        let program = install().await?;
+        let python = install().await?;
         let mut scratch = Scratch::new("moto")?;
-        match serve(&program, address, wait, scratch.path()).await {
+        match serve(&python, address, wait, scratch.path()).await {
             Ok((process, endpoint)) => Ok(Self { process, endpoint, _scratch: scratch }),
             Err(error) => {
                 scratch.keep();
@@ -186,17 +190,14 @@ pub fn cli_environment(endpoint: &str) -> Vec<(String, String)> {
     variables
 }
 
-async fn serve(
-    program: &Path,
-    address: Ipv4Addr,
-    wait: Duration,
-    folder: &Path,
-) -> Result<(Process, String)> {
+async fn serve(python: &Path, address: Ipv4Addr, wait: Duration, folder: &Path) -> Result<(Process, String)> {
     for _ in 0..PORT_ATTEMPTS {
         let port = free_port_at(address)?;
         let endpoint = format!("http://{address}:{port}");
-        let spec =
-            Spec::new("moto", program, folder).arg(format!("-H{address}")).arg("-p").arg(port.to_string());
+        let server = folder.join("server.py");
+        fs::write(&server, SERVER).context("cannot write the server of moto")?;
+        let spec = Spec::new("moto", python, folder).arg(server.display().to_string());
+        let spec = spec.arg(format!("-H{address}")).arg("-p").arg(port.to_string());
         let spec = spec.envs([("MOTO_ACM_VALIDATION_WAIT".to_owned(), wait.as_secs().to_string())]);
         let mut process = Process::spawn(&spec)?;
         let deadline = Instant::now() + READY_WITHIN;
@@ -220,13 +221,13 @@ async fn serve(
     bail!("moto lost its port to other processes {PORT_ATTEMPTS} times")
 }
 
-/// Installs moto if it is not installed; returns the server's program.
+/// Installs moto if it is not installed; returns the Python that has it.
 ///
 /// # Errors
 /// When Python or the package is not available.
 pub async fn install() -> Result<PathBuf> {
-    let folder = cache::root()?.join(format!("moto-{VERSION}"));
-    let program = folder.join("bin/moto_server");
+    let folder = cache::root()?.join(format!("moto-{VERSION}-cbor2-{CBOR_VERSION}"));
+    let program = folder.join("bin/python");
     // Written last: a virtual environment cannot be built elsewhere and renamed, its scripts name their folder.
     let finished = folder.join(".finished");
     if finished.is_file() {
@@ -241,12 +242,11 @@ pub async fn install() -> Result<PathBuf> {
         run(python, &["-m", "venv", "--clear", "."], &folder).await.context(
             "moto requires Python 3.9 or newer with its venv module; install python3 and python3-venv",
         )?;
-        let package = format!("moto[ec2,elb,server]=={VERSION}");
-        run(&folder.join("bin/python"), &["-m", "pip", "install", "--quiet", &package], &folder)
-            .await
-            .context(
-                "pip could not install moto; it uses your pip configuration (index, proxy, certificates)",
-            )?;
+        let packages = [format!("moto[ec2,elb,server]=={VERSION}"), format!("cbor2=={CBOR_VERSION}")];
+        let [moto, cbor] = packages.each_ref().map(String::as_str);
+        run(&program, &["-m", "pip", "install", "--quiet", moto, cbor], &folder).await.context(
+            "pip could not install moto; it uses your pip configuration (index, proxy, certificates)",
+        )?;
         fs::write(&finished, VERSION).with_context(|| format!("cannot write {}", finished.display()))
     })
     .await?;

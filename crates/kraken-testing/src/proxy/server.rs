@@ -113,9 +113,12 @@ async fn corrected(action: &str, response: Response<Full<Bytes>>) -> Response<Fu
     Response::from_parts(head, Full::from(text))
 }
 
-/// The API call: `Action` of the query protocol's form, or the last part of `X-Amz-Target`, else the path, after the method of a call that
-/// changes something: `POST /2013-04-01/hostedzone`.
+/// The API call: `Action` of the query protocol's form, the end of the path of RPC with CBOR, or the last part of `X-Amz-Target`, else the
+/// path, after the method of a call that changes something: `POST /2013-04-01/hostedzone`.
 fn action(head: &Parts, body: &[u8]) -> String {
+    if let Some((_, operation)) = head.uri.path().rsplit_once("/operation/") {
+        return operation.to_owned();
+    }
     let query = head.uri.query().unwrap_or_default();
     let form = String::from_utf8_lossy(body);
     let named = form.split('&').chain(query.split('&')).find_map(|field| field.strip_prefix("Action="));

@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 use crate::ports::{PORT_ATTEMPTS, free_port, lost_its_port};
 use crate::process::{Process, Spec, has_lost_its_lease, log_text};
 
-const READY_WITHIN: Duration = Duration::from_mins(1);
+const READY_WITHIN: Duration = Duration::from_mins(2);
 const ENDED_WITHIN: Duration = Duration::from_secs(30);
 
 /// The settings for restarting a controller.
@@ -103,7 +103,7 @@ impl Controller {
     /// Starts it after [`Controller::kill`] or [`Controller::terminate`], and waits until it is ready.
     ///
     /// # Errors
-    /// When it still runs, or is not ready within a minute.
+    /// When it still runs, or is not ready within two minutes.
     pub async fn start(&self) -> Result<()> {
         self.start_without_waiting()?;
         self.wait_ready().await
@@ -174,7 +174,7 @@ impl Controller {
     /// lease on a busy machine, does not respond at once, and is not ready at once.
     ///
     /// # Errors
-    /// The last response, after a minute.
+    /// The last response, after two minutes.
     pub async fn until(
         &self,
         path: &str,
@@ -204,7 +204,7 @@ impl Controller {
     /// Waits until `/readyz` returns 200.
     ///
     /// # Errors
-    /// When it ends, or is not ready within a minute.
+    /// When it ends, or is not ready within two minutes.
     pub async fn wait_ready(&self) -> Result<()> {
         let deadline = Instant::now() + READY_WITHIN;
         let mut attempts = 1;

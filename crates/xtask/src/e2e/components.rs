@@ -1,4 +1,4 @@
-//! Installation of one component after the other, in two orders: a resource of each gets Ready with what is installed so far.
+//! Installation of one component after the other, in two orders by two tools: a resource of each gets Ready with what is installed so far.
 //!
 //! A spoke needs the CRDs of the hub, and nothing of another spoke. Before the hub is there, no controller is ready.
 
@@ -48,17 +48,23 @@ pub(super) enum Tool {
     Helm,
 }
 
-/// Installs all components with Kustomize in the usual order, removes them by `uninstall`, and installs them with Helm in the
-/// reverse order.
+/// Installs all components, in the usual order and in the reverse one, with Kustomize and then with Helm. `uninstall` removes them in between.
 pub(super) async fn install(
     kubeconfig: &Path,
     aws_endpoint: &str,
     uninstall: impl AsyncFn() -> Result<()>,
 ) -> Result<()> {
-    install_with(kubeconfig, aws_endpoint, Tool::Kustomize, &ORDER).await?;
-    ui::step("uninstalling", uninstall()).await?;
     let reverse: Vec<&str> = ORDER.into_iter().rev().collect();
-    install_with(kubeconfig, aws_endpoint, Tool::Helm, &reverse).await
+    let orders = [("the usual order", ORDER.as_slice()), ("the reverse order", &reverse)];
+    let all = [Tool::Kustomize, Tool::Helm].into_iter().flat_map(|tool| orders.map(|order| (tool, order)));
+    for (number, (tool, (name, order))) in all.enumerate() {
+        if number > 0 {
+            ui::step("uninstalling", uninstall()).await?;
+        }
+        ui::headline(&format!("Components with {tool:?}, in {name}"));
+        install_with(kubeconfig, aws_endpoint, tool, order).await?;
+    }
+    Ok(())
 }
 
 async fn install_with(kubeconfig: &Path, aws_endpoint: &str, tool: Tool, order: &[&str]) -> Result<()> {

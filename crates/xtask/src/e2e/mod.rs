@@ -49,7 +49,7 @@ enum Method {
     Kustomize,
     /// `helm install` of each chart, with the tests whose names contain `installed`.
     Helm,
-    /// One component after the other, with a resource of each: with Kustomize in the usual order, with Helm in the reverse order.
+    /// One component after the other, with a resource of each: in the usual and in the reverse order, with Kustomize and with Helm.
     Components,
     /// An upgrade, with its tests; only with --upgrade-from.
     Upgrade,
@@ -159,11 +159,7 @@ async fn run_method(
     let removed = ui::step("uninstalling", async {
         match method {
             Method::Kustomize | Method::Upgrade => uninstall(&site.kubeconfig).await,
-            // The last one of the components is by Helm. Kustomize's objects are there if a test of them failed.
-            Method::Components => {
-                helm::uninstall(&site.kubeconfig).await?;
-                uninstall(&site.kubeconfig).await
-            }
+            Method::Components => uninstall_all(&site.kubeconfig).await,
             Method::Helm => helm::uninstall(&site.kubeconfig).await,
         }
     })
@@ -195,7 +191,7 @@ async fn install(site: &Site, method: Method, previous: Option<&Previous>) -> Re
         Method::Kustomize => node::install(&site.kubeconfig, &site.aws_endpoint).await,
         Method::Helm => helm::install(&site.kubeconfig, &site.aws_endpoint).await,
         Method::Components => {
-            let remove = async || uninstall(&site.kubeconfig).await;
+            let remove = async || uninstall_all(&site.kubeconfig).await;
             components::install(&site.kubeconfig, &site.aws_endpoint, remove).await
         }
     }
@@ -204,6 +200,12 @@ async fn install(site: &Site, method: Method, previous: Option<&Previous>) -> Re
 async fn uninstall(kubeconfig: &Path) -> Result<()> {
     let default = paths::workspace_root()?.join("config/default").display().to_string();
     kubectl(kubeconfig, &["delete", "-k", &default, "--ignore-not-found", "--timeout=120s"]).await.map(drop)
+}
+
+/// Whichever tool installed it.
+async fn uninstall_all(kubeconfig: &Path) -> Result<()> {
+    helm::uninstall(kubeconfig).await?;
+    uninstall(kubeconfig).await
 }
 
 async fn build() -> Result<()> {

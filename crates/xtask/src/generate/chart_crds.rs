@@ -2,20 +2,23 @@
 //!
 //! Helm stores a release, the chart included, in one Secret of at most 1 MiB. The schemas of all kinds have most of their parts in common: a
 //! `valueFrom`, `lifecycle`, the conditions. So the chart has the CustomResourceDefinitions as JSON, and each part that several of them have
-//! once: the template inserts it again.
+//! once: the template inserts it again. Its name is a digest, so that another kind does not change the files of all.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::{CHARTS, Files, MARK};
 
-/// The parts that several have, each before those that it contains: the place in this list is the number in its name.
+/// The parts that several have, with their names, each before those that it contains.
 const SHARED: &str = "files/shared.yaml";
 /// Shorter parts are not worth a name.
 const LONG: usize = 150;
+/// The length of the name of a part, in hexadecimal digits.
+const DIGITS: usize = 10;
 
 /// Every object of the CustomResourceDefinitions, once: what it contains is in it by name.
 #[derive(Default)]
@@ -63,7 +66,7 @@ impl ChartCrds {
     /// The same value, with a name in place of each object in it.
     fn with_names(&mut self, value: &Value) -> Result<Value> {
         let mut named = |value: &Value| match value {
-            Value::Object(_) => Ok(name(self.intern(value)?)),
+            Value::Object(_) => Ok(name(&self.intern(value)?.to_string())),
             other => self.with_names(other),
         };
         Ok(match value {
@@ -72,7 +75,7 @@ impl ChartCrds {
                 Value::Object(fields.collect::<Result<_>>()?)
             }
             Value::Array(items) => Value::Array(items.iter().map(named).collect::<Result<_>>()?),
-            Value::String(text) if number(text).is_some() => bail!("{text:?} could be the name of a part"),
+            Value::String(text) if is_name(text) => bail!("{text:?} could be the name of a part"),
             other => other.clone(),
         })
     }
@@ -96,20 +99,22 @@ impl ChartCrds {
 
     pub(super) fn into_files(self) -> Files {
         let shared = self.shared();
-        let places: BTreeMap<usize, usize> =
-            shared.iter().enumerate().map(|(place, index)| (*index, place)).collect();
+        let whole = |index: usize| self.written(&self.objects[index].value, &BTreeMap::new());
+        let places: BTreeMap<usize, String> =
+            shared.iter().map(|index| (*index, digest(&whole(*index)))).collect();
         let written = |index: usize| self.written(&self.objects[index].value, &places);
         let mut files = Files::new();
         for (path, index) in &self.crds {
             files.insert(path.clone(), format!("{MARK}\n{}\n", written(*index)));
         }
-        let list: Vec<String> = shared.into_iter().map(|index| format!("- {}\n", written(index))).collect();
+        let part = |index: usize| json!({"name": places[&index], "schema": written(index)});
+        let list: Vec<String> = shared.into_iter().map(|index| format!("- {}\n", part(index))).collect();
         files.insert(chart().join(SHARED), format!("{MARK}\n{}", list.concat()));
         files
     }
 
-    /// The value as in a file: the name of a shared object is its place in the list, and the others are in place of their names.
-    fn written(&self, value: &Value, places: &BTreeMap<usize, usize>) -> Value {
+    /// The value as in a file: with the names of shared objects, and the others in place of their names.
+    fn written(&self, value: &Value, places: &BTreeMap<usize, String>) -> Value {
         match value {
             Value::Object(fields) => {
                 fields.iter().map(|(key, value)| (key.clone(), self.written(value, places))).collect()
@@ -118,7 +123,7 @@ impl ChartCrds {
             Value::String(text) => match number(text) {
                 None => value.clone(),
                 Some(index) => match places.get(&index) {
-                    Some(place) => name(*place),
+                    Some(digest) => name(digest),
                     None => self.written(&self.objects[index].value, places),
                 },
             },
@@ -127,9 +132,21 @@ impl ChartCrds {
     }
 }
 
-/// What stands for the object with this number.
-fn name(number: usize) -> Value {
-    Value::String(format!("@{number}"))
+/// What stands for the object with this number or digest.
+fn name(of: &str) -> Value {
+    Value::String(format!("@{of}"))
+}
+
+/// The digest of a part with all that it contains.
+fn digest(part: &Value) -> String {
+    let mut digits = hex::encode(Sha256::digest(part.to_string()));
+    digits.truncate(DIGITS);
+    digits
+}
+
+/// Whether a text has the form of a name.
+fn is_name(text: &str) -> bool {
+    text.strip_prefix('@').is_some_and(|digits| digits.chars().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 fn number(name: &str) -> Option<usize> {
@@ -152,8 +169,6 @@ fn chart() -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn files(crds: &[Value]) -> BTreeMap<String, Value> {
@@ -176,6 +191,7 @@ mod tests {
     fn what_several_have_is_written_once() {
         let inner = long("inner");
         let outer = json!({"description": "y".repeat(LONG), "properties": {"list": [inner]}});
+        let [of_outer, of_inner] = [&outer, &inner].map(digest);
         let files = files(&[
             json!({"a": outer, "only": long("only"), "short": {"type": "string"}}),
             json!({"a": outer, "b": inner, "short": {"type": "string"}}),
@@ -185,12 +201,21 @@ mod tests {
             BTreeMap::from([
                 (
                     "hub/0.yaml".to_owned(),
-                    json!({"a": "@0", "only": long("only"), "short": {"type": "string"}})
+                    json!({"a": name(&of_outer), "only": long("only"), "short": {"type": "string"}})
                 ),
-                ("hub/1.yaml".to_owned(), json!({"a": "@0", "b": "@1", "short": {"type": "string"}})),
+                (
+                    "hub/1.yaml".to_owned(),
+                    json!({"a": name(&of_outer), "b": name(&of_inner), "short": {"type": "string"}})
+                ),
                 (
                     "shared.yaml".to_owned(),
-                    json!([{"description": "y".repeat(LONG), "properties": {"list": ["@1"]}}, inner])
+                    json!([
+                        {
+                            "name": of_outer,
+                            "schema": {"description": "y".repeat(LONG), "properties": {"list": [name(&of_inner)]}},
+                        },
+                        {"name": of_inner, "schema": inner},
+                    ])
                 ),
             ])
         );
@@ -200,7 +225,19 @@ mod tests {
     fn what_one_part_has_is_written_in_it() {
         let outer = json!({"inner": long("inner"), "more": "y".repeat(LONG)});
         let files = files(&[json!({"a": outer}), json!({"b": outer})]);
-        assert_eq!(files["shared.yaml"], json!([outer]), "its inner part is contained in no other");
+        let list = json!([{"name": digest(&outer), "schema": outer}]);
+        assert_eq!(files["shared.yaml"], list, "its inner part is contained in no other");
+    }
+
+    #[test]
+    fn another_kind_does_not_change_the_files_of_the_others() {
+        let [one, other] = ["one", "other"].map(|name| json!({"name": name, "common": long("common")}));
+        let before = files(&[one.clone(), other.clone()]);
+        let more = json!({"common": long("common"), "more": long("more"), "again": [long("more")]});
+        let after = files(&[one, other, more]);
+        for name in ["hub/0.yaml", "hub/1.yaml"] {
+            assert_eq!(before[name], after[name]);
+        }
     }
 
     #[test]

@@ -100,7 +100,8 @@ fn generate() -> Result<Files> {
         let program = bin_dir.join(format!("kraken-{controller}"));
         let folder = Path::new(CRDS).join(controller);
         let (mut names, mut own) = (Vec::new(), Vec::new());
-        for document in split(&output(&program, "crd")?) {
+        let [crd, webhook, rbac] = outputs(&program, ["crd", "webhook", "rbac"])?;
+        for document in split(&crd) {
             let crd = parse_crd(controller, &document)?;
             let name = crd_file(&crd);
             if let Some(other) = origin.insert(name.clone(), controller.clone()) {
@@ -113,9 +114,7 @@ fn generate() -> Result<Files> {
             names.push(name);
         }
         files.insert(folder.join(KUSTOMIZATION), kustomization(&names));
-        let text = output(&program, "webhook")?;
-        let (webhooks, groups) = (split(&text), made_groups(controller, &text)?);
-        let rbac = output(&program, "rbac")?;
+        let (webhooks, groups) = (split(&webhook), made_groups(controller, &webhook)?);
         let objects = manifests::parse(&format!("the output of `kraken-{controller} rbac`"), &rbac)?;
         rights.push((controller.clone(), objects.into_iter().map(|object| object.value).collect()));
         let policies = split(&policies::policies(controller, &own, &groups)?);
@@ -221,6 +220,18 @@ fn folder(files: &mut Files, name: &str, file: &str, text: String) {
     let path = Path::new(CONFIG).join(name);
     files.insert(path.join(file), text);
     files.insert(path.join(KUSTOMIZATION), kustomization(&[file.to_owned()]));
+}
+
+/// What a program prints for these commands, which run at the same time: not optimized, each takes a second or two.
+fn outputs(program: &Path, commands: [&str; 3]) -> Result<[String; 3]> {
+    std::thread::scope(|scope| {
+        let running = commands.map(|command| scope.spawn(move || output(program, command)));
+        let [first, second, third] = running.map(|one| match one.join() {
+            Ok(printed) => printed,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        Ok([first?, second?, third?])
+    })
 }
 
 fn output(program: &Path, command: &str) -> Result<String> {

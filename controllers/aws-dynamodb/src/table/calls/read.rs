@@ -1,11 +1,11 @@
 //! Reads tables, each with a call for its description and one for its tags.
 
-use futures::{StreamExt as _, TryStreamExt as _, stream, try_join};
+use futures::try_join;
 use kraken_aws::{
     Tags,
     ec2::types::Filter,
     lookup_kind::{passes, tag},
-    missing::or_nothing,
+    missing::{existing, or_nothing},
     observed::WithTags as _,
     partition,
     prelude::*,
@@ -30,8 +30,7 @@ pub(super) async fn tables(aws: &Aws, query: DescribeQuery) -> Result<Vec<Table>
     };
     let filters = query.filters.unwrap_or_default();
     let each = arns.into_iter().map(|arn| one(aws, arn, &filters));
-    let found: Vec<Option<Table>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-    Ok(found.into_iter().flatten().collect())
+    existing(AT_ONCE, each).await
 }
 
 /// The table with this ARN, if its tags pass.

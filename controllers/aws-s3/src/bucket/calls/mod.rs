@@ -4,7 +4,11 @@ mod contents;
 mod read;
 mod rules;
 
-use kraken_aws::{Tags, errors::terminal, prelude::*};
+use kraken_aws::{
+    Tags,
+    errors::{invisible, terminal, undecided},
+    prelude::*,
+};
 use kraken_spoke::FailureClass;
 
 use self::read::region;
@@ -82,8 +86,6 @@ impl AwsResource for Buckets {
             Err(failure) if failure.code == "BucketAlreadyOwnedByYou" => false,
             answer => answer.map(|_| true)?,
         };
-        // The call succeeded: no class of failure may say that it did not.
-        let undecided = |failure| Failure { class: FailureClass::Transient, ..failure };
         // A server that is no AWS may ignore the tags of the call.
         if is_new && aws.has_endpoint() {
             Self::set_tags(aws, &name, creation.tags).await.map_err(undecided)?;
@@ -92,7 +94,7 @@ impl AwsResource for Buckets {
             Err(failure) if failure.class != FailureClass::Terminal => Err(undecided(failure)),
             seen => seen,
         };
-        seen?.ok_or_else(|| undecided(terminal(CREATE, format!("the new bucket {name} is not visible yet"))))
+        seen?.ok_or_else(|| invisible(CREATE, &format!("the new bucket {name}")))
     }
 
     async fn update(aws: &Aws, change: &Change, desired: &Desired, bucket: &Bucket) -> Result<(), Failure> {

@@ -1,11 +1,7 @@
 //! Reads of buckets: the tags with each observation, which also show that the bucket exists; the settings in deep ones.
 
-use futures::{StreamExt as _, TryStreamExt as _, stream, try_join};
-use kraken_aws::{
-    Tags,
-    lookup_kind::{passes, tag},
-    prelude::*,
-};
+use futures::try_join;
+use kraken_aws::{Tags, lookup_kind::passing, missing::existing, prelude::*};
 
 use super::super::{
     lifecycle::Rule,
@@ -30,10 +26,7 @@ pub(super) async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Bucket>,
             Err(failure) => Err(failure),
         }
     });
-    let found: Vec<Option<Bucket>> = stream::iter(each).buffered(AT_ONCE).try_collect().await?;
-    let filters = query.filters.unwrap_or_default();
-    let found = found.into_iter().flatten();
-    Ok(found.filter(|bucket| passes(&filters, |name| tag(&bucket.tags, name))).collect())
+    Ok(passing(query.filters.as_deref(), existing(AT_ONCE, each).await?))
 }
 
 pub(super) fn region(aws: &Aws) -> &str {

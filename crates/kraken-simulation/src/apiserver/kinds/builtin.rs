@@ -137,10 +137,20 @@ fn built(
         nature,
         status: false,
         scale: None,
+        selectable: selectable(plural).iter().map(|field| (*field).to_owned()).collect(),
         unconditional: true,
         upserts: false,
         schema: schema_of(&schema)?,
     })
+}
+
+fn selectable(plural: &str) -> &'static [&'static str] {
+    match plural {
+        "secrets" => &["type"],
+        "namespaces" => &["status.phase"],
+        "events" => &["reason", "type", "reportingController", "regarding.uid", "regarding.name"],
+        _ => &[],
+    }
 }
 
 fn schema_of(schema: &Value) -> Result<super::Shared, SchemaError> {

@@ -43,6 +43,8 @@ pub(super) struct Kind {
     pub status: bool,
     /// Where the scale subresource finds its numbers: paths of the spec and of the status.
     pub scale: Option<(Vec<String>, Vec<String>)>,
+    /// The fields besides name and namespace that a field selector can name: `spec.spoke`.
+    pub selectable: Vec<String>,
     /// Whether a PUT without a resourceVersion overwrites.
     pub unconditional: bool,
     /// Whether a PUT creates what is absent.
@@ -150,6 +152,12 @@ fn custom(crd: &Value) -> Result<Kind, SchemaError> {
         nature: Nature::Custom,
         status: subresources.get("status").is_some(),
         scale,
+        selectable: version["selectableFields"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|field| text(&field["jsonPath"]).trim_start_matches('.').to_owned())
+            .collect(),
         unconditional: false,
         upserts: false,
         schema: Arc::new(schema),

@@ -81,7 +81,7 @@ impl Program for SimulatedTofu {
 
 #[cfg(test)]
 mod tests {
-    use kraken_spoke::dynamic::DynKind as _;
+    use kraken_spoke::dynamic::Kind as _;
 
     use super::*;
     use crate::schedule::Controller;

@@ -17,7 +17,7 @@ use kube::core::object::HasStatus;
 
 use crate::{
     Edit, Ignored,
-    dynamic::{DynKind, Object},
+    dynamic::{Kind, Object},
     model::{
         ids::{listed, without},
         intent::Intent,
@@ -34,12 +34,12 @@ pub(crate) struct OfEdit<'a> {
     after: &'a Object,
     ids: Vec<String>,
     fields: Vec<Edited>,
-    /// As [`crate::External::contains`].
+    /// As [`crate::Kind::contains`].
     contains: Cow<'static, str>,
 }
 
 impl<'a> OfEdit<'a> {
-    pub(crate) fn new(kind: &dyn DynKind, before: &'a Object, after: &'a Object) -> Self {
+    pub(crate) fn new(kind: &dyn Kind, before: &'a Object, after: &'a Object) -> Self {
         let ids = external_ids(before);
         let fields = if ids.is_empty() { vec![] } else { edits(kind, before, after) };
         Self { before, after, ids, fields, contains: kind.contains(after.spec()) }
@@ -90,13 +90,13 @@ pub(crate) struct OfDeletion {
     /// The ids that are kept although the spec does not state it.
     silently_kept: Vec<String>,
     kept: Vec<String>,
-    /// As [`crate::External::contains`].
+    /// As [`crate::Kind::contains`].
     contains: Cow<'static, str>,
     approval: &'static str,
 }
 
 impl OfDeletion {
-    pub(crate) fn new(kind: &dyn DynKind, object: &Object) -> Self {
+    pub(crate) fn new(kind: &dyn Kind, object: &Object) -> Self {
         if object.metadata.deletion_timestamp.is_some() {
             return Self::default();
         }
@@ -148,7 +148,7 @@ fn external_ids(object: &Object) -> Vec<String> {
 }
 
 /// The edited fields that the resource manages.
-fn edits(kind: &dyn DynKind, before: &Object, after: &Object) -> Vec<Edited> {
+fn edits(kind: &dyn Kind, before: &Object, after: &Object) -> Vec<Edited> {
     let ignored = Ignored::new(&after.lifecycle().ignore_changes);
     let mut fields = edited(&before.spec().json(), &after.spec().json(), |field| {
         kind.edit_of(before.spec(), after.spec(), field)
@@ -169,7 +169,7 @@ pub(crate) struct EditedFields {
 }
 
 impl EditedFields {
-    pub(crate) fn between(kind: &dyn DynKind, before: &Object, after: &Object) -> Self {
+    pub(crate) fn between(kind: &dyn Kind, before: &Object, after: &Object) -> Self {
         let (decided, announced): (Vec<_>, Vec<_>) =
             edits(kind, before, after).into_iter().partition(|field| field.edit == Edit::Decided);
         let paths = |fields: Vec<Edited>| fields.into_iter().map(|field| field.path).collect();

@@ -11,10 +11,6 @@ use crate::model::intent::Clock;
 /// come from a replica that lags. An object that the provider returns as deleted is treated so at once.
 pub(crate) const CONFIRMED_AFTER: Duration = Duration::from_secs(10);
 
-/// How soon an object that may exist is searched for again, where nothing else observes the resource: soon enough that two
-/// searches are no interruption.
-pub(crate) const RECHECK: Duration = Duration::from_secs(5);
-
 /// How many interruptions confirm an absence: a long queue must not prevent that.
 const INTERRUPTIONS: u8 = 3;
 

@@ -12,7 +12,7 @@ pub(crate) struct Deep {
     /// When the next deep resync is due.
     due: Option<Instant>,
     /// Whether attributes may differ that were not read since; `None` before the first deep observation of all objects.
-    open: Option<bool>,
+    pub open: Option<bool>,
 }
 
 impl Deep {
@@ -43,16 +43,6 @@ impl Deep {
             self.open = Some(!comparison.differences.is_empty());
         }
     }
-
-    /// Records that a former process may have changed an attribute that the last deep observation did not show yet.
-    pub(crate) fn reopen(&mut self) {
-        self.open = Some(true);
-    }
-
-    /// Whether a difference may be open that only a deep observation shows, if this process knows.
-    pub(crate) fn is_open(&self) -> Option<bool> {
-        self.open
-    }
 }
 
 #[cfg(test)]
@@ -81,7 +71,7 @@ mod tests {
             (Comparison { missing: Some("1 disk".to_owned()), ..Comparison::default() }, false, Some(true)),
         ] {
             deep.compared(&comparison, is_deep);
-            assert_eq!(deep.is_open(), open, "{comparison:?}");
+            assert_eq!(deep.open, open, "{comparison:?}");
         }
     }
 }

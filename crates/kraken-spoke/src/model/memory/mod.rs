@@ -28,14 +28,14 @@ use crate::{
         hand_over::HandOver,
         ids::union,
         intent::{Clock, Intent},
-        outcome::{InARow, Outcome},
+        outcome::{Created, FailureRow, InARow, Outcome},
         unchanged::Unchanged,
     },
 };
 
+pub(crate) use absence::Absence;
 #[cfg(test)]
 pub(crate) use absence::CONFIRMED_AFTER;
-pub(crate) use absence::{Absence, RECHECK};
 pub(crate) use copies::Copies;
 pub(crate) use deep::Deep;
 pub(crate) use launch::LaunchSearch;
@@ -214,7 +214,8 @@ impl Memory {
         // The call may have taken effect without a response: what earlier searches showed is outdated.
         self.launch.search = LaunchSearch::Open;
         let in_use = self.launch.token_used.take().filter(|in_use| in_use.epoch == epoch);
-        if matches!(answer, Err(FailureClass::TokenUsed)) {
+        let answer = answer.map_err(|class| FailureRow::of(class).created);
+        if matches!(answer, Err(Created::Earlier)) {
             self.launch.token_used = Some(in_use.unwrap_or(TokenUsed::new(epoch)));
         }
         match answer {
@@ -222,21 +223,10 @@ impl Memory {
                 self.owned.created = Some((epoch, ids));
                 self.launch.refused = None;
             }
-            Err(FailureClass::TokenSpent) => self.launch.spent = Some(epoch),
-            // The provider states that this call created nothing.
-            Err(
-                FailureClass::Terminal
-                | FailureClass::InUse
-                | FailureClass::Throttled
-                | FailureClass::Credentials
-                | FailureClass::NotConfigured
-                | FailureClass::NotYet
-                | FailureClass::Protected,
-            ) => {}
+            Err(Created::Nothing) => {}
+            Err(Created::Spent) => self.launch.spent = Some(epoch),
             Err(_) if mutants::active(Mutant::LostAnswerIsRefusal) => {}
-            Err(FailureClass::Transient | FailureClass::TokenUsed) => {
-                self.launch.refused = None;
-            }
+            Err(Created::Unknown | Created::Earlier) => self.launch.refused = None,
         }
     }
 
@@ -297,14 +287,6 @@ impl Memory {
     pub(crate) fn reset(&mut self) {
         let texts = std::mem::take(&mut self.secrets.texts);
         *self = Self { secrets: KnownSecrets { texts, ..KnownSecrets::default() }, ..Self::default() };
-    }
-
-    /// Records that the resource is not being deleted: a restored backup can undo a deletion, and the next one checks its
-    /// dependents again.
-    pub(crate) fn not_deleting(&mut self) {
-        self.deletion.deleted = None;
-        self.deletion.found = None;
-        self.deletion.releasing_ids.clear();
     }
 
     /// Records that the deletion of these was requested, and that the provider found them.

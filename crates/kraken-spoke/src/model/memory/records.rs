@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::{
-    dynamic::{Desired, DynKind, Observed},
-    model::intent::Clock,
+    dynamic::{Desired, Kind, Observed},
+    model::{delay::doubling, intent::Clock},
 };
 
 /// A launch that the provider rejects because its token or its name is in use: it was not made, so a search by tag
@@ -35,9 +35,7 @@ impl TokenUsed {
     pub(crate) fn is_search_due(&self) -> bool {
         const FIRST: Duration = Duration::from_secs(10);
         const LONGEST: Duration = Duration::from_mins(10);
-        self.searched.is_none_or(|(at, times)| {
-            at.elapsed() >= FIRST.saturating_mul(1 << times.saturating_sub(1).min(16)).min(LONGEST)
-        })
+        self.searched.is_none_or(|(at, times)| at.elapsed() >= doubling(FIRST, times, LONGEST))
     }
 }
 
@@ -76,6 +74,11 @@ impl Search {
     }
 }
 
+/// The delay before a change without visible effect is repeated, and before objects are claimed again. It doubles each time.
+const REPEAT: Duration = Duration::from_secs(1);
+/// The longest of these delays.
+const REPEAT_MAX: Duration = Duration::from_secs(64);
+
 /// How often a change without effect is made before it is reported.
 const TRIES: u32 = 5;
 
@@ -98,9 +101,9 @@ impl Changed {
         self.is_rejected || self.times >= TRIES
     }
 
-    /// How long the provider may still return the old value before the change is repeated: 1, 2, 4 s and so on.
+    /// How long the provider may still return the old value before the change is repeated.
     pub(crate) fn left(&self) -> Option<Duration> {
-        let delay = Duration::from_secs(1 << self.times.saturating_sub(1).min(6));
+        let delay = doubling(REPEAT, self.times, REPEAT_MAX);
         delay.checked_sub(self.at.elapsed()).filter(|left| !self.is_rejected && !left.is_zero())
     }
 
@@ -129,7 +132,7 @@ pub(crate) struct Unseen {
 
 impl Unseen {
     /// Whether these objects still have the former value.
-    pub(crate) fn is_hidden(&self, kind: &dyn DynKind, current: &Observed) -> bool {
+    pub(crate) fn is_hidden(&self, kind: &dyn Kind, current: &Observed) -> bool {
         kind.compare(&self.desired, current)
             .differences
             .iter()
@@ -161,8 +164,7 @@ pub(crate) struct Claimed {
 impl Claimed {
     /// Whether it is too early to claim these again: the delay doubles each time.
     pub(crate) fn is_recent(&self, ids: &[String]) -> bool {
-        const LONGEST: u32 = 6;
-        let delay = Duration::from_secs(1 << self.times.min(LONGEST));
+        let delay = doubling(REPEAT, self.times.saturating_add(1), REPEAT_MAX);
         self.is_confirmed && self.ids == ids && self.at.elapsed() < delay
     }
 }

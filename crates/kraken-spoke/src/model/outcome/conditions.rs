@@ -5,7 +5,7 @@ use kraken_options::summary;
 
 use crate::{
     Failure, FailureClass,
-    external::MISSING,
+    exchange::MISSING,
     model::{
         ids::listed,
         outcome::{

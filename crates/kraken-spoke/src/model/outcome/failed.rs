@@ -4,9 +4,9 @@ use kraken_api::reasons::Reason;
 use kraken_runtime::patch::ApiError;
 
 use crate::{
-    Failure, FailureClass,
+    Failure,
     account::{Refusal, Rules},
-    model::outcome::Outcome,
+    model::outcome::{FailureRow, Outcome, Rejects},
 };
 
 impl From<Refusal> for Outcome {
@@ -30,9 +30,10 @@ pub(crate) fn in_namespace(error: ApiError) -> Outcome {
 
 /// The outcome of a rejected call: not possible yet, with the reason of the operation, or else a failure.
 pub(crate) fn refused(failure: Failure, reason: Reason) -> Outcome {
-    match failure.class {
-        FailureClass::NotYet | FailureClass::TokenUsed => Outcome::NotYet(reason, failure.to_string()),
-        _ => Outcome::Failed(failure),
+    if FailureRow::of(failure.class).is_not_yet() {
+        Outcome::NotYet(reason, failure.to_string())
+    } else {
+        Outcome::Failed(failure)
     }
 }
 
@@ -41,7 +42,7 @@ pub(crate) fn refused(failure: Failure, reason: Reason) -> Outcome {
 pub(crate) fn attributed(outcome: Outcome, rules: Option<&dyn Rules>) -> Outcome {
     match (outcome, rules) {
         (Outcome::Failed(failure), Some(rules))
-            if matches!(failure.class, FailureClass::Credentials | FailureClass::NotConfigured) =>
+            if FailureRow::of(failure.class).rejects == Rejects::Account =>
         {
             Outcome::Account(Reason::AccountNotReady, format!("{} {}: {failure}", rules.kind(), rules.name()))
         }
@@ -55,6 +56,7 @@ mod tests {
     use kraken_options::{Governed, Problem, RestrictedValue};
 
     use super::*;
+    use crate::FailureClass;
 
     #[derive(Debug)]
     struct Shop(Governed);

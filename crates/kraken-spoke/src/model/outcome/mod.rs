@@ -3,6 +3,7 @@
 
 mod conditions;
 mod failed;
+mod failure;
 mod plan;
 mod requeue;
 mod table;
@@ -17,8 +18,10 @@ use strum::{IntoStaticStr, VariantNames};
 use crate::Failure;
 
 pub(crate) use failed::{attributed, in_namespace, refused};
-pub(crate) use requeue::{InARow, after_conflict};
-use table::{Activity, Observed};
+pub(crate) use failure::{Created, FailureRow, Rejects, Split};
+pub(crate) use requeue::{Circumstances, InARow, Presence, RECHECK, after_conflict};
+use table::Observed;
+pub(crate) use table::{Activity, Again};
 
 /// How long a resource may be in progress before its status reports it. Most operations complete sooner, and a write is
 /// saved.
@@ -160,12 +163,6 @@ impl Outcome {
         if matches!(self, Self::WaitingForHub) { HUB_GRACE } else { GRACE }
     }
 
-    /// Whether the outcome states nothing about the resource, only about the availability of the provider: the last
-    /// reported state still holds.
-    pub(crate) fn is_transient(&self) -> bool {
-        self.row().activity == Activity::Unavailable
-    }
-
     /// Whether its event is a warning.
     pub(crate) fn is_warning(&self) -> bool {
         match self.row().activity {
@@ -176,11 +173,6 @@ impl Outcome {
             | Activity::LaunchWithheld => true,
             Activity::Fine | Activity::Progress | Activity::Unavailable | Activity::Continuing => false,
         }
-    }
-
-    /// The reason why a due launch was not made, as the value of a metric label.
-    pub(crate) fn withheld(&self) -> Option<&'static str> {
-        (self.row().activity == Activity::LaunchWithheld).then(|| self.label())
     }
 }
 

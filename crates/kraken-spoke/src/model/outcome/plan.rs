@@ -2,7 +2,7 @@
 
 use kraken_api::{APPROVED_PLAN_ANNOTATION, FieldDiff, Plan, PlanAction};
 
-use crate::external::MISSING;
+use crate::exchange::MISSING;
 
 /// A plan in one line.
 fn description(plan: &Plan) -> String {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use kraken_api::reasons::Reason;
 use kraken_options::{Problem, ProblemKind};
 
-use crate::{
-    FailureClass,
-    model::outcome::{HUB_GRACE, Outcome},
+use crate::model::outcome::{
+    HUB_GRACE, Outcome,
+    failure::{CREDENTIALS, FailureRow},
 };
 
 /// How soon a started operation is observed again.
@@ -16,8 +16,6 @@ pub(super) const SOON: Duration = Duration::from_secs(1);
 pub(super) const AT_ONCE: Duration = Duration::from_millis(100);
 /// How often a blocked deletion is checked; costs one list of the namespace's references for all blocked deletions.
 const BLOCKED: Duration = Duration::from_secs(2);
-/// How often credentials are retried: they may have been corrected meanwhile.
-const CREDENTIALS: Duration = Duration::from_secs(30);
 /// How often a rejected adoption is retried: the object may have been created meanwhile, or released by its owner.
 const ADOPTION: Duration = Duration::from_secs(10);
 
@@ -160,29 +158,10 @@ impl Outcome {
             Self::Internal(_) => row(R::InternalError, A::Retrying, O::Unsaid, D::Unsaid, Again::Backoff),
             Self::Removed => row(R::Available, A::Fine, O::Unsaid, D::Unsaid, Again::Event),
             Self::Failed(failure) => {
-                let (reason, activity, again) = failed(failure.class);
+                let FailureRow { reason, activity, again, .. } = FailureRow::of(failure.class);
                 row(reason, activity, O::Unreached, D::Resolved, again)
             }
         };
         row
-    }
-}
-
-/// What a failed call means.
-#[rustfmt::skip] // one line for each row
-fn failed(class: FailureClass) -> (Reason, Activity, Again) {
-    match class {
-        // An edit triggers a reconcile at once. The reason for the rejection may also disappear without an edit: a permission, a
-        // limit, an object that is not visible to the provider yet.
-        FailureClass::Terminal => (Reason::CloudRefused, Activity::Stalled, Again::Backoff),
-        // Whoever renames a resource in Git deletes the former one afterwards.
-        FailureClass::InUse => (Reason::ValueInUse, Activity::Waiting, Again::Backoff),
-        FailureClass::Throttled => (Reason::Throttled, Activity::Unavailable, Again::Backoff),
-        FailureClass::Transient => (Reason::CloudUnavailable, Activity::Unavailable, Again::Backoff),
-        FailureClass::NotYet | FailureClass::TokenUsed => (Reason::Creating, Activity::NotYet, Again::Growing),
-        FailureClass::TokenSpent => (Reason::Creating, Activity::Progress, Again::Soon(AT_ONCE)),
-        FailureClass::Credentials => (Reason::CredentialsMissing, Activity::Waiting, Again::After(CREDENTIALS)),
-        FailureClass::NotConfigured => (Reason::ControllerNotConfigured, Activity::Waiting, Again::After(CREDENTIALS)),
-        FailureClass::Protected => (Reason::DeletionProtected, Activity::Waiting, Again::Backoff),
     }
 }

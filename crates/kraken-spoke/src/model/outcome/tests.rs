@@ -8,13 +8,30 @@ fn failure(class: FailureClass) -> Outcome {
     Outcome::Failed(Failure { class, action: "a".into(), code: "c".into(), message: "m".into() })
 }
 
+/// The circumstances of a resource with this resync interval.
+fn resynced(resync: Option<Duration>) -> Circumstances {
+    Circumstances { resync, ..Circumstances::default() }
+}
+
+#[test]
+fn resource_in_place_is_observed_once_more_if_a_change_was_hidden() {
+    let tick = |seconds| Some(Duration::from_secs(seconds));
+    let next = |resync| {
+        let hidden_change = Some(Duration::from_secs(70));
+        Outcome::InPlace.requeue(&Circumstances { hidden_change, ..resynced(resync) })
+    };
+    let after = Requeue::After(Duration::from_secs(70));
+    assert_eq!([next(tick(300)), next(None)], [after, after]);
+    assert_eq!(next(tick(30)), Requeue::Tick(Duration::from_secs(30)));
+}
+
 #[test]
 fn rejected_call_is_retried_with_backoff_and_a_missing_value_is_awaited() {
     let resync = Some(Duration::from_mins(5));
-    assert_eq!(failure(FailureClass::Terminal).requeue(None, InARow::default()), Requeue::Backoff);
-    assert_eq!(failure(FailureClass::Throttled).requeue(resync, InARow::default()), Requeue::Backoff);
-    assert_eq!(Outcome::Waiting(vec![]).requeue(resync, InARow::default()), Requeue::Never);
-    assert_eq!(Outcome::InPlace.requeue(resync, InARow::default()), Requeue::Tick(Duration::from_mins(5)));
+    assert_eq!(failure(FailureClass::Terminal).requeue(&resynced(None)), Requeue::Backoff);
+    assert_eq!(failure(FailureClass::Throttled).requeue(&resynced(resync)), Requeue::Backoff);
+    assert_eq!(Outcome::Waiting(vec![]).requeue(&resynced(resync)), Requeue::Never);
+    assert_eq!(Outcome::InPlace.requeue(&resynced(resync)), Requeue::Tick(Duration::from_mins(5)));
 }
 
 #[test]
@@ -23,13 +40,16 @@ fn operation_not_possible_yet_is_retried_with_backoff_up_to_a_minute() {
         Failure { class: FailureClass::NotYet, action: "a".into(), code: "c".into(), message: "m".into() },
         Reason::Deleting,
     );
-    let after = |refusals| InARow { refusals, ..InARow::default() };
-    let delays: Vec<Requeue> = (1..=8).map(|tries| not_yet.requeue(None, after(tries))).collect();
+    let after = |refusals| {
+        let in_a_row = InARow { refusals, ..InARow::default() };
+        Circumstances { in_a_row, ..Circumstances::default() }
+    };
+    let delays: Vec<Requeue> = (1..=8).map(|tries| not_yet.requeue(&after(tries))).collect();
     let seconds = [1, 2, 4, 8, 16, 32, 60, 60];
     assert_eq!(delays, seconds.map(|seconds| Requeue::After(Duration::from_secs(seconds))));
     assert_eq!(not_yet.ready().1, Reason::Deleting);
     assert!(not_yet.is_not_yet() && not_yet.is_in_progress() && not_yet.is_warning());
-    assert_eq!(failure(FailureClass::TokenUsed).requeue(None, after(3)), not_yet.requeue(None, after(3)));
+    assert_eq!(failure(FailureClass::TokenUsed).requeue(&after(3)), not_yet.requeue(&after(3)));
 }
 
 #[test]
@@ -37,7 +57,8 @@ fn operation_in_progress_is_observed_each_second_and_later_less_often() {
     let creating = Outcome::InProgress(Reason::Creating, String::new());
     let delay = |seconds| {
         let progress = Duration::from_secs(seconds);
-        creating.requeue(None, InARow { progress, ..InARow::default() })
+        let in_a_row = InARow { progress, ..InARow::default() };
+        creating.requeue(&Circumstances { in_a_row, ..Circumstances::default() })
     };
     let delays = [(0, 1), (10, 1), (60, 6), (300, 30), (36_000, 30)];
     assert_eq!(

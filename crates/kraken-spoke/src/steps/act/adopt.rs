@@ -51,7 +51,7 @@ pub(super) async fn claim(
         return Err(Outcome::Kubernetes(error));
     }
     guarantees::claims(reconcile, &id);
-    let result = context.external.claim(&reconcile.identity, epoch, &candidate.observed).await;
+    let result = context.link.external.claim(&reconcile.identity, epoch, &candidate.observed).await;
     let (ids, is_confirmed) = (vec![id.clone()], result.is_ok());
     reconcile.memory.owned.claimed = Some(Claimed { ids, at: Instant::now(), times: 0, is_confirmed });
     if let Err(failure) = result {

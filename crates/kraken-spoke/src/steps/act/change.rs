@@ -7,16 +7,15 @@ use kube::Resource;
 use tokio::time::Instant;
 
 use crate::{
-    FailureClass,
     actions::{event::publish_event, operate::operate},
     context::{Context, Reconcile, place},
-    dynamic::{Change, DynExternal, DynKind},
+    dynamic::{Calls, Change, Kind},
     guarantees,
     model::{
         decide::Planned,
         memory::{Changed, Memory, Unseen},
         observation::Observation,
-        outcome::{Outcome, refused},
+        outcome::{FailureRow, Outcome, Rejects, refused},
         secrecy,
     },
     shared::disruptions::{Busy, Group, Member},
@@ -93,24 +92,18 @@ pub(super) async fn change(
     guarantees::changes(reconcile, observation, &change, is_drift);
     let (effective, current) = (observation.effective(), &observation.current);
     let (owner, desired, before) = (reconcile.identity.clone(), effective.clone(), current.clone());
-    let call = |external: Arc<dyn DynExternal>| async move {
-        external.update(&owner, &change, &desired, &before).await
-    };
+    let call =
+        |external: Arc<dyn Calls>| async move { external.update(&owner, &change, &desired, &before).await };
     let updated = operate(reconcile, Reason::Updating, &what, call).await;
     let Reconcile { context, memory, identity, .. } = reconcile;
-    let class = updated.as_ref().err().map(|failure| failure.class);
-    // A change can take several calls.
-    let may_have_effect = matches!(
-        class,
-        None | Some(FailureClass::Transient | FailureClass::Throttled | FailureClass::NotYet)
-    );
-    if may_have_effect {
+    let failed = updated.as_ref().err().map(|failure| FailureRow::of(failure.class));
+    if failed.is_none_or(|row| row.may_have_changed) {
         let (path, what, desired) = (field.path.clone(), what.clone(), effective.clone());
         memory.changes.unseen.retain(|before| before.path != path);
         memory.changes.unseen.push(Unseen { path, what, desired, at: Instant::now() });
     }
     if let Err(failure) = updated {
-        if is_about_the_change(failure.class) {
+        if failed.is_some_and(|row| row.rejects == Rejects::Call) {
             note(memory, &what, true);
         }
         if let Some(group) = group.filter(|_| context.kind.disrupted(current).0.is_empty()) {
@@ -183,22 +176,6 @@ fn is_ordered(ordered: &[&str], one: &str, other: &str) -> bool {
     one != other && ordered.contains(&one) && ordered.contains(&other)
 }
 
-/// Whether a failure is about this change, and not about every call.
-fn is_about_the_change(class: FailureClass) -> bool {
-    match class {
-        FailureClass::Terminal
-        | FailureClass::InUse
-        | FailureClass::NotYet
-        | FailureClass::TokenUsed
-        | FailureClass::TokenSpent
-        | FailureClass::Protected => true,
-        FailureClass::Throttled
-        | FailureClass::Transient
-        | FailureClass::Credentials
-        | FailureClass::NotConfigured => false,
-    }
-}
-
 /// Records a change that the provider accepted or rejected.
 fn note(memory: &mut Memory, what: &str, is_rejected: bool) -> Changed {
     let before = memory.changes.changed.iter().position(|changed| changed.what == what);
@@ -229,7 +206,7 @@ pub(super) fn unseen(
     Some(Outcome::NotVisibleYet(Reason::Updating, message, unseen.left(clock)?))
 }
 
-fn description(kind: &dyn DynKind, Planned { field, change, .. }: &Planned<Change>) -> String {
+fn description(kind: &dyn Kind, Planned { field, change, .. }: &Planned<Change>) -> String {
     kind.describe_change(change).unwrap_or_else(|| match field.path.as_str() {
         "" => format!("changed {} to {}", field.have, field.want),
         path => format!("changed spec.{path} from {} to {}", field.have, field.want),
@@ -237,7 +214,7 @@ fn description(kind: &dyn DynKind, Planned { field, change, .. }: &Planned<Chang
 }
 
 /// The reason of the event.
-fn reason(kind: &dyn DynKind, path: &str, is_drift: bool) -> Reason {
+fn reason(kind: &dyn Kind, path: &str, is_drift: bool) -> Reason {
     let missing_path = kind.info().missing_path;
     match () {
         () if is_drift => Reason::DriftReverted,

@@ -17,7 +17,7 @@ use crate::{
         persist::{persist, write},
     },
     context::Reconcile,
-    dynamic::DynExternal,
+    dynamic::Calls,
     guarantees,
     model::{
         ids::{listed, union, without},
@@ -45,11 +45,11 @@ pub(super) async fn create(
     guarantees::creates(reconcile, observation, &launch);
     let (identity, current) = (reconcile.identity.clone(), &observation.current);
     let (desired, before) = (observation.target.desired.clone(), current.clone());
-    let call = |external: Arc<dyn DynExternal>| async move {
+    let call = |external: Arc<dyn Calls>| async move {
         external.create(&identity, &launch, &desired, &before).await
     };
     let created = operate(reconcile, Reason::Creating, "creating", call).await;
-    let Reconcile { context, memory, facts, .. } = reconcile;
+    let Reconcile { memory, facts, .. } = reconcile;
     let created = match created {
         Ok(created) => created,
         Err(failure) => {
@@ -57,19 +57,19 @@ pub(super) async fn create(
             return Err(refused(failure, Reason::Creating));
         }
     };
-    let ids = context.kind.ids(&created);
+    let ids = created.ids();
     // Objects that were found by tag count too: from now on they are observed by id. They are the resource's as long as they have
     // their owner tags, until the status names them.
     // An object that was confirmed as gone does not: the replacement would wait for the same confirmation again.
     let recorded = &observation.recorded;
     let existing = without(&recorded.ids, &observation.shown.gone);
-    let all = union(union(context.kind.ids(current), &existing), &ids);
+    let all = union(union(current.ids(), &existing), &ids);
     let proven = union(recorded.proven(), &ids);
     memory.owned.found_by_tag = without(&all, &proven);
     memory.answered(epoch, Ok(all));
     facts.created.clone_from(&ids);
     let made = format!("created {}", listed(&ids));
-    let (reason, note) = match context.kind.ids(current).is_empty() {
+    let (reason, note) = match current.ids().is_empty() {
         _ if is_drift => (Reason::DriftReverted, format!("{made}, because objects were missing: {what}")),
         true => (Reason::Created, made),
         false => (Reason::Scaled, format!("{made}; missing before: {what}")),
@@ -150,7 +150,7 @@ fn is_idempotent(reconcile: &Reconcile<'_>, observation: &Observation<'_>, hash:
     let (info, intent) = (reconcile.context.info(), observation.target.intent.as_ref());
     let has_known_token = match intent {
         Some(intent) => intent.is_last(reconcile.object.status()),
-        None => observation.highest_epoch(&*reconcile.context.kind) == 0,
+        None => observation.highest_epoch() == 0,
     };
     info.is_idempotent
         && observation.recorded.edited_record.is_none()
@@ -185,11 +185,10 @@ fn plan(
     is_idempotent: bool,
     hash: &str,
 ) -> LaunchPlan {
-    let kind = &*reconcile.context.kind;
     let intent = observation.target.intent.as_ref();
     let seen = match intent {
-        Some(_) => kind.epoch(&observation.current),
-        None => observation.highest_epoch(kind),
+        Some(_) => observation.current.epoch(),
+        None => observation.highest_epoch(),
     };
     let state = launch_state(intent, reconcile.memory, observation.recorded.epoch);
     let may_be_hidden = observation.is_launch_hidden

@@ -83,7 +83,7 @@ async fn declare_pending(
             json_patch::merge(&mut state, &pending);
             publish(reconcile, target, replaced, state).await
         }
-        None => publish(reconcile, target, &kind.nothing(), pending).await,
+        None => publish(reconcile, target, &Observed::default(), pending).await,
     };
     published_or(published)
 }
@@ -96,13 +96,13 @@ pub(crate) fn is_declared(reconcile: &Reconcile<'_>) -> bool {
         || context.published.get(&key, &identity.uid).is_some()
 }
 
-/// The main id that is published, according to the API server.
-pub(crate) async fn published_id(reconcile: &Reconcile<'_>) -> Result<Option<String>, ApiError> {
+/// What is published, according to the API server.
+pub(crate) async fn stored(reconcile: &Reconcile<'_>) -> Result<Option<StateDeclarationSpec>, ApiError> {
     let key = reconcile.context.owned_key(&reconcile.key());
     let client = reconcile.context.manager.client.clone();
     let api: Api<StateDeclaration> = Api::namespaced(client, &key.namespace);
     let state = within("read the state", api.get_opt(&key.name)).await?;
-    Ok(state.filter(|state| is_of(&state.metadata, &reconcile.identity.uid)).and_then(|state| state.spec.id))
+    Ok(state.filter(|state| is_of(&state.metadata, &reconcile.identity.uid)).map(|state| state.spec))
 }
 
 /// What is published of the objects on both sides of a replacement.
@@ -111,12 +111,11 @@ pub(crate) fn published(
     observation: &Observation<'_>,
     outgoing: &Observed,
 ) -> Published {
-    let kind = &reconcile.context.kind;
     let content =
         |of: &Observed| content(reconcile, observation.target, of, state(reconcile, observation, of));
-    let one = |id: &String| content(&kind.select(outgoing.clone(), std::slice::from_ref(id)).0);
+    let one = |id: &String| content(&outgoing.select(std::slice::from_ref(id)).0);
     let (namespace, _) = place(&*reconcile.object);
-    let before = kind.ids(outgoing).iter().map(one).collect();
+    let before = outgoing.ids().iter().map(one).collect();
     Published { namespace, before, now: content(&observation.current) }
 }
 

@@ -35,7 +35,7 @@ pub(super) async fn await_dependents(
     outgoing: &Observed,
 ) -> Result<(), Outcome> {
     let boundary = observation.target.intent.as_ref().and_then(|intent| intent.replaced_before);
-    let successors = reconcile.context.kind.ids(&observation.current);
+    let successors = observation.current.ids();
     let HandOver { since, is_over, .. } =
         *reconcile.memory.hand_over(boundary.unwrap_or_default(), successors);
     let limit = reconcile.context.replace_timeout;
@@ -46,11 +46,10 @@ pub(super) async fn await_dependents(
     let waiting = waiting(reconcile, &published, since).await?;
     let (names, age) = (listed(&waiting), since.elapsed());
     if !waiting.is_empty() && age < limit {
-        let kind = &reconcile.context.kind;
         let message = format!(
             "waiting until {names} is in place with {}, at most {limit:?} (--replace-timeout); then {}, which is replaced, is deleted",
-            listed(&kind.ids(&observation.current)),
-            listed(&kind.ids(outgoing)),
+            listed(&observation.current.ids()),
+            listed(&outgoing.ids()),
         );
         return Err(Outcome::NotVisibleYet(Reason::Replacing, message, age.clamp(LEAST, MOST)));
     }
@@ -75,7 +74,7 @@ pub(super) async fn take_over(
     let Some(outgoing) = observation.outgoing.as_ref().filter(|_| !reconcile.lifecycle().protect) else {
         return Ok(());
     };
-    let (external, desired) = (reconcile.context.external.clone(), observation.effective());
+    let (external, desired) = (reconcile.context.link.external.clone(), observation.effective());
     let taken = external.hand_over(&reconcile.identity, desired, outgoing).await;
     let Some(what) = taken.map_err(|failure| refused(failure, Reason::Replacing))? else { return Ok(()) };
     if reconcile.memory.replacement.taken_over.as_ref() != Some(&what) {

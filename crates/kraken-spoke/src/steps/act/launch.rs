@@ -5,14 +5,14 @@ use kube::Resource;
 use crate::{
     actions::persist::write,
     context::Reconcile,
-    dynamic::DynKind,
+    dynamic::Kind,
     model::{intent::Intent, observation::Observation, outcome::Outcome},
     policy::launch_limit::{History, confirmed_at},
 };
 
 /// The maximum number of objects that a create call requests now.
-pub(super) fn requested(kind: &dyn DynKind, observation: &Observation<'_>) -> usize {
-    kind.max_objects(&observation.target.desired).saturating_sub(kind.ids(&observation.current).len())
+pub(super) fn requested(kind: &dyn Kind, observation: &Observation<'_>) -> usize {
+    kind.max_objects(&observation.target.desired).saturating_sub(observation.current.ids().len())
 }
 
 /// The intent of a new launch of this epoch and digest, unless the resource has reached the launch limit.

@@ -110,7 +110,7 @@ fn note_disruption(reconcile: &Reconcile<'_>, observation: &Observation<'_>, dec
 
 /// Records what the next reconcile must know of the action, even if the action fails.
 fn prepare(reconcile: &mut Reconcile<'_>, observation: &Observation<'_>, decision: &Decision<Change>) {
-    let Reconcile { context, identity, memory, facts, .. } = reconcile;
+    let Reconcile { identity, memory, facts, .. } = reconcile;
     let target = observation.target;
     if !matches!(decision, Decision::Change(..) | Decision::Resume(..)) {
         memory.changes.changed.clear();
@@ -124,7 +124,7 @@ fn prepare(reconcile: &mut Reconcile<'_>, observation: &Observation<'_>, decisio
     if matches!(decision, Decision::Create(_) | Decision::Replace(_)) {
         memory.changes.unseen.clear();
     }
-    if matches!(decision, Decision::Create(_)) && context.kind.ids(&observation.current).is_empty() {
+    if matches!(decision, Decision::Create(_)) && observation.current.ids().is_empty() {
         memory.changes.at_creation = Some(in_place::at_creation(&identity.uid, &target.at_creation));
     }
     facts.edit_under_way = memory.changes.edit_under_way;

@@ -11,8 +11,7 @@ use kraken_runtime::{
 };
 
 use crate::{
-    FailureClass,
-    actions::{event::publish_event, operate, persist::persist, unprotect::unprotect},
+    actions::{event::publish_event, operate, persist::persist},
     context::Reconcile,
     dynamic::{Change, Observed},
     guarantees,
@@ -38,17 +37,17 @@ pub(super) async fn begin(
     fields: &[FieldDiff],
 ) -> Result<Outcome, Outcome> {
     if observation.outgoing.is_some() && mutants::active(Mutant::PublishedIsDeleted) {
-        return Ok(delete_or_release(reconcile, observation, &observation.current).await);
+        return delete_or_release(reconcile, observation, &observation.current).await;
     }
     let (kind, desired) = (&reconcile.context.kind, &observation.target.desired);
-    let missing = kind.compare(desired, &kind.nothing()).missing.unwrap_or_default();
+    let missing = kind.compare(desired, &Observed::default()).missing.unwrap_or_default();
     let intent = observation.target.intent.as_ref();
     // Otherwise an object of that launch would remain beside the original objects, which the replacement names, and the new ones.
     if is_outstanding(intent, observation.recorded.epoch, reconcile.memory, observation.clock) {
         let message = format!("waiting for {EARLIER_LAUNCH} to become visible");
         return Ok(Outcome::InProgress(Reason::Replacing, message));
     }
-    let last = intent.map_or(0, |intent| intent.epoch).max(observation.highest_epoch(&**kind));
+    let last = intent.map_or(0, |intent| intent.epoch).max(observation.highest_epoch());
     let requested = Some(kind.max_objects(desired));
     let is_unpublished = is_unpublished(reconcile, observation).await.map_err(Outcome::Kubernetes)?;
     let hash = parameters_hash(desired, &missing);
@@ -68,15 +67,14 @@ pub(super) async fn begin(
 /// ones. No dependent can use them, so they need not outlive their successors.
 async fn is_unpublished(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> Result<bool, ApiError> {
     let Some(outgoing) = &observation.outgoing else { return Ok(false) };
-    let published = declare::published_id(reconcile).await?;
-    Ok(published.is_some_and(|id| reconcile.context.kind.ids(outgoing).contains(&id)))
+    let published = declare::stored(reconcile).await?.and_then(|state| state.id);
+    Ok(published.is_some_and(|id| outgoing.ids().contains(&id)))
 }
 
 /// The outgoing objects of a replacement whose deletion this process has not requested yet.
 pub(super) fn not_requested(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> Vec<String> {
-    let Reconcile { context, memory, .. } = reconcile;
-    let ids = observation.outgoing.as_ref().map(|outgoing| context.kind.ids(outgoing)).unwrap_or_default();
-    without(&ids, &memory.absent.deleted_ids)
+    let ids = observation.outgoing.as_ref().map(Observed::ids).unwrap_or_default();
+    without(&ids, &reconcile.memory.absent.deleted_ids)
 }
 
 /// The outgoing objects of a replacement if they are deleted next: the replacement is in place, or they are deleted first.
@@ -91,10 +89,7 @@ pub(super) fn due_outgoing<'o>(
         && replacement::is_deletion_due(reconcile.lifecycle(), is_up);
     let outgoing = observation.outgoing.as_ref().filter(|_| is_due);
     if let Some(outgoing) = outgoing {
-        protection::permits_deletion_of_replaced(
-            reconcile.lifecycle(),
-            &reconcile.context.kind.ids(outgoing),
-        )?;
+        protection::permits_deletion_of_replaced(reconcile.lifecycle(), &outgoing.ids())?;
     }
     Ok(outgoing)
 }
@@ -111,7 +106,7 @@ pub(super) async fn delete_outgoing(
         unpublished.map_or(Ok(()), |error| Err(Outcome::Kubernetes(error)))?;
         await_dependents(reconcile, observation, outgoing).await?;
     }
-    Ok(delete_or_release(reconcile, observation, outgoing).await)
+    delete_or_release(reconcile, observation, outgoing).await
 }
 
 /// Requests the deletion of the replaced objects, and releases those that are to be kept.
@@ -119,49 +114,43 @@ async fn delete_or_release(
     reconcile: &mut Reconcile<'_>,
     observation: &Observation<'_>,
     replaced: &Observed,
-) -> Outcome {
+) -> Result<Outcome, Outcome> {
     let object = reconcile.object.clone();
     let (context, policy) = (&reconcile.context, observation.policy(object.lifecycle()));
-    let kept: Vec<String> = context.kind.ids(replaced).into_iter().filter(|id| policy.keeps(id)).collect();
-    let (to_keep, to_delete) = context.kind.select(replaced.clone(), &kept);
-    let ids = context.kind.ids(&to_delete);
+    let kept: Vec<String> = replaced.ids().into_iter().filter(|id| policy.keeps(id)).collect();
+    let (to_keep, to_delete) = replaced.select(&kept);
+    let ids = to_delete.ids();
     if !ids.is_empty() {
         guarantees::deletes(reconcile, policy, &ids);
         return delete(reconcile, &to_delete, &ids).await;
     }
     if kept.is_empty() {
         let message = "waiting for the provider to finish the deletion of the replaced objects".to_owned();
-        return Outcome::InProgress(Reason::Replacing, message);
+        return Ok(Outcome::InProgress(Reason::Replacing, message));
     }
     guarantees::releases(policy, &kept);
-    if let Err(failure) = context.external.release(&reconcile.identity, &to_keep).await {
-        return refused(failure, Reason::Replacing);
+    if let Err(failure) = context.link.external.release(&reconcile.identity, &to_keep).await {
+        return Err(refused(failure, Reason::Replacing));
     }
     reconcile.memory.released(&kept);
     let note = format!("released {}, which is replaced: it is kept without Kraken's tags", listed(&kept));
     publish_event(reconcile, Reason::Released, &note).await;
-    Outcome::InProgress(Reason::Replacing, note)
+    Ok(Outcome::InProgress(Reason::Replacing, note))
 }
 
-async fn delete(reconcile: &mut Reconcile<'_>, replaced: &Observed, ids: &[String]) -> Outcome {
+async fn delete(
+    reconcile: &mut Reconcile<'_>,
+    replaced: &Observed,
+    ids: &[String],
+) -> Result<Outcome, Outcome> {
     let what = format!("deleting {}, which is replaced", listed(ids));
-    let deleted = operate::delete(reconcile, Reason::Replacing, &what, replaced).await;
+    let requested = operate::delete(reconcile, Reason::Replacing, &what, replaced).await?;
     let memory = &mut *reconcile.memory;
-    match deleted {
-        Ok(unknown) => {
-            let requested = without(ids, &unknown);
-            let is_first = requested.iter().any(|id| !memory.absent.deleted_ids.contains(id));
-            memory.deleting(&requested);
-            if is_first {
-                let note = format!("requested the deletion of {}, which is replaced", listed(&requested));
-                publish_event(reconcile, Reason::Replaced, &note).await;
-            }
-            Outcome::InProgress(Reason::Replacing, what)
-        }
-        Err(failure) if failure.class == FailureClass::Protected => {
-            unprotect(reconcile, replaced, failure, Reason::Replacing).await
-        }
-        // Another object must be deleted first; the provider's message names it.
-        Err(failure) => refused(failure, Reason::Replacing),
+    let is_first = requested.iter().any(|id| !memory.absent.deleted_ids.contains(id));
+    memory.deleting(&requested);
+    if is_first {
+        let note = format!("requested the deletion of {}, which is replaced", listed(&requested));
+        publish_event(reconcile, Reason::Replaced, &note).await;
     }
+    Ok(Outcome::InProgress(Reason::Replacing, what))
 }

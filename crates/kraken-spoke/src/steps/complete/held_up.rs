@@ -7,12 +7,12 @@ use kube::core::object::HasStatus;
 
 use crate::{
     actions::{event::publish_event, location},
-    context::{Presence, Reconcile},
+    context::Reconcile,
     dynamic::Observed,
     model::{
         ids::listed,
         intent::Intent,
-        outcome::Outcome,
+        outcome::{Outcome, Presence},
         recorded::{RecordedState, Shown},
     },
 };
@@ -29,10 +29,8 @@ pub(super) async fn observe(reconcile: &mut Reconcile<'_>, outcome: Outcome) -> 
         return outcome;
     }
     let recorded = reconcile.recorded(intent.as_ref(), reconcile.clock());
-    let request = recorded.request(&reconcile.identity, false, false);
-    let observed = reconcile.context.observe(reconcile.slot.lane(), request);
     let disrupts = reconcile.context.info().disrupts;
-    match reconcile.slot.release_while(observed).await {
+    match reconcile.observe(&recorded, false, false).await {
         Ok(observed) => {
             if !matches!(outcome, Outcome::Paused) {
                 note_lost(reconcile, intent.as_ref(), &recorded, &observed);
@@ -96,7 +94,7 @@ async fn start(reconcile: &mut Reconcile<'_>, observed: &Observed, outcome: Outc
         let message = format!("{ids} is being stopped for a change, and will be started");
         return Outcome::InProgress(Reason::Updating, message);
     }
-    if let Err(failure) = reconcile.context.external.resume(&reconcile.identity, observed).await {
+    if let Err(failure) = reconcile.context.link.external.resume(&reconcile.identity, observed).await {
         return Outcome::Failed(failure);
     }
     let note = format!("started {ids}, which was stopped for a change that cannot be made now");

@@ -3,7 +3,10 @@
 mod held_up;
 mod search;
 
-use crate::{context::Reconcile, model::outcome::Outcome};
+use crate::{
+    context::Reconcile,
+    model::outcome::{Again, Outcome},
+};
 
 /// Observes the remote objects of a resource whose spec cannot be applied, and searches for those without a record.
 pub(crate) async fn complete(reconcile: &mut Reconcile<'_>, outcome: Outcome) -> Outcome {
@@ -12,7 +15,9 @@ pub(crate) async fn complete(reconcile: &mut Reconcile<'_>, outcome: Outcome) ->
     }
     let outcome = held_up::observe(reconcile, outcome).await;
     let outcome = search::search(reconcile, outcome).await;
-    if outcome.ends_search() && reconcile.memory.tag_search.unrecorded.left().is_none() {
+    // Neither does a search for the objects of a launch follow before an event or the resync.
+    let ends_search = matches!(outcome.row().again, Again::Event | Again::Resync);
+    if ends_search && reconcile.memory.tag_search.unrecorded.left().is_none() {
         reconcile.memory.end_search();
     }
     outcome

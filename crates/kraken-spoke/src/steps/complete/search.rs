@@ -17,8 +17,8 @@ use crate::{
     dynamic::Observed,
     model::{
         intent::Clock,
-        memory::{RECHECK, Search},
-        outcome::Outcome,
+        memory::Search,
+        outcome::{Outcome, RECHECK},
         recorded::has_finalizer,
     },
     steps::{resolve, restore},
@@ -68,12 +68,12 @@ async fn find(reconcile: &mut Reconcile<'_>) -> Result<(), ApiError> {
         return Ok(());
     };
     let context = reconcile.context.clone();
-    let ids = context.kind.ids(&found);
+    let ids = found.ids();
     if ids.is_empty() {
         reconcile.memory.tag_search.unrecorded = next(reconcile, clock);
         return Ok(());
     }
-    let epoch = context.kind.epoch(&found);
+    let epoch = found.epoch();
     let secret_fields = resolve::secret_fields(&*context.kind, reconcile.object.spec());
     restore::restore_from_tags(reconcile, epoch, &secret_fields).await?;
     reconcile.memory.owned.found_by_tag.clone_from(&ids);
@@ -99,7 +99,5 @@ fn next(reconcile: &mut Reconcile<'_>, clock: Clock) -> Search {
 async fn observed(reconcile: &mut Reconcile<'_>) -> Option<Observed> {
     reconcile.facts.location = location::here(reconcile, None).await.ok()?;
     let recorded = reconcile.recorded(None, reconcile.clock());
-    let request = recorded.request(&reconcile.identity, true, false);
-    let observed = reconcile.context.observe(reconcile.slot.lane(), request);
-    reconcile.slot.release_while(observed).await.ok()
+    reconcile.observe(&recorded, true, false).await.ok()
 }

@@ -7,19 +7,15 @@ pub(crate) use take_over::before_launch;
 
 use std::sync::Arc;
 
+use kraken_api::reasons::Reason;
 use kraken_runtime::watch::ObjectKey;
 
 use crate::{
-    account::{AccountKind, Connection},
+    account::Connection,
     context::{Context, Reconcile, place},
-    dynamic::DynExternal,
     model::{outcome::Outcome, recorded::has_finalizer},
     policy::{self, paused},
-    shared::{
-        batch::Batchers,
-        connections::Link,
-        uses::{NotKept, Uses},
-    },
+    shared::connections::Link,
 };
 
 /// Connects the reconcile. A resource without remote objects is deleted without an account, and a paused one stays
@@ -34,35 +30,25 @@ pub(crate) async fn connect(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
     take_over::take_over(reconcile).await
 }
 
-/// Keeps the account from deletion as long as the resource uses it. Nothing new is created with an account that is being deleted.
-async fn keep(
-    uses: &Uses,
-    kind: &AccountKind,
-    account: &ObjectKey,
-    is_launched: bool,
-) -> Result<(), Outcome> {
-    match uses.keep(account, is_launched).await {
-        Ok(()) => Ok(()),
-        Err(NotKept::BeingDeleted) => {
-            policy::account::permits_while_deleted(kind, &account.name, is_launched)
-        }
-        Err(NotKept::Kubernetes(error)) => Err(Outcome::Kubernetes(error)),
-    }
-}
-
 /// Replaces the context by that of the resource's account, unless it uses the controller's own connection without rules.
 pub(crate) async fn open(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     let Reconcile { context, object, .. } = reconcile;
     let Some(kind) = context.info().accounts else { return Ok(()) };
+    if let Some(why) = object.undecoded().and_then(|undecoded| undecoded.unknown_account.clone()) {
+        return Err(Outcome::Account(Reason::AccountNotFound, why));
+    }
     context.connections.expire();
     let namespace = place(&**object).0;
-    let connection = context.external.connect(&namespace, object.account()).await?;
+    let connection = context.link.external.connect(&namespace, object.account()).await?;
     if let Some(Connection { rules, .. }) = &connection
         && let Some(uses) = context.uses.clone()
         && object.metadata.deletion_timestamp.is_none()
     {
-        let is_launched = has_finalizer(&**object);
-        keep(&uses, &kind, &ObjectKey::new(&namespace, rules.name()), is_launched).await?;
+        // It is not deleted as long as the resource uses it.
+        let (account, is_launched) = (ObjectKey::new(&namespace, rules.name()), has_finalizer(&**object));
+        if !uses.keep(&account, is_launched).await.map_err(Outcome::Kubernetes)? {
+            policy::account::permits_while_deleted(&kind, &account.name, is_launched)?;
+        }
     }
     if let Some(connection) = connection {
         *context = of_account(context, connection);
@@ -74,25 +60,22 @@ pub(crate) async fn open(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
 pub(crate) async fn look(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     let Reconcile { context, object, .. } = reconcile;
     if context.info().accounts.is_some()
-        && let Some(connection) = context.external.connect(&place(&**object).0, object.account()).await?
+        && let Some(connection) = context.link.external.connect(&place(&**object).0, object.account()).await?
     {
         *context = of_account(context, connection);
     }
-    if let Some(external) = context.external.looking() {
-        let link = Link { batchers: Batchers::start(&external), external, ..context.link() };
-        *context = Arc::new(context.linked(link));
+    if let Some(external) = context.link.external.looking() {
+        let link = Link::new(external, context.link.vanished.clone());
+        *context = Arc::new(Context { link, ..(**context).clone() });
     }
     Ok(())
 }
 
-fn of_account(
-    context: &Arc<Context>,
-    Connection { connected, rules }: Connection<Arc<dyn DynExternal>>,
-) -> Arc<Context> {
-    let own = context.link();
+fn of_account(context: &Arc<Context>, Connection { connected, rules }: Connection) -> Arc<Context> {
+    let own = &context.link;
     let link = match connected {
         Some(connected) => context.connections.link(connected, || own.vanished.with_same_limits()),
-        None => own,
+        None => own.clone(),
     };
-    Arc::new(context.with(link, rules))
+    Arc::new(Context { link, rules: Some(rules), ..(**context).clone() })
 }

@@ -67,8 +67,8 @@ pub(super) async fn take_over(reconcile: &mut Reconcile<'_>) -> Result<(), Outco
         }
     };
     let context = reconcile.context.clone();
-    let ids = context.kind.ids(&left);
-    let intent = intent(reconcile, &uid, context.kind.epoch(&left), here);
+    let ids = left.ids();
+    let intent = intent(reconcile, &uid, left.epoch(), here);
     let mut claims = vec![];
     for id in &ids {
         let window = context.visibility_window;
@@ -129,7 +129,7 @@ async fn former(reconcile: &mut Reconcile<'_>) -> Result<Vec<(Identity, Observed
     let key = account(reconcile);
     let Reconcile { context, identity, slot, .. } = reconcile;
     let losses = context.memories.losses();
-    let list = async { context.external.list_owned(&identity.cluster).await.map(std::sync::Arc::new) };
+    let list = async { context.link.external.list_owned(&identity.cluster).await.map(std::sync::Arc::new) };
     let all = slot.release_while(context.former.list(&key, losses, list)).await.map_err(Outcome::Failed)?;
     if !context.former.is_listed(&key, losses) {
         // Resources that other processes manage are not in the store. No resource of this process has their names.
@@ -144,7 +144,7 @@ async fn former(reconcile: &mut Reconcile<'_>) -> Result<Vec<(Identity, Observed
         owner.owner == identity.owner
             && owner.uid != identity.uid
             && !context.former.has_ended(&owner.uid)
-            && !context.kind.ids(left).is_empty()
+            && !left.ids().is_empty()
     };
     Ok(all.iter().filter(is_former).cloned().collect())
 }
@@ -169,13 +169,13 @@ fn intent(reconcile: &Reconcile<'_>, uid: &str, epoch: i64, here: Option<kraken_
 /// Sets the owner tags. Objects that a replacement was about to delete keep an epoch from before its start.
 async fn claim(reconcile: &mut Reconcile<'_>, intent: &Intent, left: Observed) -> Result<(), Outcome> {
     let (context, identity) = (reconcile.context.clone(), reconcile.identity.clone());
-    let (kind, boundary) = (&context.kind, intent.replaced_before.unwrap_or_default());
-    let (ids, epoch) = (kind.ids(&left), kind.epoch(&left));
-    let (outgoing, current) = kind.split(left, boundary);
+    let boundary = intent.replaced_before.unwrap_or_default();
+    let (ids, epoch) = (left.ids(), left.epoch());
+    let (outgoing, current) = left.split(boundary);
     guarantees::takes_over(reconcile);
     for (part, epoch) in [(current, epoch), (outgoing, boundary - 1)] {
-        if !kind.ids(&part).is_empty() {
-            let claimed = context.external.claim(&identity, epoch.max(1), &part).await;
+        if !part.ids().is_empty() {
+            let claimed = context.link.external.claim(&identity, epoch.max(1), &part).await;
             claimed.map_err(|failure| refused(failure, Reason::Creating))?;
         }
     }
@@ -196,8 +196,7 @@ fn is_confirmed(reconcile: &Reconcile<'_>) -> bool {
 
 /// Several former resources of this name left objects.
 fn ambiguous(reconcile: &Reconcile<'_>, several: &[(Identity, Observed)]) -> Outcome {
-    let kind = &reconcile.context.kind;
-    let ids: Vec<String> = several.iter().flat_map(|(_, left)| kind.ids(left)).collect();
+    let ids: Vec<String> = several.iter().flat_map(|(_, left)| left.ids()).collect();
     let ObjectKey { namespace, name } = reconcile.key();
     let resource = &reconcile.context.info().resource.plural;
     let first = ids.first().cloned().unwrap_or_default();

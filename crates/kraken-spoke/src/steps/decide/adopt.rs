@@ -9,7 +9,7 @@ use kraken_runtime::patch::within;
 use crate::{
     Candidate, Comparison, Fate, Identity,
     context::{Reconcile, place},
-    dynamic::{Change, DynKind, Observed},
+    dynamic::{Change, Observed},
     model::{
         decide::remove_ignored,
         observation::{Observation, Target},
@@ -24,9 +24,7 @@ pub(super) async fn candidate(
     observation: &Observation<'_>,
 ) -> Result<Option<Candidate<Observed>>, Outcome> {
     match &reconcile.lifecycle().adopt {
-        Some(wanted) if is_due(&*reconcile.context.kind, observation) => {
-            approved(reconcile, observation, wanted).await.map(Some)
-        }
+        Some(wanted) if is_due(observation) => approved(reconcile, observation, wanted).await.map(Some),
         Some(Adopt::Id(wanted)) => {
             adoption::permits_id(&wanted.id, &observation.adopted, &observation.shown.live).map(|()| None)
         }
@@ -35,14 +33,14 @@ pub(super) async fn candidate(
 }
 
 /// Whether an object is to be adopted instead of created.
-pub(super) fn is_due(kind: &dyn DynKind, observation: &Observation<'_>) -> bool {
-    let highest = observation.highest_epoch(kind);
+pub(super) fn is_due(observation: &Observation<'_>) -> bool {
+    let highest = observation.highest_epoch();
     let intent = observation.target.intent.as_ref();
     // Of a launch that nothing can find, a person may have found the object.
     let is_unknown = matches!(observation.fate, Fate::Unknown(_));
     let is_open =
         intent.map_or(highest == 0, |intent| (intent.adopts || is_unknown) && highest < intent.epoch);
-    is_open && kind.ids(&observation.current).is_empty()
+    is_open && observation.current.ids().is_empty()
 }
 
 /// The object to adopt, if a person has approved every consequence.
@@ -65,14 +63,14 @@ pub(crate) async fn found(
     wanted: &Adopt,
 ) -> Result<(Candidate<Observed>, Comparison<Change>), Outcome> {
     let Reconcile { context, identity, .. } = reconcile;
-    let found = context.external.find(wanted).await.map_err(Outcome::Failed)?;
+    let found = context.link.external.find(wanted).await.map_err(Outcome::Failed)?;
     let mut candidate = adoption::only(&*context.kind, found, wanted)?;
     if let Some(owner) = candidate.owner.as_ref().filter(|owner| owner.uid != identity.uid)
         && !is_former(reconcile, owner).await?
     {
         return Err(adoption::owned_by(&candidate.id, owner, &identity.cluster));
     }
-    let examined = context.external.examine(identity, &target.desired, &candidate.observed).await;
+    let examined = context.link.external.examine(identity, &target.desired, &candidate.observed).await;
     candidate.observed = examined.map_err(Outcome::Failed)?;
     let comparison = context.kind.compare(&target.desired, &candidate.observed);
     let missing_path = Some(context.info().missing_path);

@@ -26,8 +26,7 @@ pub(super) fn follow(
         return Ok(Action::Apply(decision));
     }
     // The plan of an adoption shows every consequence.
-    let adopts =
-        reconcile.lifecycle().adopt.is_some() && adopt::is_due(&*reconcile.context.kind, observation);
+    let adopts = reconcile.lifecycle().adopt.is_some() && adopt::is_due(observation);
     match decision {
         Decision::Create(_) | Decision::Settle(_) | Decision::Resume(..) if !adopts => {
             Ok(Action::Apply(decision))

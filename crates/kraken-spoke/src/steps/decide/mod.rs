@@ -69,17 +69,17 @@ fn withheld(reconcile: &Reconcile<'_>, observation: &Observation<'_>, is_missing
     let (key, shown) = (reconcile.key(), &observation.shown);
     if shown.lost.is_empty() || !is_missing {
         if !shown.live.is_empty() {
-            context.vanished.present(&key);
+            context.link.vanished.present(&key);
         }
         return None;
     }
     let now = kraken_runtime::clock::now();
     if mass_loss::is_confirmed(confirmed_at(&**object, now), now) {
-        context.vanished.forget(&key);
+        context.link.vanished.forget(&key);
         return None;
     }
     let ready = object.status().and_then(|status| conditions::get(&status.conditions, conditions::READY));
     let was_held = ready.is_some_and(|ready| ready.reason == Reason::RecreationHeld.as_str());
-    let recreation = context.vanished.lost(&key, was_held, context.objects.len());
+    let recreation = context.link.vanished.lost(&key, was_held, context.objects.len());
     mass_loss::permits(recreation, &shown.lost).err()
 }

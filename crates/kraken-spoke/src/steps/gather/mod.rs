@@ -12,8 +12,8 @@ use std::{
 };
 
 use kraken_api::{
-    DependencyRequest, DependencyRequestSpec, DependencyRequestStatus, OWNER_KIND_LABEL,
-    REFERENCES_FINALIZER, REFERENCES_PREFIX,
+    DependencyRequest, DependencyRequestSpec, DependencyRequestStatus, REFERENCES_FINALIZER,
+    REFERENCES_PREFIX,
     dependency_request::{DependentValues, InPlaceDependency, ResourceDependency},
     names::referenced_kind,
 };
@@ -94,7 +94,7 @@ async fn answered(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Res
     let gathered = request(reconcile, dependencies).await;
     let Err(Outcome::WaitingForHub) = gathered else { return gathered };
     let Reconcile { context, object, .. } = reconcile;
-    Err(resolve::certain(&*context.kind, object.spec(), &context.fields).unwrap_or(Outcome::WaitingForHub))
+    Err(resolve::certain(&*context.kind, object.spec()).unwrap_or(Outcome::WaitingForHub))
 }
 
 /// Applies the DependencyRequest if it differs from the references, and reads the hub's response from the watch.
@@ -102,28 +102,22 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
     let Reconcile { context, object, .. } = reconcile;
     let key = context.owned_key(&reconcile.key());
     let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &key.namespace);
-    let (manager, mut found) = (context.manager.name, context.requests.get(&key));
-
-    let earlier = found.as_ref().filter(|request| is_of_another(&***request, &**object));
-    let is_unlabelled = found.is_none() && context.unselected.contains(&key);
-    // The references of a resource that is being deleted stay on record, and its watch may lag behind that of the requests.
-    if (earlier.is_some() || is_unlabelled) && !is_wanted(reconcile).await.map_err(Outcome::Kubernetes)? {
-        return Err(Outcome::WaitingForHub);
+    let manager = context.manager.name;
+    let mut found = context.requests.get(&key);
+    if found.is_none() && !dependencies.is_empty() && has_finalizer(&**object) {
+        // A version without the field that the watch selects by may have written it. It says what the remote objects still use.
+        let read = within("read the DependencyRequest", api.get_opt(&key.name)).await;
+        found = read.map_err(Outcome::Kubernetes)?.map(Arc::new);
     }
+    let earlier = found.as_ref().filter(|request| is_of_another(&***request, &**object));
     if let Some(earlier) = earlier {
+        // The references of a resource that is being deleted stay on record, and its watch may lag behind that of the requests.
+        if !is_wanted(reconcile).await.map_err(Outcome::Kubernetes)? {
+            return Err(Outcome::WaitingForHub);
+        }
         // The request of an earlier resource of the name. Its deletion triggers a reconcile.
         references::drop_request(&api, manager, earlier).await.map_err(in_namespace)?;
         return Err(Outcome::WaitingForHub);
-    }
-    if is_unlabelled {
-        // It lost its label. If it is needed, the apply below writes the label again. The request of an earlier resource could
-        // not be applied, because it has another controller, and an unneeded one would delay the deletion of what it names.
-        let is_needed = |request: &DependencyRequest| {
-            let is_used = || !still_used(request, object, dependencies).is_empty();
-            !is_of_another(request, &**object) && (!dependencies.is_empty() || is_used())
-        };
-        let kept = references::drop_unwatched(context, &api, &key, is_needed).await.map_err(in_namespace)?;
-        found = kept.map(Arc::new);
     }
     let in_place = found.as_ref().map(|request| still_used(request, object, dependencies));
     let in_place = in_place.unwrap_or_default();
@@ -152,12 +146,9 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         // It is written again at once: no other record has what only the remote objects still use.
     }
 
-    let wanted = DependencyRequestSpec {
-        in_place_dependencies: in_place,
-        ..DependencyRequestSpec::from(dependencies)
-    };
+    let wanted = DependencyRequestSpec { in_place_dependencies: in_place, ..spec(context, dependencies) };
     let is_complete = |request: &DependencyRequest| {
-        let labels = labels(context, &key.namespace, &wanted);
+        let labels = labels(&key.namespace, &wanted);
         request.spec == wanted
             && request::is_held(request)
             && is_owned_by(request, &**object)
@@ -216,7 +207,7 @@ pub(crate) async fn settle(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
     };
     let dependencies = resolve::dependencies(&*context.kind, object.spec());
     let is_alive = request.meta().deletion_timestamp.is_none() && is_owned_by(&*request, &**object);
-    let wanted = DependencyRequestSpec::from(&dependencies);
+    let wanted = spec(context, &dependencies);
     // Otherwise the references were edited since this reconcile read them.
     let is_current =
         DependencyRequestSpec { in_place_dependencies: vec![], ..request.spec.clone() } == wanted;
@@ -240,7 +231,7 @@ fn document(context: &Context, object: &Object, name: &str, spec: &DependencyReq
         "kind": DependencyRequest::kind(&()),
         "metadata": {
             "name": name,
-            "labels": labels(context, &place(object).0, spec),
+            "labels": labels(&place(object).0, spec),
             "finalizers": request::finalizers(),
             "ownerReferences": [owner_reference(context, object)],
         },
@@ -248,13 +239,20 @@ fn document(context: &Context, object: &Object, name: &str, spec: &DependencyReq
     })
 }
 
-/// The labels of a request: a spoke selects its own by the kind, and a deletion in another namespace those that refer to it.
-fn labels(context: &Context, namespace: &str, spec: &DependencyRequestSpec) -> BTreeMap<String, String> {
+/// The request for these values, without what only remote objects use.
+fn spec(context: &Context, dependencies: &Dependencies) -> DependencyRequestSpec {
+    DependencyRequestSpec {
+        spoke: context.manager.name.to_owned(),
+        ..DependencyRequestSpec::from(dependencies)
+    }
+}
+
+/// The labels of a request: a deletion in another namespace selects those that refer to it.
+fn labels(namespace: &str, spec: &DependencyRequestSpec) -> BTreeMap<String, String> {
     let wanted = spec.kraken_resource_dependencies.iter().filter_map(|wanted| wanted.namespace.as_deref());
     let in_place = spec.in_place_dependencies.iter().filter_map(|used| used.namespace.as_deref());
     let others = wanted.chain(in_place).filter(|other| *other != namespace);
-    let others = others.map(|other| (format!("{REFERENCES_PREFIX}{other}"), String::new()));
-    others.chain([(OWNER_KIND_LABEL.to_owned(), context.info().key.clone())]).collect()
+    others.map(|other| (format!("{REFERENCES_PREFIX}{other}"), String::new())).collect()
 }
 
 /// The values of the hub's response, and those of Secrets, which only the spoke reads.
@@ -293,6 +291,7 @@ async fn read(
 /// client added would stay, and be reverted again and again.
 fn explicit(spec: &DependencyRequestSpec) -> Value {
     json!({
+        "spoke": spec.spoke,
         "configMapDependencies": spec.config_map_dependencies,
         "secretDependencies": spec.secret_dependencies,
         "krakenResourceDependencies": spec.kraken_resource_dependencies,
@@ -306,7 +305,7 @@ fn answer(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Option<Arc<
     let request = context.requests.get(&context.owned_key(&reconcile.key()))?;
     let is_current = is_owned_by(&*request, &**object)
         && request.meta().deletion_timestamp.is_none()
-        && request.spec == DependencyRequestSpec::from(dependencies)
+        && request.spec == spec(context, dependencies)
         && request::is_held(&request);
     let status = request.status.as_ref()?;
     (is_current && status.observed_generation == request.metadata.generation).then_some(request)

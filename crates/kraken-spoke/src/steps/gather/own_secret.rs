@@ -68,7 +68,7 @@ pub(super) async fn make(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
 pub(crate) async fn left_behind(reconcile: &Reconcile<'_>) -> Option<String> {
     let Reconcile { context, object, .. } = reconcile;
     // A spec that does not decode names none.
-    let own = object.is_decoded().then(|| context.kind.own_secret(object.spec()))??;
+    let own = object.undecoded().is_none().then(|| context.kind.own_secret(object.spec()))??;
     let name = own.name.to_string();
     let api: Api<Secret> = Api::namespaced(context.manager.client.clone(), &place(&**object).0);
     // The event says less if it cannot be read.

@@ -3,9 +3,8 @@
 //! A client may remove both while no process runs, and edit such a field to a literal. The remote object still has the Secret's
 //! value. The DependencyRequest of the former spec shows that there was a reference, and the published state names the field.
 
-use kraken_api::{DependencyRequest, DependencyRequestSpec, ResourceStatus, StateDeclaration};
-use kraken_runtime::patch::{ApiError, within};
-use kube::{Api, Resource, core::object::HasStatus};
+use kraken_api::{DependencyRequest, DependencyRequestSpec, ResourceStatus};
+use kube::{Resource, core::object::HasStatus};
 
 use crate::{
     context::Reconcile,
@@ -40,7 +39,9 @@ pub(super) async fn recall(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome>
         return Ok(());
     }
     if !is_known(&*reconcile.object) && declare::is_declared(reconcile) {
-        let fields = withheld(reconcile).await.map_err(Outcome::Kubernetes)?;
+        let state = declare::stored(reconcile).await.map_err(Outcome::Kubernetes)?;
+        let withheld = state.iter().flat_map(|state| &state.withheld);
+        let fields = withheld.flat_map(|withheld| withheld.fields().map(ToOwned::to_owned));
         reconcile.memory.secrets.fields.extend(fields);
     }
     reconcile.memory.secrets.recalled = true;
@@ -50,18 +51,4 @@ pub(super) async fn recall(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome>
 /// Whether the status has the secret fields: those of the last spec that was in place, and those that were recorded since.
 fn is_known(object: &impl HasStatus<Status = ResourceStatus>) -> bool {
     object.status().is_some_and(|status| status.in_place.is_some())
-}
-
-/// The fields of the spec that the stored state withholds.
-async fn withheld(reconcile: &Reconcile<'_>) -> Result<Vec<String>, ApiError> {
-    let Reconcile { context, identity, .. } = reconcile;
-    let key = context.owned_key(&reconcile.key());
-    let api: Api<StateDeclaration> = Api::namespaced(context.manager.client.clone(), &key.namespace);
-    let found = within("read the state", api.get_opt(&key.name)).await?;
-    let Some(state) = found.filter(|state| is_of(&state.metadata, &identity.uid)) else { return Ok(vec![]) };
-    let mut fields = vec![];
-    for withheld in &state.spec.withheld {
-        fields.extend(withheld.fields().map(ToOwned::to_owned));
-    }
-    Ok(fields)
 }

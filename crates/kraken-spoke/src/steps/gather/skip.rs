@@ -56,13 +56,11 @@ async fn is_unchanged(reconcile: &mut Reconcile<'_>, dependencies: &Dependencies
         return None;
     }
     // A failure is reported by the full reconcile.
-    let request = recorded.request(&reconcile.identity, false, false);
-    let observed =
-        reconcile.slot.release_while(reconcile.context.observe(Lane::Resync, request)).await.ok()?;
+    let observed = reconcile.observe(&recorded, false, false).await.ok()?;
     if digest(reconcile.context.digest_key, &observed) != before.observed {
         return None;
     }
-    reconcile.context.vanished.present(&reconcile.key());
+    reconcile.context.link.vanished.present(&reconcile.key());
     let followed = reconcile.facts.followed.clone();
     reconcile.facts = ReconcileFacts { followed, ..before.facts.clone() };
     Some(())

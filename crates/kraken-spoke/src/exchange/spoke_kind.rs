@@ -1,29 +1,19 @@
-//! The custom resources that a spoke can manage.
+//! The custom resources of kinds that are compiled in.
 
 use std::{borrow::Cow, fmt::Debug};
 
-use kraken_api::{HasLifecycle, ResourceStatus};
+use kraken_api::HasLifecycle;
 use kube::{
     CustomResourceExt, Resource,
-    core::{
-        NamespaceResourceScope,
-        object::{HasSpec, HasStatus},
-    },
+    core::{NamespaceResourceScope, object::HasSpec},
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-/// A custom resource that a spoke manages. The trait is implemented for every type with these bounds.
+/// A custom resource that a spoke manages. It is implemented for every type with these bounds.
 pub trait SpokeKind:
     Resource<DynamicType = (), Scope = NamespaceResourceScope>
     + HasSpec<Spec: HasLifecycle + Serialize + DeserializeOwned + Debug + Send + Sync + 'static>
-    + HasStatus<Status = ResourceStatus>
     + CustomResourceExt
-    + Serialize
-    + DeserializeOwned
-    + Clone
-    + Debug
-    + Send
-    + Sync
     + 'static
 {
     /// The name of the kind, such as `VPC`.
@@ -35,14 +25,7 @@ pub trait SpokeKind:
 impl<K> SpokeKind for K where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
         + HasSpec<Spec: HasLifecycle + Serialize + DeserializeOwned + Debug + Send + Sync + 'static>
-        + HasStatus<Status = ResourceStatus>
         + CustomResourceExt
-        + Serialize
-        + DeserializeOwned
-        + Clone
-        + Debug
-        + Send
-        + Sync
         + 'static
 {
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kraken_api::reasons::Reason;
 
-/// The result of a look-up: see [`crate::External::finding`].
+/// The result of a look-up: see [`crate::Kind::finding`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The ids of the answer, the main id first, or why there is none.

@@ -44,25 +44,25 @@ pub struct Features {
     pub whole_paths: &'static [&'static str],
     /// The fields of the spec that are set after the creation ([`kraken_options::Resolver::follow`]), whose references close no cycle.
     pub follows: &'static [&'static str],
-    /// Whether [`crate::External::own_secret`] can return a Secret: the spoke then gets the permission to create Secrets.
+    /// Whether [`crate::Kind::own_secret`] can return a Secret: the spoke then gets the permission to create Secrets.
     pub makes_secrets: bool,
     /// The fields of the spec whose changes follow one another in the order of the differences: one that is rejected or has no effect
     /// holds up the later ones. Other fields are independent.
     pub ordered_fields: &'static [&'static str],
     /// Whether a change in place may stop a remote object ([`crate::Remedy::Disruptive`]).
     pub disrupts: bool,
-    /// Whether the kind looks up objects which Kraken does not manage: [`crate::External::observe`] reads what [`crate::ObserveRequest::wanted`]
+    /// Whether the kind looks up objects which Kraken does not manage: [`crate::Calls::observe`] reads what [`crate::ObserveRequest::wanted`]
     /// describes, and the objects with its ids; nothing is created, changed or deleted, and no finalizer is set.
     pub looks_up: bool,
     /// The field of other kinds that a look-up's answer is a value of, such as `vpcID`, if accounts restrict it.
     pub answers: &'static str,
     /// The kind of the provider's accounts, if it has any. Each resource can name one in `spec.account`, which the schema of the
-    /// kind then has, and [`crate::External::connect`] connects it.
+    /// kind then has, and [`crate::Calls::connect`] connects it.
     pub accounts: Option<AccountKind>,
-    /// Whether [`crate::External::import`] is implemented.
+    /// Whether [`crate::Calls::import`] is implemented.
     pub imports: bool,
-    /// Whether the external keeps a journal of its creations: what [`crate::External::observe`] returns is then all that exists, at once,
-    /// unless [`crate::dynamic::DynKind::fate`] says otherwise. Other kinds are searched by tag, and a new object may be invisible for some time.
+    /// Whether the kind keeps a journal of its creations: what [`crate::Calls::observe`] returns is then all that exists, at once,
+    /// unless [`crate::dynamic::Observed::fate`] says otherwise. Other kinds are searched by tag, and a new object may be invisible for some time.
     pub journaled: bool,
     /// Whether creations, changes and deletions may take minutes: they do not count for the concurrency of reconciles, nor for their
     /// deadline, and are never interrupted.

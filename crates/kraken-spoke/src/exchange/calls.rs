@@ -60,7 +60,7 @@ pub struct ObserveRequest {
     pub search: bool,
     /// Also read attributes that need one call per object: after an edit, not on a resync.
     pub deep: bool,
-    /// The number of the last launch on record, 0 if there is none: an external that keeps a journal must know of it.
+    /// The number of the last launch on record, 0 if there is none: a kind that keeps a journal must know of it.
     pub launched: i64,
     /// Whether the resource itself recorded that launch before it was made: a journal that does not exist then was not begun. Otherwise
     /// the record was rebuilt from others.
@@ -78,7 +78,7 @@ pub struct Candidate<O> {
     pub owner: Option<Identity>,
     /// The cluster whose resource created it and released it later, if it did.
     pub created_by: Option<String>,
-    /// The object as [`crate::External::observe`] returns it.
+    /// The object as [`crate::Calls::observe`] returns it.
     pub observed: O,
 }
 
@@ -91,7 +91,7 @@ impl<T> Candidate<T> {
 }
 
 /// A Secret that a resource creates for itself, such as a private key. The loop writes it before anything is created,
-/// and only if no Secret of that name exists; [`crate::External::desired`] refers to it like to any other. An existing one
+/// and only if no Secret of that name exists; [`crate::Kind::desired`] refers to it like to any other. An existing one
 /// is read, so the author of the resource must be allowed to get it: the type of the name marks the field of the spec, for
 /// which the admission policy checks that.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! What is known of a creation whose response was lost, at a provider that cannot be searched by tag.
 
-/// What an external that keeps a journal ([`crate::Features::journaled`]) knows of the last creation of a resource.
+/// What a kind that keeps a journal ([`crate::Features::journaled`]) knows of the last creation of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
     /// What it created is among the observed objects, or it created nothing. Always so for kinds whose objects are searched for.

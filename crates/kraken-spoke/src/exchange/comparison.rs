@@ -5,7 +5,7 @@ use kraken_api::FieldDiff;
 /// The observed value of objects that do not exist. The desired one describes them.
 pub(crate) const MISSING: &str = "(missing)";
 
-/// How desired and observed differ; returned by [`crate::External::compare`].
+/// How desired and observed differ; returned by [`crate::Kind::compare`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison<C> {
     /// Set if an object must be created first; describes it: "1 instance of 2".
@@ -19,6 +19,15 @@ pub struct Comparison<C> {
 impl<C> Default for Comparison<C> {
     fn default() -> Self {
         Self { missing: None, settling: None, differences: vec![] }
+    }
+}
+
+impl<C> Comparison<C> {
+    /// Converts the changes to another type.
+    pub fn map<D>(self, mut form: impl FnMut(C) -> D) -> Comparison<D> {
+        let Self { missing, settling, differences } = self;
+        let differences = differences.into_iter().map(|difference| difference.map(&mut form)).collect();
+        Comparison { missing, settling, differences }
     }
 }
 
