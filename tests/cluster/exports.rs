@@ -246,8 +246,6 @@ async fn a_digest_does_not_reveal_a_secret_value() -> Result<()> {
     test_env.apply(&secret(&test_env.secret_value("4321"))).await?;
     let workload =
         test_env.until("Deployment", "client", |workload| restarted_for(workload).is_some()).await?;
-    let key = &test_env.get("Secret", "out").await?["metadata"]["annotations"]["kraken-iac.eoinfennessy.com/digest-key"];
-    assert_eq!(key.as_str().map(str::len), Some(32), "the key is readable with the Secret alone");
     // The same value in another export has another digest, so values cannot be compared either.
     let other = restarting("Secret", entry, "{kind: Deployment, name: client}")
         .replace("name: e}", "name: f}")

@@ -33,6 +33,30 @@ fn only(target: &str) -> Value {
     json!([{"configMap": {"name": target}}])
 }
 
+/// The name of the target after `former`, once it is the current one; it has this text.
+async fn after(test_env: &TestEnv, former: &str, text: &str) -> Result<String> {
+    let name = |export: &Value| {
+        let target = export["status"]["target"].as_str().unwrap_or_default();
+        target.strip_prefix("ConfigMap/out-").map(|digest| format!("out-{digest}"))
+    };
+    let is_next = |export: &Value| name(export).is_some_and(|name| name != former);
+    let current = name(&test_env.until("ConfigExport", "e", is_next).await?).context("a target")?;
+    assert_eq!(test_env.get("ConfigMap", &current).await?["data"]["text"], text);
+    Ok(current)
+}
+
+async fn is_set(test_env: &TestEnv, kind: &str, target: &str) -> Result<Value> {
+    test_env.until(kind, "client", |workload| sources(workload) == only(target)).await
+}
+
+async fn is_rolled_out(test_env: &TestEnv, target: &str) -> Result<()> {
+    let reported = format!("ConfigMap/{target}");
+    test_env
+        .until("ConfigExport", "e", |export| export["status"]["rolledOutTarget"] == reported)
+        .await
+        .map(drop)
+}
+
 async fn set_text(test_env: &TestEnv, text: &str) -> Result<()> {
     let patch = json!({"spec": {"data": {"a": {"text": text}}}});
     test_env.patch("StateDeclaration", "static-facts", patch).await
@@ -54,9 +78,9 @@ async fn workloads_name_the_target_of_the_newest_content() -> Result<()> {
     test_env.apply(&facts("{a: {text: one}}")).await?;
     let listed = KINDS.map(|kind| format!("{{kind: {kind}, name: client}}")).join(", ");
     test_env.apply(&rotating(&listed)).await?;
-    let is_out_1 = |workload: &Value| sources(workload) == only("out-1");
+    let first = after(&test_env, "", "one").await?;
     for kind in KINDS {
-        let set = test_env.until(kind, "client", is_out_1).await?;
+        let set = is_set(&test_env, kind, &first).await?;
         let managers = set["metadata"]["managedFields"].as_array().context("managed fields")?;
         let own =
             managers.iter().find(|fields| fields["manager"] == "kraken-restart").context("the manager")?;
@@ -65,17 +89,18 @@ async fn workloads_name_the_target_of_the_newest_content() -> Result<()> {
         assert_eq!(own["fieldsV1"], json!({"f:spec": template}));
         let applied = apply(kind).await?;
         assert_eq!(applied["metadata"]["generation"], set["metadata"]["generation"]);
-        assert_eq!(sources(&applied), only("out-1"));
+        assert_eq!(sources(&applied), only(&first));
     }
-    let export = test_env.ready("ConfigExport", "e").await?;
-    assert_eq!(export["status"]["rolledOutRevision"], 1);
+    is_rolled_out(&test_env, &first).await?;
 
     set_text(&test_env, "two").await?;
+    let second = after(&test_env, &first, "two").await?;
     for kind in KINDS {
-        test_env.until(kind, "client", |workload| sources(workload) == only("out-2")).await?;
+        is_set(&test_env, kind, &second).await?;
     }
-    assert_eq!(test_env.get("ConfigMap", "out-1").await?["data"]["text"], "one", "for a rollback");
-    let is_named = |note: &str| note.contains("Deployment client") && note.contains("ConfigMap out-2");
+    assert_eq!(test_env.get("ConfigMap", &first).await?["data"]["text"], "one", "for a rollback");
+    let current = format!("ConfigMap {second}");
+    let is_named = |note: &str| note.contains("Deployment client") && note.contains(&current);
     test_env.event("e", |reason, note| reason == "Restarted" && is_named(note)).await?;
     Ok(())
 }
@@ -86,26 +111,32 @@ async fn a_rollback_is_kept_until_the_content_changes() -> Result<()> {
     test_env.apply(&with_volume("Deployment", "client").to_string()).await?;
     test_env.apply(&facts("{a: {text: one}}")).await?;
     test_env.apply(&rotating("{kind: Deployment, name: client}")).await?;
-    test_env.until("Deployment", "client", |workload| sources(workload) == only("out-1")).await?;
+    let first = after(&test_env, "", "one").await?;
+    is_set(&test_env, "Deployment", &first).await?;
     set_text(&test_env, "two").await?;
-    test_env.until("Deployment", "client", |workload| sources(workload) == only("out-2")).await?;
-    test_env.until("ConfigExport", "e", |export| export["status"]["rolledOutRevision"] == 2).await?;
+    let second = after(&test_env, &first, "two").await?;
+    is_set(&test_env, "Deployment", &second).await?;
+    is_rolled_out(&test_env, &second).await?;
 
     // As `kubectl rollout undo` does.
     let path = "/spec/template/spec/volumes/1/projected/sources";
-    let undo = json!([{"op": "replace", "path": path, "value": only("out-1")}]);
+    let undo = json!([{"op": "replace", "path": path, "value": only(&first)}]);
     let undo = Patch::<()>::Json(serde_json::from_value(undo)?);
     test_env.api("Deployment").patch("client", &PatchParams::default(), &undo).await?;
     let label = json!({"spec": {"configMetadata": {"labels": {"team": "web"}}}});
     test_env.patch("ConfigExport", "e", label).await?;
-    test_env.until("ConfigMap", "out-2", |map| map["metadata"]["labels"]["team"] == "web").await?;
+    test_env.until("ConfigMap", &second, |map| map["metadata"]["labels"]["team"] == "web").await?;
     test_env.ready("ConfigExport", "e").await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(sources(&test_env.get("Deployment", "client").await?), only("out-1"));
+    assert_eq!(sources(&test_env.get("Deployment", "client").await?), only(&first));
 
     set_text(&test_env, "three").await?;
-    test_env.until("Deployment", "client", |workload| sources(workload) == only("out-3")).await?;
-    Ok(())
+    let third = after(&test_env, &second, "three").await?;
+    is_set(&test_env, "Deployment", &third).await?;
+    // The content of a former target is desired again, and is in that target.
+    set_text(&test_env, "two").await?;
+    assert_eq!(after(&test_env, &third, "two").await?, second);
+    is_set(&test_env, "Deployment", &second).await.map(drop)
 }
 
 #[tokio::test]
@@ -115,8 +146,8 @@ async fn a_workload_that_is_created_later_is_set_too() -> Result<()> {
     test_env.apply(&rotating("{kind: Deployment, name: client}")).await?;
     test_env.ready("ConfigExport", "e").await?;
     test_env.apply(&with_volume("Deployment", "client").to_string()).await?;
-    test_env.until("Deployment", "client", |workload| sources(workload) == only("out-1")).await?;
-    Ok(())
+    let target = after(&test_env, "", "one").await?;
+    is_set(&test_env, "Deployment", &target).await.map(drop)
 }
 
 #[tokio::test]
@@ -129,8 +160,8 @@ async fn a_workload_without_the_volume_is_reported_with_the_fix() -> Result<()> 
     let fix = "failed to restart Deployment client: its pod template has no volume out; \
                add {name: out, projected: {}} to its volumes";
     assert!(message.starts_with(fix), "{message}");
-    assert_eq!(test_env.get("ConfigMap", "out-1").await?["data"]["text"], "one");
+    let target = after(&test_env, "", "one").await?;
     test_env.apply(&with_volume("Deployment", "client").to_string()).await?;
-    test_env.until("Deployment", "client", |workload| sources(workload) == only("out-1")).await?;
+    is_set(&test_env, "Deployment", &target).await?;
     test_env.ready("ConfigExport", "e").await.map(drop)
 }

@@ -12,7 +12,7 @@ use kraken_runtime::{
     clock,
     patch::{set_finalizer, try_namespace},
     queue::Requeue,
-    watch::{Change, ObjectKey},
+    watch::ObjectKey,
 };
 use kube::{Api, Resource, api::ObjectMeta};
 use tracing::{info, warn};
@@ -20,6 +20,7 @@ use tracing::{info, warn};
 use crate::{
     store::index::{Class, Dependent, ObjectRef},
     watch::cluster_state::ClusterState,
+    watch::kept::is_kept,
 };
 
 /// The kind, for logs and metrics.
@@ -40,26 +41,6 @@ enum Due {
     Release,
     /// Look again after this delay.
     Wait(Duration),
-}
-
-/// Whether the finalizer is on a Secret.
-pub(crate) fn is_kept(meta: &ObjectMeta) -> bool {
-    meta.finalizers.iter().flatten().any(|finalizer| finalizer == KEPT_SECRET_FINALIZER)
-}
-
-/// The Secrets that a changed request keeps or kept.
-pub(crate) fn named(change: &Change<DependencyRequest>) -> Vec<ObjectKey> {
-    let (now, before) = match change {
-        Change::Applied(now, before) => (Some(now), before.as_ref()),
-        Change::Listed(request) | Change::Deleted(request) => (Some(request), None),
-        Change::Invalid(..) => (None, None),
-    };
-    let requests = now.into_iter().chain(before).filter(|request| request.spec.keep_secrets);
-    let keys = requests.flat_map(|request| {
-        let namespace = request.meta().namespace.as_deref().unwrap_or_default();
-        request.spec.secret_dependencies.iter().map(move |key| ObjectKey::new(namespace, &key.name))
-    });
-    keys.collect()
 }
 
 /// What this Secret needs, `requests` being those that keep it.

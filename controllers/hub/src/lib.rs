@@ -25,6 +25,6 @@ use kraken_options::Problem;
 /// its namespace in its metadata. Pure.
 pub fn problems_of_export(export: &ConfigExport) -> Vec<Problem> {
     let namespace = export.metadata.namespace.as_deref().unwrap_or_default();
-    let parsed = exports::Parsed::of(export);
+    let parsed = store::dependents::export::Parsed::of(export);
     exports::resolve::certain(namespace, &export.spec, &parsed.secret_entries)
 }

@@ -80,7 +80,7 @@ pub struct ConfigExportSpec {
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["kind", "name"]))]
     pub restart: Vec<Workload>,
 
-    /// Whether each new content is written to a new, immutable target `<configMetadata.name>-<revision>`, so that
+    /// Whether each new content is written to a new, immutable target `<configMetadata.name>-<digest of the content>`, so that
     /// `kubectl rollout undo` restores the values too. Each workload in `restart` has a projected volume named
     /// `configMetadata.name` without sources, as in `volumes: [{name: client, projected: {}}]`: the hub sets its source to the
     /// current target, and no annotation. Default: `false`. Example: `true`.
@@ -235,19 +235,15 @@ pub struct ConfigExportStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
 
-    /// With `restart`: a keyed digest of the content for which the workloads were last restarted; with `rotate`: of the content of
-    /// the newest target. The key is an annotation of the target, so that no value can be guessed from the digest.
+    /// With `restart` and without `rotate`: a digest of the content for which the workloads were last restarted. That of a Secret has
+    /// a key that only the hub can read, so that no value can be guessed from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_digest: Option<String>,
 
-    /// With `rotate`: the revision of the newest target. It only grows, so that no name is used for two contents. Example: `4`.
+    /// With `rotate` and `restart`: the target that the workloads were last set to. A workload that was rolled back to another one
+    /// later keeps it until the content changes. Example: `ConfigMap/app-5f0c2a9be1`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub revision: Option<i64>,
-
-    /// With `rotate` and `restart`: the revision that the workloads were last set to. A workload that was rolled back to another
-    /// revision later keeps it until the content changes. Example: `4`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rolled_out_revision: Option<i64>,
+    pub rolled_out_target: Option<String>,
 
     /// A digest of the values of each resource that the target has, by kind and name. A controller that replaces a remote
     /// object keeps the old one until the targets with its values have those of the new one. Example:

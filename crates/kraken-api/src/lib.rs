@@ -65,8 +65,9 @@ pub const EXPORTED_BY_NAME_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/expor
 /// when they are removed from its spec; others are preserved.
 pub const EXPORTED_METADATA_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/exported-metadata";
 
-/// Annotation of the target of a ConfigExport with `restart` or `rotate`: a random key, with which the digest of its content is computed.
-pub const DIGEST_KEY_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/digest-key";
+/// Annotation of the target of a ConfigExport with `rotate`: when it became the current one, most recently, as in RFC 3339. Former targets
+/// are kept in this order.
+pub const CURRENT_SINCE_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/current-since";
 
 /// Prefix of the annotation on the pod template of a workload that a ConfigExport restarts: the name of the ConfigExport follows, and
 /// the value is the digest of the content.

@@ -13,11 +13,11 @@ use kube::ResourceExt;
 
 use crate::{
     admission::{
-        is_synced,
         references::evaluate,
         walk::{self, Reference},
     },
-    exports::{Parsed, first_target, resolve::certain, shared_name},
+    exports::resolve::certain,
+    store::dependents::export::{Parsed, shared_name, target},
     store::index::Dependent,
     watch::cluster_state::ClusterState,
     watch::owned::controlling_export,
@@ -57,7 +57,7 @@ impl Exports {
             problems: certain(&namespace, &export.spec, &parsed.secret_entries),
             warnings: vec![],
         };
-        if !is_synced(&self.cluster) {
+        if !self.cluster.is_synced() {
             return verdict;
         }
         self.compare_targets(&mut verdict, operation, &export, &name);
@@ -79,7 +79,7 @@ impl Exports {
         name: &str,
     ) {
         let namespace = export.namespace().unwrap_or_default();
-        let wanted = first_target(&namespace, &export.spec);
+        let wanted = target(&namespace, &export.spec);
         let rival = self.cluster.exports.all().into_iter().find_map(|other| {
             let is_other = other.metadata.deletion_timestamp.is_none()
                 && other.namespace().as_deref() == Some(&namespace)
@@ -95,6 +95,7 @@ impl Exports {
             );
             verdict.warnings.push(Problem::invalid("configMetadata.name", message).to_string());
         } else if operation == Operation::Create
+            && !export.spec.rotate
             && self.cluster.meta(&wanted, |meta| controlling_export(meta).is_none()).unwrap_or_default()
         {
             verdict.warnings.push(

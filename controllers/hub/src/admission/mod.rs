@@ -40,8 +40,3 @@ pub(crate) fn mount(mounts: &Mounts, cluster: &Arc<ClusterState>) {
     mounts.mount(&exports_hook(), exports::Exports::new(cluster.clone()));
     mounts.mount(&references_hook(), references::References::new(cluster.clone()));
 }
-
-/// Whether all stores are synced. Before that, every object would seem to be missing.
-fn is_synced(cluster: &ClusterState) -> bool {
-    cluster.manager.health.missing().is_empty()
-}

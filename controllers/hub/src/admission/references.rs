@@ -18,7 +18,6 @@ use kraken_runtime::{
 
 use crate::{
     admission::{
-        is_synced,
         schemas::Schemas,
         walk::{self, Reference},
     },
@@ -49,7 +48,7 @@ impl References {
     }
 
     async fn verdict(&self, subject: Subject) -> ReviewResult {
-        if !is_synced(&self.cluster) {
+        if !self.cluster.is_synced() {
             return ReviewResult::default();
         }
         let Subject { group, kind, plural, namespace, name, object, .. } = subject;

@@ -8,7 +8,7 @@ use kraken_api::{EXPORTED_BY_ANNOTATION, EXPORTED_BY_NAME_ANNOTATION};
 use kraken_runtime::mutants::{self, Mutant};
 use kube::api::ObjectMeta;
 
-use crate::{exports::resolve::Content, watch::cluster_state::Version, watch::owned::controlling_export};
+use crate::{exports::resolve::Content, store::version::Version, watch::owned::controlling_export};
 
 /// The observed object with the target's name.
 #[derive(Clone, Debug, PartialEq, Eq)]

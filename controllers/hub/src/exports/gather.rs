@@ -10,8 +10,8 @@ use kraken_options::{Budget, Dependencies, Dependency, JsonType, KeyRef, Values}
 use kraken_runtime::work;
 
 use crate::{
-    exports::Parsed,
     resolve::find::{self, Transience},
+    store::dependents::export::Parsed,
     store::index::{Class, Dependent, ObjectRef},
     store::lookup::{Lookups, ReadError},
     watch::cluster_state::ClusterState,

@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use kraken_api::{
-    DIGEST_KEY_ANNOTATION, EXPORTED_BY_ANNOTATION, EXPORTED_BY_NAME_ANNOTATION, EXPORTED_METADATA_ANNOTATION,
-    config_export::ConfigMetadata,
+    CURRENT_SINCE_ANNOTATION, EXPORTED_BY_ANNOTATION, EXPORTED_BY_NAME_ANNOTATION,
+    EXPORTED_METADATA_ANNOTATION, config_export::ConfigMetadata,
 };
 use kube::api::ObjectMeta;
 use serde::{Deserialize, Serialize};
@@ -35,10 +36,19 @@ type Pairs = BTreeMap<String, String>;
 pub(crate) struct Labelling<'a> {
     labels: &'a Pairs,
     annotations: &'a Pairs,
-    /// The key of the digest for a target that has none; `None` if no digest is needed.
-    digest_key: Option<&'a str>,
+    /// With `rotate`: since when the target is the current one.
+    since: Option<Since>,
     /// The UID and the name of the export, which mark the target.
     marks: Option<(&'a str, &'a str)>,
+}
+
+/// Since when a target is the current one, by which former ones are ordered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Since {
+    /// The time.
+    pub(crate) now: Timestamp,
+    /// Whether another target was current before. Otherwise a noted time is kept.
+    pub(crate) is_new: bool,
 }
 
 /// The names that an export set.
@@ -53,12 +63,12 @@ struct Recorded {
 impl<'a> Labelling<'a> {
     /// The labels and annotations in a spec.
     pub(crate) fn new(metadata: &'a ConfigMetadata) -> Self {
-        Self { labels: &metadata.labels, annotations: &metadata.annotations, digest_key: None, marks: None }
+        Self { labels: &metadata.labels, annotations: &metadata.annotations, since: None, marks: None }
     }
 
-    /// The same with a key for the digest, which is set on a target that has none.
-    pub(crate) fn with_digest_key(self, digest_key: Option<&'a str>) -> Self {
-        Self { digest_key, ..self }
+    /// The same of the current one of several targets.
+    pub(crate) fn current(self, since: Since) -> Self {
+        Self { since: Some(since), ..self }
     }
 
     /// The same with the marks by which an export recognizes its target.
@@ -93,10 +103,10 @@ impl<'a> Labelling<'a> {
             Some(record) => new_annotations.insert(EXPORTED_METADATA_ANNOTATION.to_owned(), record),
             None => new_annotations.remove(EXPORTED_METADATA_ANNOTATION),
         };
-        if let Some(key) = self.digest_key {
-            let current = new_annotations.entry(DIGEST_KEY_ANNOTATION.to_owned()).or_default();
-            if current.is_empty() {
-                key.clone_into(current);
+        if let Some(Since { now, is_new }) = self.since {
+            let is_noted = new_annotations.get(CURRENT_SINCE_ANNOTATION).is_some_and(|time| is_time(time));
+            if is_new || !is_noted {
+                new_annotations.insert(CURRENT_SINCE_ANNOTATION.to_owned(), format!("{now:.6}"));
             }
         }
         if let Some((uid, name)) = self.marks {
@@ -111,6 +121,10 @@ impl<'a> Labelling<'a> {
         let record = Recorded { labels: names(self.labels), annotations: names(self.annotations) };
         (record != Recorded::default()).then(|| json!(record).to_string())
     }
+}
+
+fn is_time(text: &str) -> bool {
+    text.parse::<Timestamp>().is_ok()
 }
 
 /// The existing pairs, without those that the export set before, with the desired ones. Kraken's reserved names are
@@ -254,6 +268,25 @@ mod tests {
             (&*annotations[EXPORTED_BY_ANNOTATION], &*annotations[EXPORTED_BY_NAME_ANNOTATION]),
             ("u", "e")
         );
+    }
+
+    #[test]
+    fn the_time_at_which_a_target_became_current_is_kept_until_it_does_so_again() {
+        let plain = spec(&[], &[]);
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let since = |meta: &ObjectMeta, now, is_new| {
+            let labelling = Labelling::new(&plain).current(Since { now: at(now), is_new });
+            labelling.of(meta).1[CURRENT_SINCE_ANNOTATION].clone()
+        };
+        let first = since(&ObjectMeta::default(), 1, false);
+        assert_eq!(first, "1970-01-01T00:00:01.000000Z");
+        let noted = |time: &str| ObjectMeta {
+            annotations: Some(pairs(&[(CURRENT_SINCE_ANNOTATION, time)])),
+            ..ObjectMeta::default()
+        };
+        assert_eq!(since(&noted(&first), 2, false), first);
+        assert_eq!(since(&noted(&first), 2, true), "1970-01-01T00:00:02.000000Z");
+        assert_eq!(since(&noted("edited"), 2, false), "1970-01-01T00:00:02.000000Z");
     }
 
     #[test]

@@ -4,50 +4,46 @@
 //! write of the status at the end of every path.
 
 pub mod decide;
+mod digest;
+mod finish;
 pub(crate) mod gather;
 mod labels;
-mod parsed;
 pub mod report;
 pub(crate) mod resolve;
 pub(crate) mod restart;
 mod rotate;
-mod settled;
 mod status;
 mod target;
 pub(crate) mod write;
 
-pub(crate) use parsed::{Parsed, SpecVersion};
-pub(crate) use rotate::{first_target, revisions::shared_name};
-pub(crate) use settled::{Progress, Settled};
+pub use crate::store::dependents::export::KIND;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use kraken_api::{ConfigExport, WhileWaiting, config_export};
 use kraken_options::Values;
-use kraken_runtime::{
-    EventType, clock::Instant, coverage, metrics::TRANSIENT, queue::Requeue, watch::ObjectKey,
-};
-use kube::{Resource, ResourceExt};
+use kraken_runtime::{clock::Instant, coverage, metrics::TRANSIENT, queue::Requeue, watch::ObjectKey};
+use kube::ResourceExt;
 use tracing::{debug, warn};
 
 use crate::{
     exports::{
+        finish::{Finished, record_restarts},
         gather::Gathered,
         report::{Outcome, TargetState},
-        resolve::{Content, ContentState, resolve_content},
+        resolve::{ContentState, resolve_content},
         rotate::Targets,
-        settled::SettledVersions,
-        write::{Done, Placed, Writer},
+        write::{Done, Writer},
     },
     resolve::debounce,
     resolve::find::Transience,
+    store::dependents::export::reported,
     store::index::{Dependent, ObjectRef},
+    store::settled::{Inputs, Progress},
+    store::version::Version,
     watch::cluster_state::ClusterState,
     watch::undecodable::Broken,
 };
-
-/// The kind, for logs and metrics.
-pub const KIND: &str = "ConfigExport";
 
 /// Reconciles one export.
 pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
@@ -109,22 +105,6 @@ async fn report_undecodable(cluster: &ClusterState, key: &ObjectKey, broken: &Br
     }
 }
 
-/// The result of a reconcile.
-#[derive(Debug)]
-struct Finished {
-    outcome: Outcome,
-    /// The time for which it is not reported, because it may be resolved without an edit.
-    remaining: Option<Duration>,
-    /// When it is reconciled again.
-    again: Option<Duration>,
-}
-
-impl From<Outcome> for Finished {
-    fn from(outcome: Outcome) -> Self {
-        Self { outcome, remaining: None, again: None }
-    }
-}
-
 async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
     let namespace = export.namespace().unwrap_or_default();
     let uid = export.uid().unwrap_or_default();
@@ -132,16 +112,11 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
     let parsed = cluster.router.parsed(export);
     let edges = &parsed.edges;
     let targets = Targets::of(cluster, export);
-    let target = targets.current();
-    let place = SettledVersions {
-        spec: parsed.spec,
-        inputs: cluster.versions(&namespace, edges),
-        target: cluster.version(&target),
-    };
-    if cluster.cycles(&dependent, edges).0.is_empty()
-        && targets.surplus(&target, None).is_empty()
-        && cluster.router.settled.is(&uid, &place)
-    {
+    let inputs = Inputs { spec: parsed.spec, versions: cluster.versions(&namespace, edges) };
+    let settled = cluster.router.settled.target(&uid, &inputs, |target| cluster.version(target));
+    if let Some(target) = settled.filter(|target| {
+        cluster.cycles(&dependent, edges).0.is_empty() && targets.surplus(Some(target), None).is_empty()
+    }) {
         cluster.router.debounce.clear(&dependent);
         return in_place(cluster, export, &target).await;
     }
@@ -159,48 +134,56 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
                 _ => return Outcome::Unreadable(error.to_string()).into(),
             },
         };
+    let last = targets.last();
     let manager = &cluster.manager;
-    let digest_key = match targets.digest_key() {
-        Ok(key) => key,
-        Err(error) => return Outcome::Failed(error.to_string()).into(),
+    let writer = |becomes_current| Writer {
+        client: manager.client.clone(),
+        manager: manager.name,
+        export,
+        becomes_current,
+        now: kraken_runtime::clock::now(),
     };
-    let writer = Writer { client: manager.client.clone(), manager: manager.name, export, digest_key };
-    let finished = match gathered.state {
+    let (finished, current) = match gathered.state {
         ContentState::Invalid(why) => return Outcome::Invalid(why).into(),
         ContentState::Waiting(why) => {
-            wait(
-                cluster,
-                &writer,
-                &dependent,
-                &target,
-                Waiting { why, transience: transience.unwrap_or(Transience::Permanent), is_withheld },
-            )
-            .await
+            let waiting =
+                Waiting { why, transience: transience.unwrap_or(Transience::Permanent), is_withheld };
+            (wait(cluster, &writer(false), &dependent, last.as_ref(), waiting).await, last)
         }
         ContentState::Ready(content) => {
             cluster.router.debounce.clear(&dependent);
-            match targets.write(&writer, &content).await {
-                Ok((target, Done::InPlace(placed))) => {
-                    cluster.router.settled.exported(&uid, sources);
-                    settle(cluster, export, place, &content, (target, placed)).await
+            let digest = match digest::of(cluster, export, &content).await {
+                Ok(digest) => digest,
+                Err(why) => return Outcome::Failed(why).into(),
+            };
+            let target = targets.of_content(digest.as_deref());
+            let writer = writer(last.as_ref() != Some(&target));
+            let finished = match writer.reconcile_target(&target, Some(&content)).await {
+                Ok(Done::InPlace(version)) => {
+                    cluster.router.settled.note(&uid, |progress| {
+                        progress.target = Some(reported(&target));
+                        progress.sources = Some(sources);
+                    });
+                    settle(cluster, export, inputs, digest, (&target, version)).await
                 }
-                Ok((target, Done::Foreign(owner))) => Finished {
+                Ok(Done::Foreign(owner)) => Finished {
                     outcome: Outcome::NotOwned(target.to_string(), owner),
                     remaining: None,
                     // Events of a rotated target trigger only its owner.
                     again: export.spec.rotate.then_some(rotate::TAKEN),
                 },
                 // Content is desired, so a missing target means that the old one is being deleted.
-                Ok((_, Done::Terminating | Done::Absent)) => Outcome::Terminating.into(),
+                Ok(Done::Terminating | Done::Absent) => Outcome::Terminating(target.to_string()).into(),
                 Err(error) => Outcome::Failed(gathered.scrubber.scrub(&error.to_string())).into(),
-            }
+            };
+            (finished, Some(target))
         }
     };
     if finished.outcome.keeps_former() {
         return finished;
     }
-    for former in targets.surplus(&targets.current(), Some(&finished.outcome)) {
-        if let Err(error) = writer.reconcile_target(&former, None).await {
+    for former in targets.surplus(current.as_ref(), Some(&finished.outcome)) {
+        if let Err(error) = writer(false).reconcile_target(&former, None).await {
             return Outcome::Failed(error.to_string()).into();
         }
     }
@@ -220,7 +203,7 @@ async fn wait(
     cluster: &ClusterState,
     writer: &Writer<'_>,
     dependent: &Dependent,
-    target: &ObjectRef,
+    target: Option<&ObjectRef>,
     Waiting { why, transience, is_withheld }: Waiting,
 ) -> Finished {
     let status = writer.export.status.as_ref();
@@ -234,30 +217,33 @@ async fn wait(
         WhileWaiting::Keep => TargetState::Kept,
         WhileWaiting::Delete if is_withheld => TargetState::Withheld,
         WhileWaiting::Delete if !left.is_zero() => TargetState::Expiring,
-        WhileWaiting::Delete => match writer.reconcile_target(target, None).await {
-            Ok(_) => TargetState::Absent,
-            Err(error) => return Outcome::Failed(error.to_string()).into(),
-        },
+        WhileWaiting::Delete => {
+            if let Some(target) = target
+                && let Err(error) = writer.reconcile_target(target, None).await
+            {
+                return Outcome::Failed(error.to_string()).into();
+            }
+            TargetState::Absent
+        }
     };
     let again = (target_state == TargetState::Expiring).then_some(left);
     Finished { outcome: Outcome::Waiting(why, target_state), remaining, again }
 }
 
-/// The target has its content: restarts the workloads if it changed, and only then records it as settled.
+/// The target has its content: restarts the workloads if it changed, and only then records it as settled. `digest`: of the content, if
+/// workloads depend on it.
 async fn settle(
     cluster: &ClusterState,
     export: &ConfigExport,
-    place: SettledVersions,
-    content: &Content,
-    (target, placed): (ObjectRef, Placed),
+    inputs: Inputs,
+    digest: Option<String>,
+    (target, version): (&ObjectRef, Version),
 ) -> Finished {
     let uid = export.uid().unwrap_or_default();
     let settled = &cluster.router.settled;
-    let digest = placed.digest_key.map(|key| restart::digest(content, &key));
-    if let Some(revision) = rotate::revision(export, &target) {
-        settled.rotated(&uid, revision, digest);
-    } else if let Some(digest) = digest.filter(|_| !export.spec.restart.is_empty()) {
-        if settled.is_restart_due(&uid, export.status.as_ref(), &digest) {
+    if let Some(digest) = digest.filter(|_| !export.spec.rotate) {
+        let progress = settled.last(&uid).or(Progress::of(export.status.as_ref()));
+        if restart::is_due(progress.digest.as_deref(), &digest) {
             match restart::restart(&cluster.manager.client, export, &digest).await {
                 Ok(restarted) => {
                     record_restarts(cluster, export, &restarted, &format!("the content of {target} changed"))
@@ -266,30 +252,21 @@ async fn settle(
                 Err(error) => return Outcome::NotRestarted(error.to_string()).into(),
             }
         }
-        settled.restarted(&uid, &digest);
+        settled.note(&uid, |progress| progress.digest = Some(digest));
     }
-    let finished = in_place(cluster, export, &target).await;
+    let finished = in_place(cluster, export, target).await;
     if matches!(finished.outcome, Outcome::Exported(_)) {
-        settled.set(uid, SettledVersions { target: Some(placed.version), ..place });
+        settled.set(uid, inputs, target.clone(), version);
     }
     finished
 }
 
 /// The target is in place; with `rotate`, the workloads are compared with it.
 async fn in_place(cluster: &ClusterState, export: &ConfigExport, target: &ObjectRef) -> Finished {
-    match rotate::revision(export, target) {
-        Some(revision) => rotate::follow(cluster, export, target, revision).await,
-        None => Outcome::Exported(export.spec.entries.len()).into(),
+    if export.spec.rotate {
+        return rotate::follow(cluster, export, target).await;
     }
-}
-
-async fn record_restarts(cluster: &ClusterState, export: &ConfigExport, restarted: &[String], why: &str) {
-    if restarted.is_empty() {
-        return;
-    }
-    let note = format!("restarted {}: {why}", restarted.join(", "));
-    let object = export.object_ref(&());
-    cluster.manager.events.publish(&object, EventType::Normal, "Restarted", "Restart", &note).await;
+    Outcome::Exported(export.spec.entries.len()).into()
 }
 
 #[cfg(test)]

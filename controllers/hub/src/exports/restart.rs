@@ -1,17 +1,13 @@
 //! After step 3: restarts the workloads of an export when the content of its target changed. Client required.
 //!
 //! A restart is one annotation of the pod template, whose value is a digest of the content: setting it again changes nothing.
-//! The digest has a random key, which is stored on the target: whoever can read the key can read the values too.
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
 use kraken_api::{
     ConfigExport, RESTARTED_FOR_PREFIX,
     config_export::{Workload, WorkloadKind},
 };
-use kraken_runtime::{
-    patch::{ApiError, within},
-    random::{self, NoEntropy},
-};
+use kraken_runtime::patch::{ApiError, within};
 use kube::{
     Api, Client, ResourceExt,
     api::{Patch, PatchParams},
@@ -20,14 +16,12 @@ use kube::{
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::{exports::resolve::Content, resolve::names::words};
+use crate::resolve::names::words;
 
 /// The field manager of the annotation, and of the source of a volume.
 pub(super) const MANAGER: &str = "kraken-restart";
 /// The maximum length of the name of an annotation without its prefix.
 const MAX_NAME: usize = 63;
-/// The number of hexadecimal digits of a digest.
-const DIGITS: usize = 32;
 
 /// A workload could not be restarted.
 #[derive(Debug, thiserror::Error)]
@@ -38,30 +32,10 @@ pub(crate) struct RestartError {
     source: ApiError,
 }
 
-/// A new key for the digests of a target.
-///
-/// # Errors
-/// If the system provides no random bytes.
-pub(crate) fn new_key() -> Result<String, NoEntropy> {
-    let mut bytes = [0; 16];
-    random::fill(&mut bytes)?;
-    Ok(hex::encode(bytes))
-}
-
-/// The digest of a content with the key of its target.
-pub(crate) fn digest(content: &Content, key: &str) -> String {
-    let mut hash = Sha256::new();
-    let mut add = |text: &str| {
-        // With its length, so that no two contents give the same bytes.
-        hash.update((text.len() as u64).to_le_bytes());
-        hash.update(text);
-    };
-    add(key);
-    for (name, value) in &content.0 {
-        add(name);
-        add(&value.expose().0);
-    }
-    hex::encode(hash.finalize())[..DIGITS].to_owned()
+/// Whether the workloads have not been restarted for the content with this digest. The first content restarts nothing: pods wait for
+/// their ConfigMap or Secret.
+pub(crate) fn is_due(before: Option<&str>, digest: &str) -> bool {
+    before.is_some_and(|before| before != digest)
 }
 
 /// Restarts the workloads of an export for this content; returns those that exist.
@@ -114,37 +88,13 @@ fn annotation_name(export: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use kraken_options::{Resolved, Text};
-
     use super::*;
 
-    fn content(entries: &[(&str, &str)]) -> Content {
-        let value = |text: &str| Resolved::Public(Text(text.to_owned()));
-        Content(entries.iter().map(|(key, text)| ((*key).to_owned(), value(text))).collect())
-    }
-
     #[test]
-    fn a_digest_depends_on_every_key_and_value_and_on_its_own_key() {
-        let of = |entries: &[(&str, &str)], key| digest(&content(entries), key);
-        let one = of(&[("a", "x"), ("b", "y")], "k");
-        assert_eq!(one, of(&[("b", "y"), ("a", "x")], "k"));
-        assert_eq!(one.len(), DIGITS);
-        let others: [(&[_], _); 4] = [
-            (&[("a", "x"), ("b", "z")], "k"),
-            (&[("a", "xb"), ("", "y")], "k"),
-            (&[("a", "x")], "k"),
-            (&[("a", "x"), ("b", "y")], "other"),
-        ];
-        for (entries, key) in others {
-            assert_ne!(of(entries, key), one, "{entries:?} {key}");
-        }
-    }
-
-    #[test]
-    fn keys_are_random() {
-        let (one, two) = (new_key().unwrap(), new_key().unwrap());
-        assert_ne!(one, two);
-        assert_eq!(one.len(), 32);
+    fn a_restart_is_due_when_the_content_differs_from_the_last_one() {
+        assert!(!is_due(None, "1"), "the first content");
+        assert!(!is_due(Some("1"), "1"));
+        assert!(is_due(Some("1"), "2"));
     }
 
     #[test]

@@ -9,11 +9,9 @@ use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 
 use crate::{
-    exports::{
-        Progress,
-        report::{self, Next, Outcome},
-    },
+    exports::report::{self, Next, Outcome},
     store::index::Dependent,
+    store::settled::Progress,
     watch::cluster_state::ClusterState,
 };
 

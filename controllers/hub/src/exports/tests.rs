@@ -1,7 +1,10 @@
 use serde_json::json;
 
 use super::*;
-use crate::store::index::Class;
+use crate::store::{
+    dependents::export::{PARSED, Parsed},
+    index::{Class, ObjectRef},
+};
 
 #[test]
 fn an_export_depends_on_the_references_of_its_templates() {
@@ -32,9 +35,9 @@ fn references_are_parsed_once_per_spec_and_per_resolution() {
     export.metadata.generation = Some(1);
     let router = crate::watch::event_router::EventRouter::new(Arc::default(), 1);
     let parses = |run: &dyn Fn()| {
-        let before = resolve::tests::PARSED.with(std::cell::Cell::get);
+        let before = PARSED.with(std::cell::Cell::get);
         run();
-        resolve::tests::PARSED.with(std::cell::Cell::get) - before
+        PARSED.with(std::cell::Cell::get) - before
     };
     let parse = || drop(router.parsed(&export));
     assert_eq!((parses(&parse), parses(&parse)), (1, 0));

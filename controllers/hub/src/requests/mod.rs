@@ -5,6 +5,8 @@
 pub(crate) mod answer;
 pub(crate) mod status;
 
+pub use crate::store::dependents::request::KIND;
+
 use std::{sync::Arc, time::Duration};
 
 use kraken_api::{DependencyRequest, DependencyRequestStatus, reasons::DependencyReason as Reason};
@@ -24,34 +26,13 @@ use tracing::{debug, warn};
 use crate::{
     requests::{answer::answer, status::Next},
     resolve::find,
-    store::index::{Class, Dependent, Edges, ObjectRef, StateName},
+    store::dependents::request::edges,
+    store::index::{Dependent, ObjectRef, StateName},
     watch::cluster_state::ClusterState,
 };
 
-/// The kind, for logs and metrics.
-pub const KIND: &str = "DependencyRequest";
-
 /// The interval for checking whether an unknown kind is served: there is no event for the installation of a CRD.
 const KINDS: Duration = Duration::from_mins(1);
-
-/// The edges of a request: its dependencies, and the state of its owner, which it provides.
-pub(crate) fn edges(request: &DependencyRequest) -> Edges {
-    let namespace = request.namespace().unwrap_or_default();
-    let spec = &request.spec;
-    let maps = spec
-        .config_map_dependencies
-        .iter()
-        .map(|key| (ObjectRef::new(Class::ConfigMap, &namespace, &key.name), key.follows));
-    let secrets = spec
-        .secret_dependencies
-        .iter()
-        .map(|key| (ObjectRef::new(Class::Secret, &namespace, &key.name), key.follows));
-    let states = spec.kraken_resource_dependencies.iter();
-    let states =
-        states.map(|wanted| (ObjectRef::referenced(&namespace, &wanted.reference()), wanted.follows));
-    let owner = request.owner_references().iter().find(|owner| owner.controller == Some(true));
-    Edges::of(maps.chain(secrets).chain(states), owner.map(|owner| ObjectRef::state_of(&namespace, owner)))
-}
 
 /// The outcome of a reconcile.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 //!
 //! A random number in a Secret of the hub's own namespace: a digest with it can be public, because no value can be guessed
 //! without the key, and a restarted hub recognizes a value that it has answered before. The key is created when the first
-//! referenced Secret is read. Without a key, changes are detected within one process only.
+//! referenced Secret is read, or the first exported one restarts workloads or is rotated. Without a key, changes of referenced Secrets
+//! are detected within one process only.
 
 use k8s_openapi::{ByteString, api::core::v1::Secret};
 use kraken_runtime::{
@@ -123,16 +124,43 @@ impl Key {
     /// The digest of the value of a key of a Secret, or of its absence; empty without a key.
     pub(crate) fn digest(&self, named: &ObjectRef, entry: &str, value: Option<&[u8]>) -> String {
         let Some(key) = &self.0 else { return String::new() };
-        let mut inner = Sha256::new().chain_update(key);
-        // With its length, so that no two contents give the same bytes.
-        for part in [named.key.namespace.as_bytes(), named.key.name.as_bytes(), entry.as_bytes()] {
-            inner = inner.chain_update((part.len() as u64).to_le_bytes()).chain_update(part);
-        }
-        inner = inner.chain_update([u8::from(value.is_some())]).chain_update(value.unwrap_or_default());
-        let digest = hex::encode(Sha256::new().chain_update(key).chain_update(inner.finalize()).finalize());
+        let place = [named.key.namespace.as_bytes(), named.key.name.as_bytes(), entry.as_bytes()];
+        let digest = keyed(key, |inner| {
+            place
+                .into_iter()
+                .fold(inner, with_length)
+                .chain_update([u8::from(value.is_some())])
+                .chain_update(value.unwrap_or_default())
+        });
         let key = hex::encode(Sha256::digest(key));
-        format!("{}.{}", &key[..KEY_DIGITS], &digest[..DIGITS])
+        format!("{}.{digest}", &key[..KEY_DIGITS])
     }
+
+    /// The digest of a sequence of texts; `None` without a key.
+    pub(crate) fn digest_of<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Option<String> {
+        self.0.as_ref().map(|key| digest_of(key, texts))
+    }
+}
+
+/// The digest of a sequence of texts that are not secret: everybody can compute it.
+pub(crate) fn public_digest_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    digest_of(&[], texts)
+}
+
+fn digest_of<'a>(key: &[u8], texts: impl IntoIterator<Item = &'a str>) -> String {
+    keyed(key, |inner| texts.into_iter().map(str::as_bytes).fold(inner, with_length))
+}
+
+fn keyed(key: &[u8], add: impl FnOnce(Sha256) -> Sha256) -> String {
+    let inner = add(Sha256::new().chain_update(key));
+    let mut digest = hex::encode(Sha256::new().chain_update(key).chain_update(inner.finalize()).finalize());
+    digest.truncate(DIGITS);
+    digest
+}
+
+/// With its length, so that no two sequences give the same bytes.
+fn with_length(hash: Sha256, part: &[u8]) -> Sha256 {
+    hash.chain_update((part.len() as u64).to_le_bytes()).chain_update(part)
 }
 
 /// Whether two digests were made with the same key. An empty one was made with none.
@@ -169,6 +197,20 @@ mod tests {
         assert!(!are_comparable(&first, &digest(2, "db", "a", Some(b"1"))), "another key");
         assert_eq!(Key(None).digest(&named("db"), "a", None), "");
         assert!(!are_comparable("", ""));
+    }
+
+    #[test]
+    fn a_digest_of_texts_depends_on_each_of_them_and_on_the_key() {
+        let key = |byte| Key(Some([byte; BYTES]));
+        let first = key(1).digest_of(["a", "bc"]).unwrap();
+        assert_eq!(first.len(), DIGITS);
+        assert_eq!(key(1).digest_of(["a", "bc"]).as_ref(), Some(&first));
+        for other in [["a", "bd"], ["ab", "c"]] {
+            assert_ne!(key(1).digest_of(other).as_ref(), Some(&first), "{other:?}");
+        }
+        assert_ne!(key(2).digest_of(["a", "bc"]).as_ref(), Some(&first), "another key");
+        assert_ne!(public_digest_of(["a", "bc"]), first);
+        assert_eq!(Key(None).digest_of(["a"]), None, "never without a key");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use kube::{
 use serde_json::Value;
 
 use crate::{
-    store::digest_key::DigestKey,
+    store::digest_key::{DigestKey, Key},
     store::index::{Class, ObjectRef},
     store::lookup::{ConfigMapData, Lookup, Read, ReadError, StateData},
     store::secrets::SecretDigests,
@@ -123,6 +123,14 @@ impl Reader {
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The key of digests that are public.
+    ///
+    /// # Errors
+    /// If it can be neither read nor created now.
+    pub(crate) async fn digest_key(&self) -> Result<&Key, ApiError> {
+        self.key.get().await
     }
 
     /// The referenced keys of a Secret, and why others have no value. Nothing is cached.

@@ -11,14 +11,15 @@ use kraken_runtime::{Manager, watch::Store};
 use kube::{ResourceExt, api::ObjectMeta, core::PartialObjectMeta, runtime::watcher};
 
 use crate::{
-    exports,
     store::cycle::CycleSearch,
+    store::dependents::export,
     store::grants,
     store::index::{Class, Dependent, Edges, ObjectRef, StateName},
     store::kinds::{Kinds, Presence},
     store::lookup::{Lookup, Lookups},
     store::read::Reader,
     store::secrets::SecretDigests,
+    store::version::Version,
     watch::event_router::EventRouter,
     watch::owned::controlling_export,
 };
@@ -87,10 +88,15 @@ impl ClusterState {
         self.manager.shutdown.run_until_cancelled(self.manager.health.ready()).await.is_some()
     }
 
+    /// Whether all stores are synced. Before that, every object would seem to be missing.
+    pub(crate) fn is_synced(&self) -> bool {
+        self.manager.health.missing().is_empty()
+    }
+
     /// Registers the ConfigExports in the metrics. Resources that wait for a reference are counted by their spokes.
     pub(crate) fn count_exports(&self) {
         let exports = self.exports.clone();
-        self.manager.metrics.count_resources(exports::KIND, move |tally| {
+        self.manager.metrics.count_resources(export::KIND, move |tally| {
             for export in exports.all() {
                 tally.add(
                     export.metadata.namespace.as_deref(),
@@ -258,13 +264,4 @@ impl ClusterState {
             },
         }
     }
-}
-
-/// One version of one object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version {
-    /// Its UID.
-    pub(crate) uid: String,
-    /// Its resourceVersion.
-    pub(crate) resource_version: String,
 }

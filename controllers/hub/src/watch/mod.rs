@@ -2,6 +2,7 @@
 
 pub(crate) mod cluster_state;
 pub(crate) mod event_router;
+pub(crate) mod kept;
 pub(crate) mod owned;
 pub(crate) mod undecodable;
 pub(crate) mod written;

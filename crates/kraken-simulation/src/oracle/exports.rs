@@ -16,7 +16,8 @@ impl Oracle<'_> {
         let kind = spec["configType"].as_str().unwrap_or("ConfigMap");
         let mut name = spec["configMetadata"]["name"].as_str()?.to_owned();
         if spec["rotate"] == true {
-            name = format!("{name}-{}", export["status"]["revision"]);
+            let reported = export["status"]["target"].as_str().and_then(|target| target.split_once('/'));
+            reported.map_or("", |(_, name)| name).clone_into(&mut name);
         }
         let target = self.find(kind, export["metadata"]["namespace"].as_str()?, &name);
         // A user can make the export the owner of an object that it did not write, and that the hub therefore leaves.

@@ -10,12 +10,9 @@ use kraken_runtime::{EventType, queue::Requeue};
 use kube::ResourceExt;
 
 use crate::{
-    exports::{
-        Progress,
-        decide::{NOT_CREATED, OF_ANOTHER_EXPORT},
-        rotate::revisions,
-    },
+    exports::decide::{NOT_CREATED, OF_ANOTHER_EXPORT},
     resolve::names::bounded,
+    store::settled::Progress,
 };
 
 /// The maximum length of a message, in bytes.
@@ -32,8 +29,8 @@ pub(crate) enum Outcome {
     Invalid(String),
     /// The target is not owned by this export: the object, and its owner as a phrase.
     NotOwned(String, String),
-    /// The old target is being deleted; its deletion triggers a reconcile.
-    Terminating,
+    /// This object, the target, is being deleted; its deletion triggers a reconcile.
+    Terminating(String),
     /// A value could not be read; the exported target is not changed.
     Unreadable(String),
     /// The target could not be written.
@@ -67,7 +64,7 @@ impl Outcome {
             Self::Waiting(..) => "Waiting",
             Self::Invalid(_) => "Invalid",
             Self::NotOwned(..) => "NotOwned",
-            Self::Terminating => "Terminating",
+            Self::Terminating(_) => "Terminating",
             Self::Unreadable(_) => "Unreadable",
             Self::Failed(_) => "Failed",
             Self::NotRestarted(_) => "NotRestarted",
@@ -81,7 +78,7 @@ impl Outcome {
             Self::Waiting(..) | Self::Unreadable(_) => Reason::WaitingForValues,
             Self::Invalid(_) => Reason::InvalidSpec,
             Self::NotOwned(..) => Reason::TargetNotOwned,
-            Self::Terminating | Self::Failed(_) | Self::NotRestarted(_) => Reason::WriteFailed,
+            Self::Terminating(_) | Self::Failed(_) | Self::NotRestarted(_) => Reason::WriteFailed,
         }
     }
 
@@ -101,7 +98,7 @@ impl Outcome {
         let message = match self {
             Self::Exported(1) => format!("{kind} {name} has its only entry."),
             Self::Exported(entries) => format!("{kind} {name} has all {entries} entries."),
-            Self::Terminating => format!("{kind} {name} is being deleted; it will be recreated afterwards"),
+            Self::Terminating(named) => format!("{named} is being deleted; it will be recreated afterwards"),
             Self::NotOwned(named, owner) if owner == NOT_CREATED => {
                 let (kind, object) = named.split_once(' ').unwrap_or((kind, named));
                 let (kind, namespace) = (kind.to_lowercase(), export.namespace().unwrap_or_default());
@@ -130,7 +127,7 @@ impl Outcome {
             Self::Invalid(_) | Self::Unreadable(_) => State::Unknown,
             Self::Exported(_)
             | Self::NotOwned(..)
-            | Self::Terminating
+            | Self::Terminating(_)
             | Self::Failed(_)
             | Self::NotRestarted(_) => State::True,
         }
@@ -143,7 +140,7 @@ impl Outcome {
             Self::Exported(_) | Self::NotRestarted(_) => false,
             Self::NotOwned(_, owner) => !owner.starts_with(OF_ANOTHER_EXPORT),
             Self::Waiting(_, state) => *state != TargetState::Absent,
-            Self::Invalid(_) | Self::Terminating | Self::Unreadable(_) | Self::Failed(_) => true,
+            Self::Invalid(_) | Self::Terminating(_) | Self::Unreadable(_) | Self::Failed(_) => true,
         }
     }
 
@@ -214,11 +211,8 @@ pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, progress: Progress,
     }
     let ConfigExportSpec { rotate, restart, config_type, config_metadata, .. } = &export.spec;
     let progress = progress.or(Progress::of(before));
-    let name = match progress.revision.filter(|_| *rotate) {
-        Some(revision) => revisions::name(&config_metadata.name, revision),
-        None => config_metadata.name.clone(),
-    };
-    let target = format!("{config_type:?}/{name}");
+    let plain = || format!("{config_type:?}/{}", config_metadata.name);
+    let target = progress.target.filter(|_| *rotate).unwrap_or_else(plain);
     let (state, reason) = (ready(outcome), outcome.reason().as_str());
     let kept = outcome.target(target.clone(), before.and_then(|status| status.target.clone()), *rotate);
     let message = outcome.message(&target, kept.as_deref(), export);
@@ -243,10 +237,8 @@ pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, progress: Progress,
         target: kept,
         observed_generation: generation,
         conditions: list,
-        content_digest: progress.digest.filter(|_| *rotate || !restart.is_empty()),
-        // Kept without `rotate`, because its numbers are not used again.
-        revision: progress.revision,
-        rolled_out_revision: progress.rolled_out.filter(|_| *rotate && !restart.is_empty()),
+        content_digest: progress.digest.filter(|_| !rotate && !restart.is_empty()),
+        rolled_out_target: progress.rolled_out.filter(|_| *rotate && !restart.is_empty()),
         sources: progress.sources.unwrap_or_default(),
     };
     if before.is_some_and(|before| is_unchanged(before, &status)) {
@@ -281,8 +273,7 @@ fn is_unchanged(before: &ConfigExportStatus, status: &ConfigExportStatus) -> boo
         && before.observed_generation == status.observed_generation
         && before.target == status.target
         && before.content_digest == status.content_digest
-        && before.revision == status.revision
-        && before.rolled_out_revision == status.rolled_out_revision
+        && before.rolled_out_target == status.rolled_out_target
         && before.sources == status.sources
 }
 

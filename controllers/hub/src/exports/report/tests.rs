@@ -47,7 +47,7 @@ fn an_export_is_ready_only_when_it_is_written() {
         (waiting("x"), "WaitingForValues"),
         (Outcome::Invalid("x".into()), "InvalidSpec"),
         (Outcome::NotOwned("ConfigMap app".into(), "x".into()), "TargetNotOwned"),
-        (Outcome::Terminating, "WriteFailed"),
+        (Outcome::Terminating("ConfigMap app".into()), "WriteFailed"),
         (Outcome::Unreadable("x".into()), "WaitingForValues"),
         (Outcome::Failed("x".into()), "WriteFailed"),
     ] {
@@ -145,38 +145,41 @@ fn the_digest_is_reported_only_with_restarts_and_kept_until_the_next() {
 }
 
 #[test]
-fn a_rotated_target_is_reported_with_its_revision() {
+fn a_rotated_target_and_the_one_of_the_workloads_are_reported() {
     let mut rotating = export(1, None);
     rotating.spec.rotate = true;
     rotating.spec.restart =
         serde_json::from_value(json!([{"kind": "Deployment", "name": "client"}])).unwrap();
-    let fourth =
-        |rolled_out| Progress { revision: Some(4), rolled_out, digest: Some("d".to_owned()), sources: None };
-    let status = written(next(&rotating, &Outcome::Exported(1), fourth(Some(4)), at(1))).0;
-    assert_eq!(ready_of(&status).2, "ConfigMap app-4 has its only entry.");
-    assert_eq!(status.target.as_deref(), Some("ConfigMap/app-4"));
-    assert_eq!((status.revision, status.rolled_out_revision), (Some(4), Some(4)));
+    let name = |digit: &str| format!("ConfigMap/app-{}", digit.repeat(10));
+    let at_target = |digit: &str, rolled_out: Option<&str>| Progress {
+        target: Some(name(digit)),
+        rolled_out: rolled_out.map(name),
+        digest: Some("d".to_owned()),
+        sources: None,
+    };
+    let of = |status: &ConfigExportStatus| (status.target.clone(), status.rolled_out_target.clone());
+    let status = written(next(&rotating, &Outcome::Exported(1), at_target("4", Some("4")), at(1))).0;
+    assert_eq!(ready_of(&status).2, "ConfigMap app-4444444444 has its only entry.");
+    assert_eq!(of(&status), (Some(name("4")), Some(name("4"))));
+    assert_eq!(status.content_digest, None, "the name has it");
     rotating.status = Some(status);
     assert_eq!(next(&rotating, &Outcome::Exported(1), Progress::default(), at(2)), Next::Nothing);
 
-    let fifth = Progress { revision: Some(5), ..fourth(None) };
     let failed = Outcome::NotRestarted("failed to restart Deployment client: x".into());
-    let status = written(next(&rotating, &failed, fifth, at(2))).0;
-    assert_eq!(status.target.as_deref(), Some("ConfigMap/app-5"));
-    assert_eq!((status.revision, status.rolled_out_revision), (Some(5), Some(4)), "still due");
+    let status = written(next(&rotating, &failed, at_target("5", None), at(2))).0;
+    assert_eq!(of(&status), (Some(name("5")), Some(name("4"))), "still due");
 
-    let refused = Outcome::NotOwned("ConfigMap app-5".into(), "belongs to ConfigExport b".into());
+    let refused = Outcome::NotOwned("ConfigMap app-5555555555".into(), "belongs to ConfigExport b".into());
     let status = written(next(&rotating, &refused, Progress::default(), at(2))).0;
     assert_eq!(
         ready_of(&status).2,
-        "ConfigMap app-5 exists and belongs to ConfigExport b; it is not changed; ConfigMap app-4 is kept unchanged"
+        "ConfigMap app-5555555555 exists and belongs to ConfigExport b; it is not changed; ConfigMap app-4444444444 is kept unchanged"
     );
-    assert_eq!(status.target.as_deref(), Some("ConfigMap/app-4"), "the current target still exists");
+    assert_eq!(status.target, Some(name("4")), "the current target still exists");
 
     rotating.spec.rotate = false;
     let status = written(next(&rotating, &Outcome::Exported(1), Progress::default(), at(2))).0;
-    assert_eq!(status.target.as_deref(), Some("ConfigMap/app"));
-    assert_eq!((status.revision, status.rolled_out_revision), (Some(4), None), "4 is not used again");
+    assert_eq!(of(&status), (Some("ConfigMap/app".to_owned()), None));
 }
 
 #[test]
@@ -184,8 +187,12 @@ fn only_failures_are_retried_by_a_timer() {
     for outcome in [Outcome::Unreadable(String::new()), Outcome::Failed(String::new())] {
         assert_eq!(outcome.requeue(), Requeue::Backoff);
     }
-    for outcome in [Outcome::Exported(1), waiting(""), Outcome::Invalid(String::new()), Outcome::Terminating]
-    {
+    for outcome in [
+        Outcome::Exported(1),
+        waiting(""),
+        Outcome::Invalid(String::new()),
+        Outcome::Terminating(String::new()),
+    ] {
         assert_eq!(outcome.requeue(), Requeue::Never);
     }
 }

@@ -18,7 +18,6 @@ use kraken_options::{
 use crate::{
     exports::labels,
     resolve::names::{bounded, is_object_name},
-    store::index::{Class, ObjectRef},
 };
 
 /// The maximum size of the values of a ConfigMap or Secret, in bytes.
@@ -56,51 +55,10 @@ impl fmt::Debug for ResolvedExport {
     }
 }
 
-/// The target of a spec.
-pub(crate) fn target(namespace: &str, spec: &ConfigExportSpec) -> ObjectRef {
-    ObjectRef::new(class(spec.config_type), namespace, &spec.config_metadata.name)
-}
-
-/// The class of a target.
-pub(crate) fn class(config_type: ConfigType) -> Class {
-    match config_type {
-        ConfigType::ConfigMap => Class::ConfigMap,
-        ConfigType::Secret => Class::Secret,
-    }
-}
-
-/// What the entries refer to.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct References {
-    /// All dependencies.
-    pub(crate) dependencies: Dependencies,
-    /// The indexes of entries that refer to a Secret.
-    pub(crate) secret_entries: BTreeSet<usize>,
-}
-
-/// Finds the references of the entries, each parsed once.
-pub(crate) fn references(spec: &ConfigExportSpec) -> References {
-    let mut found = References::default();
-    for (index, entry) in spec.entries.iter().enumerate() {
-        #[cfg(test)]
-        tests::PARSED.with(|parsed| parsed.set(parsed.get() + 1));
-        let Dependencies { config_maps, secrets, resources, follows: _ } = entry.dependencies();
-        if !secrets.is_empty() {
-            found.secret_entries.insert(index);
-        }
-        let dependencies = &mut found.dependencies;
-        dependencies.config_maps.extend(config_maps);
-        dependencies.secrets.extend(secrets);
-        // All are strings, so that types never conflict.
-        dependencies.resources.extend(resources);
-    }
-    found
-}
-
 /// The value of an entry as text: "3.10" is not the number 3.1.
 fn taken(resolver: &mut Resolver<'_>, index: usize, source: &ValueFrom) -> Option<Resolved<Text>> {
     #[cfg(test)]
-    tests::PARSED.with(|parsed| parsed.set(parsed.get() + 1));
+    crate::store::dependents::export::PARSED.with(|parsed| parsed.set(parsed.get() + 1));
     resolver.take_from::<Text>(&format!("entries[{index}]"), source)
 }
 

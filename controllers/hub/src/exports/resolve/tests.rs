@@ -1,14 +1,7 @@
-use std::cell::Cell;
-
 use kraken_options::{SecretData, SecretString};
 use serde_json::{Value, json};
 
 use super::*;
-
-thread_local! {
-    /// The number of parsed references.
-    pub(crate) static PARSED: Cell<usize> = const { Cell::new(0) };
-}
 
 pub(crate) fn dependencies(spec: &ConfigExportSpec) -> Dependencies {
     references(spec).dependencies

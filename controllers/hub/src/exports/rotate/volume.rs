@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    exports::rotate::revisions::of_name,
+    exports::rotate::names::is_of,
     store::index::{Class, ObjectRef},
 };
 
@@ -24,7 +24,7 @@ pub(crate) enum VolumeError {
 }
 
 /// The operations of a JSON patch that set the source of the volume `base`; `None` if nothing is to be changed. `is_due`: the
-/// workload has not been set to this target; afterwards only an empty volume is set, because another revision is a rollback.
+/// workload has not been set to this target; afterwards only an empty volume is set, because another target is a rollback.
 ///
 /// # Errors
 /// If there is no such volume, or its sources belong to others.
@@ -70,11 +70,11 @@ fn source(target: &ObjectRef) -> Value {
     }
 }
 
-/// Whether this is a source that the hub sets: a revision of the export, which may have had the other type.
+/// Whether this is a source that the hub sets: a target of the export, which may have had the other type.
 fn is_of_export(source: &Value, base: &str) -> bool {
     let is_alone = source.as_object().is_some_and(|source| source.len() == 1);
     let named = ["configMap", "secret"].into_iter().find_map(|kind| source[kind]["name"].as_str());
-    is_alone && named.is_some_and(|named| of_name(base, named).is_some())
+    is_alone && named.is_some_and(|named| is_of(base, named))
 }
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ mod tests {
     }
 
     fn target() -> ObjectRef {
-        ObjectRef::new(Class::ConfigMap, "ns", "app-3")
+        ObjectRef::new(Class::ConfigMap, "ns", "app-0000000003")
     }
 
     /// The name of the target that the workload is set to.
@@ -106,28 +106,28 @@ mod tests {
     #[test]
     fn a_volume_without_sources_is_always_set() {
         for sources in [Value::Null, json!([])] {
-            assert_eq!(set(&with_sources(sources.clone()), true).as_deref(), Some("app-3"));
-            assert_eq!(set(&with_sources(sources), false).as_deref(), Some("app-3"));
+            assert_eq!(set(&with_sources(sources.clone()), true).as_deref(), Some("app-0000000003"));
+            assert_eq!(set(&with_sources(sources), false).as_deref(), Some("app-0000000003"));
         }
         let empty = workload(json!({"name": "app", "projected": {}}));
-        assert_eq!(set(&empty, false).as_deref(), Some("app-3"));
+        assert_eq!(set(&empty, false).as_deref(), Some("app-0000000003"));
     }
 
     #[test]
     fn a_rollback_is_kept_until_the_content_changes() {
-        let former = with_sources(json!([{"configMap": {"name": "app-2"}}]));
+        let former = with_sources(json!([{"configMap": {"name": "app-0000000002"}}]));
         assert_eq!(set(&former, false), None);
-        assert_eq!(set(&former, true).as_deref(), Some("app-3"));
-        let secret = with_sources(json!([{"secret": {"name": "app-2"}}]));
-        assert_eq!(set(&secret, true).as_deref(), Some("app-3"), "of another configType");
-        assert_eq!(set(&with_sources(json!([{"configMap": {"name": "app-3"}}])), true), None);
+        assert_eq!(set(&former, true).as_deref(), Some("app-0000000003"));
+        let secret = with_sources(json!([{"secret": {"name": "app-0000000002"}}]));
+        assert_eq!(set(&secret, true).as_deref(), Some("app-0000000003"), "of another configType");
+        assert_eq!(set(&with_sources(json!([{"configMap": {"name": "app-0000000003"}}])), true), None);
     }
 
     #[test]
     fn a_secret_is_the_source_as_a_secret() {
-        let target = ObjectRef::new(Class::Secret, "ns", "app-1");
+        let target = ObjectRef::new(Class::Secret, "ns", "app-0000000001");
         let operations = change(&with_sources(Value::Null), "app", &target, true).unwrap().unwrap();
-        assert_eq!(operations[1]["value"], json!([{"secret": {"name": "app-1"}}]));
+        assert_eq!(operations[1]["value"], json!([{"secret": {"name": "app-0000000001"}}]));
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
         for sources in [
             json!([{"configMap": {"name": "theirs"}}]),
             json!([{"configMap": {"name": "app"}}]),
-            json!([{"configMap": {"name": "app-2"}}, {"secret": {"name": "theirs"}}]),
+            json!([{"configMap": {"name": "app-0000000002"}}, {"secret": {"name": "theirs"}}]),
             json!([{"serviceAccountToken": {"path": "token"}}]),
         ] {
             let changed = change(&with_sources(sources.clone()), "app", &target(), true);

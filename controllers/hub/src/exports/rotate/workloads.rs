@@ -38,7 +38,7 @@ pub(super) struct Followed {
     pub(super) error: Option<WorkloadError>,
 }
 
-/// Sets the volume of each workload; `is_due`: also if it has another revision.
+/// Sets the volume of each workload; `is_due`: also if it has another target.
 pub(super) async fn follow(
     client: &Client,
     export: &ConfigExport,

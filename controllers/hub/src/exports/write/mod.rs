@@ -6,13 +6,13 @@
 mod error;
 mod former;
 mod replace;
-mod revision;
 
+use jiff::Timestamp;
 use k8s_openapi::{
     api::core::v1::{ConfigMap, Secret},
     apimachinery::pkg::apis::meta::v1::OwnerReference,
 };
-use kraken_api::{ConfigExport, DIGEST_KEY_ANNOTATION};
+use kraken_api::ConfigExport;
 use kraken_runtime::{
     coverage,
     patch::{ApiError, json_patch, within},
@@ -27,12 +27,12 @@ use serde_json::{Value, json};
 use crate::{
     exports::{
         decide::{Action, Exporter, NOT_CREATED, Observed, decide, is_left_behind, observed},
-        labels::{Labelling, MANAGED_BY},
+        labels::{Labelling, MANAGED_BY, Since},
         resolve::Content,
         target::{OPAQUE, Target},
     },
     store::index::{Class, ObjectRef},
-    watch::cluster_state::Version,
+    store::version::Version,
 };
 
 pub(crate) use error::WriteError;
@@ -44,22 +44,13 @@ const ROUNDS: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
     /// It is in place.
-    InPlace(Placed),
+    InPlace(Version),
     /// It does not exist, or is not owned by this export.
     Absent,
     /// It is not owned by this export: its owner, as a phrase.
     Foreign(String),
     /// Wait for its deletion, and recreate it.
     Terminating,
-}
-
-/// A target in place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Placed {
-    /// Its version.
-    pub(crate) version: Version,
-    /// The key of the digest of its content, if it has one.
-    pub(crate) digest_key: Option<String>,
 }
 
 /// An observed target.
@@ -69,7 +60,6 @@ struct Found {
     meta: ObjectMeta,
     /// The operations that set what differs of its content, labels, annotations and owner.
     changes: Vec<Value>,
-    digest_key: Option<String>,
 }
 
 impl std::fmt::Debug for Writer<'_> {
@@ -86,8 +76,10 @@ pub(crate) struct Writer<'a> {
     pub(crate) manager: &'static str,
     /// The export.
     pub(crate) export: &'a ConfigExport,
-    /// The key for the digest of the content, for a target without one: if the export restarts workloads or rotates its target.
-    pub(crate) digest_key: Option<String>,
+    /// Whether another target was the current one.
+    pub(crate) becomes_current: bool,
+    /// The time.
+    pub(crate) now: Timestamp,
 }
 
 impl Writer<'_> {
@@ -147,8 +139,12 @@ impl Writer<'_> {
             // The content that an immutable target already has cannot be written, not even unchanged.
             changes.splice(0..0, T::changes(content));
         }
+        if self.export.spec.rotate && object.immutable() != Some(true) {
+            // Somebody created it again.
+            changes.push(json!({"op": "add", "path": "/immutable", "value": true}));
+        }
         let observed = self.classify(named, object.meta(), changes.is_empty(), immutable).await?;
-        Ok(Found { observed, changes, digest_key: digest_key(&object), meta: object.meta().clone() })
+        Ok(Found { observed, changes, meta: object.meta().clone() })
     }
 
     /// A deletion only needs the metadata.
@@ -171,7 +167,7 @@ impl Writer<'_> {
         named: &ObjectRef,
         content: Option<&Content>,
         action: Action,
-        Found { meta, changes, digest_key, .. }: Found,
+        Found { meta, changes, .. }: Found,
     ) -> Result<Done, WriteError> {
         coverage::note("export action", action.verb());
         tracing::debug!(target = %named, action = action.verb(), "decided");
@@ -182,7 +178,7 @@ impl Writer<'_> {
                 self.replace::<T>(named, content, version, &meta).await
             }
             (Action::Delete(version), _) => self.delete::<T>(named, version).await,
-            (Action::Keep(version), _) => Ok(Done::InPlace(Placed { version, digest_key })),
+            (Action::Keep(version), _) => Ok(Done::InPlace(version)),
             (Action::Refuse(owner), _) => Ok(Done::Foreign(owner)),
             (Action::AwaitDeletion, _) => Ok(Done::Terminating),
             (Action::None | Action::Create | Action::Update(_) | Action::Replace(_), _) => Ok(Done::Absent),
@@ -288,24 +284,21 @@ impl Writer<'_> {
     }
 
     fn labelling(&self) -> Labelling<'_> {
-        Labelling::new(&self.export.spec.config_metadata).with_digest_key(self.digest_key.as_deref())
+        let labelling = Labelling::new(&self.export.spec.config_metadata);
+        let since = Since { now: self.now, is_new: self.becomes_current };
+        if self.export.spec.rotate { labelling.current(since) } else { labelling }
     }
 }
 
 impl Found {
     fn of(observed: Observed) -> Self {
-        Self { observed, meta: ObjectMeta::default(), changes: vec![], digest_key: None }
+        Self { observed, meta: ObjectMeta::default(), changes: vec![] }
     }
 }
 
 fn in_place(object: &impl ResourceExt) -> Done {
-    let version = Version {
+    Done::InPlace(Version {
         uid: object.uid().unwrap_or_default(),
         resource_version: object.resource_version().unwrap_or_default(),
-    };
-    Done::InPlace(Placed { version, digest_key: digest_key(object) })
-}
-
-fn digest_key(object: &impl ResourceExt) -> Option<String> {
-    object.annotations().get(DIGEST_KEY_ANNOTATION).filter(|key| !key.is_empty()).cloned()
+    })
 }

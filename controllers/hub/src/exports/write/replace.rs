@@ -7,7 +7,7 @@ use super::{Done, ROUNDS, WriteError, Writer};
 use crate::{
     exports::{resolve::Content, target::Target},
     store::index::ObjectRef,
-    watch::cluster_state::Version,
+    store::version::Version,
 };
 
 impl Writer<'_> {

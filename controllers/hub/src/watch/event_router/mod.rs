@@ -18,12 +18,16 @@ use parking_lot::{Mutex, RwLock};
 use tracing::warn;
 
 use crate::{
-    exports::{self, Parsed},
-    kept, requests,
     resolve::debounce::Debounce,
+    store::dependents::{
+        export::{self, Parsed},
+        request,
+    },
     store::index::{Class, Dependent, Edges, Effect, Index, ObjectRef},
     store::lookup::Cache,
     store::secrets::SecretDigests,
+    store::settled::Settled,
+    watch::kept,
     watch::owned::{Owned, controlling_export},
     watch::undecodable::Undecodable,
     watch::written::Written,
@@ -43,7 +47,7 @@ pub(crate) struct EventRouter {
     /// The last status writes.
     pub(crate) written: Written,
     /// The exports that are in place.
-    pub(crate) settled: exports::Settled,
+    pub(crate) settled: Settled,
     /// The parsed references of each export, once per spec.
     pub(crate) parsed: Mutex<HashMap<ObjectKey, Arc<Parsed>>>,
     /// The exports that cannot be decoded.
@@ -67,7 +71,7 @@ impl EventRouter {
             cache: Cache::default(),
             digests,
             written: Written::default(),
-            settled: exports::Settled::default(),
+            settled: Settled::default(),
             parsed: Mutex::default(),
             undecodable: Undecodable::default(),
             debounce: Debounce::default(),
@@ -96,7 +100,7 @@ impl EventRouter {
                 let is_own = is_only_status(&**request, before.as_deref())
                     && request.status.as_ref().is_some_and(|status| self.written.is_own(dependent, status));
                 if !is_own {
-                    self.edges(dependent, &requests::edges(request));
+                    self.edges(dependent, &request::edges(request));
                 }
             }
             Change::Listed(request) => {
@@ -106,7 +110,7 @@ impl EventRouter {
                 }
             }
             Change::Deleted(_) => self.gone(dependent),
-            Change::Invalid(..) => invalid(requests::KIND, change),
+            Change::Invalid(..) => invalid(request::KIND, change),
         }
     }
 
@@ -143,7 +147,7 @@ impl EventRouter {
                 self.gone(&dependent);
             }
             Change::Invalid(meta, error) => {
-                invalid(exports::KIND, change);
+                invalid(export::KIND, change);
                 self.undecodable.note(key.clone(), meta, error);
                 self.exports.add(key, Lane::Edit);
             }
