@@ -5,7 +5,6 @@
 //! lists and maps merge, and errors must have the messages and codes of kube-apiserver. Pure.
 
 pub mod cause;
-mod condition;
 mod defaults;
 mod duplicates;
 pub mod go;
@@ -134,7 +133,7 @@ impl Schema {
     /// Compiles an `openAPIV3Schema`.
     ///
     /// # Errors
-    /// If it has a field or a CEL rule that this crate does not know: nothing is ignored.
+    /// If it has a field that this crate does not know, or a rule that is no CEL: nothing is ignored.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         Compiler::default().schema(schema, "")
     }

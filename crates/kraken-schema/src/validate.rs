@@ -6,6 +6,7 @@ use super::{Additional, List, Place, Schema, types::wrong_type};
 use crate::{
     cause::{Cause, shown},
     go,
+    rules::Values,
 };
 
 /// Adds validation errors to `causes`. Values that an update does not change are not validated.
@@ -94,10 +95,10 @@ pub fn check_rules(
     if !schema.has_rules || old == Some(value) || value.is_null() {
         return;
     }
-    for rule in &schema.rules {
-        if !rule.holds(value, old) {
-            causes.push(rule.cause(place.text(), value));
-        }
+    if !schema.rules.is_empty() {
+        let values = Values::of(value, old);
+        let broken = schema.rules.iter().filter(|rule| !rule.holds(&values));
+        causes.extend(broken.map(|rule| rule.cause(place.text(), value)));
     }
     for (name, value) in value.as_object().into_iter().flatten() {
         if let Some(of) = schema.field(name) {
