@@ -37,7 +37,7 @@ impl Installation for Site {
 fn site() -> Site {
     let kinds = crate::apiserver::Kinds::new(crate::kinds::definitions()).unwrap();
     let site = Site {
-        api: ApiServer::new(kinds, 1),
+        api: ApiServer::new(kinds, 1, kraken_runtime::clock::now),
         cloud: Arc::new(Simulator::in_process(SimulatorOptions::default())),
     };
     let (made, _) =

@@ -114,7 +114,7 @@ impl Simulation {
         let controllers = schedule.settings.suite.controllers();
         state.places = controllers.iter().map(|controller| (*controller, Place::default())).collect();
         Self(Arc::new(Shared {
-            api: ApiServer::new(kinds, schedule.seed),
+            api: ApiServer::new(kinds, schedule.seed, kraken_runtime::clock::now),
             settings: schedule.settings.clone(),
             electing: schedule.steps.iter().filter_map(has_second).collect::<BTreeSet<_>>(),
             begin: Instant::now(),

@@ -29,7 +29,7 @@ use super::gate::Gate;
 use super::providers::{Args, Provider, RunningHost, SimulatedTofu, Way};
 use super::shared::Shared;
 use super::trace::ProcessId;
-use crate::apiserver::Connection;
+use crate::apiserver::{self, Connection};
 use crate::schedule::{Controller, Settings, Side};
 
 /// One running process.
@@ -123,7 +123,7 @@ impl Process {
         let args = run_args(&shared.settings, shared.elects(self.id.controller));
         let gate = self.gate(shared, Side::Kube);
         let connect = |bounds: &Bounds| -> Client {
-            let service = self.connection.service(gate.clone());
+            let service = apiserver::service(&self.connection, gate.clone());
             bounds.client(service.map_response(|response| response.map(boxed)))
         };
         let metrics = Metrics::new(P::NAME);

@@ -25,7 +25,6 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use kraken_simulator::hook::{Answer, Call, Hook, HookAction};
 use kube::Client;
 
 use crate::apiserver::{ApiServer, Kinds};
@@ -145,26 +144,12 @@ impl Servers {
     pub fn pair(&self) -> (Pair, ApiServer) {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let server = ApiServer::new(self.kinds.clone(), number.into());
+        let server = ApiServer::new(self.kinds.clone(), number.into(), kraken_runtime::clock::now);
         // No server remembers its first writes.
         server.compact();
         let controllers = tokio::spawn(server.run_controllers(number.into(), || {}));
         // Of the same length: it is part of messages that tell of lengths.
         let prefixes = [&*format!("m{number:05}-"), &*format!("r{number:05}-")];
-        let client = server.client(Arc::new(PassThrough));
-        (Pair::new(client, controllers, self.real.clone(), prefixes), server)
-    }
-}
-
-/// Every request goes through.
-struct PassThrough;
-
-impl Hook for PassThrough {
-    async fn before(&self, _: &Call) -> HookAction {
-        HookAction::Pass
-    }
-
-    async fn after(&self, _: &Call, _: &Answer) -> HookAction {
-        HookAction::Pass
+        (Pair::new(server.client(), controllers, self.real.clone(), prefixes), server)
     }
 }

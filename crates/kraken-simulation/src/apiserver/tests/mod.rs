@@ -34,7 +34,7 @@ struct Api(ApiServer);
 
 impl Api {
     fn new() -> Self {
-        Self(ApiServer::new(KINDS.clone(), 7))
+        Self(ApiServer::new(KINDS.clone(), 7, kraken_runtime::clock::now))
     }
 
     fn send(&self, method: &str, path: &str, type_: &str, body: &Value) -> (u16, Value) {

@@ -8,22 +8,10 @@ use kraken_simulator::hook::{Answer, Call, Hook, HookAction};
 use kube::api::{WatchEvent, WatchParams};
 
 use super::*;
-
-/// Passes every request.
-pub(super) struct Pass;
-
-impl Hook for Pass {
-    async fn before(&self, _: &Call) -> HookAction {
-        HookAction::Pass
-    }
-
-    async fn after(&self, _: &Call, _: &Answer) -> HookAction {
-        HookAction::Pass
-    }
-}
+use crate::apiserver::service;
 
 fn maps(api: &Api) -> kube::Api<ConfigMap> {
-    kube::Api::namespaced(api.0.client(Arc::new(Pass)), "default")
+    kube::Api::namespaced(api.0.client(), "default")
 }
 
 fn summary(event: &WatchEvent<ConfigMap>) -> String {
@@ -78,7 +66,7 @@ async fn watches_can_be_cut_and_delayed() {
     let api = Api::new();
     let start = version(&api.map("a")).to_string();
     let connection = api.0.connection();
-    let maps: kube::Api<ConfigMap> = kube::Api::namespaced(connection.client(Arc::new(Pass)), "default");
+    let maps: kube::Api<ConfigMap> = kube::Api::namespaced(connection.client(), "default");
     connection.delay_watches("", "configmaps", Duration::from_secs(7));
     let mut events = maps.watch(&WatchParams::default(), &start).await.unwrap().boxed();
     let since = tokio::time::Instant::now();
@@ -129,7 +117,8 @@ async fn a_request_with_a_lost_response_took_effect() {
         }
     }
     let api = Api::new();
-    let maps: kube::Api<ConfigMap> = kube::Api::namespaced(api.0.client(Arc::new(Lose)), "default");
+    let client = kube::Client::new(service(&api.0.connection(), Arc::new(Lose)), "default");
+    let maps: kube::Api<ConfigMap> = kube::Api::namespaced(client, "default");
     let map: ConfigMap = serde_json::from_value(json!({"metadata": {"name": "a"}})).unwrap();
     assert!(maps.create(&kube::api::PostParams::default(), &map).await.is_err());
     assert_eq!(api.code("GET", &format!("{MAPS}/a"), &Value::Null), 200);

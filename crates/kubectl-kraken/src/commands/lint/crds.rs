@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, anyhow};
 use kraken_api::FOLLOWS_ANNOTATION;
-use kraken_schema::Schema;
+use kube_schema::Schema;
 use serde_json::{Value, json};
 
 use crate::{discovery::Kinds, embedded};

@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use anyhow::{Result, bail};
 use kraken_api::DOMAIN;
-use kraken_schema::Schema;
+use kube_schema::Schema;
 use serde_json::Value;
 
 pub(super) use self::object::name as name_fault;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use kraken_api::{ConfigExport, Interval, Lifecycle};
 use kraken_options::{Path, Problem};
-use kraken_schema::{
+use kube_schema::{
     Place, Schema, apply_defaults, cause::Cause, check_rules, drop_nulls, duplicates, prune, validate,
 };
 use serde_json::Value;

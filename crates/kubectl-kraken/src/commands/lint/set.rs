@@ -7,7 +7,7 @@ use kraken_options::{
     Dependency, JsonType, KeyRef, Path, Problem, ProblemKind, Resolved, Resolver, ResourceRef, ValueFrom,
     Values,
 };
-use kraken_schema::{Schema, Type};
+use kube_schema::{Schema, Type};
 use serde_json::Value;
 
 use super::{finding::Level, object::data};

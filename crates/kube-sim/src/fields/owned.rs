@@ -10,7 +10,7 @@ use super::{
     managed::{Entry, Managed, Manager},
     set::Set,
 };
-use crate::apiserver::schema::Schema;
+use crate::schema::Schema;
 
 /// Fields without an owner.
 static UNOWNED: LazyLock<Set> = LazyLock::new(|| {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::element::{Node, item, shown};
-use crate::apiserver::{
+use crate::{
     go,
     schema::{Additional, List, Schema, Type},
 };

@@ -161,7 +161,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::apiserver::Kinds;
+    use crate::Kinds;
 
     fn matches(labels: &str, fields: &str) -> bool {
         let kinds = Kinds::new(&[]).unwrap();

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use serde_json::{Value, json};
 
 use super::Pace;
-use crate::apiserver::{Inner, delete::Options, kinds::Kind, request::Target, selectors::Selector, time};
+use crate::{Inner, delete::Options, kinds::Kind, request::Target, selectors::Selector};
 
 /// How long it waits for finalizers: half of Kubernetes' estimate of 15 s, and one.
 const RETRY: Duration = Duration::from_secs(8);
@@ -58,11 +58,18 @@ const FINE: [(&str, &str, &str); 5] = [
     ("NamespaceFinalizersRemaining", "ContentHasNoFinalizers", "All content-preserving finalizers finished"),
 ];
 
-fn set_condition(conditions: &mut Vec<Value>, type_: &str, status: &str, reason: &str, message: String) {
+fn set_condition(
+    conditions: &mut Vec<Value>,
+    type_: &str,
+    status: &str,
+    reason: &str,
+    message: String,
+    now: &str,
+) {
     let old = conditions.iter_mut().find(|condition| condition["type"] == type_);
     let is_same = old.as_ref().is_some_and(|old| old["status"] == status);
     let since = old.as_ref().filter(|_| is_same).map(|old| old["lastTransitionTime"].clone());
-    let since = since.unwrap_or_else(|| time::now().into());
+    let since = since.unwrap_or_else(|| now.into());
     let new = json!({
         "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": since,
     });
@@ -107,6 +114,7 @@ impl Inner {
 
     /// Reports the remaining content in the status.
     fn report(&self, namespace: &str) {
+        let now = self.now();
         let mut state = self.state.lock();
         let (mut resources, mut finalizers) = (Vec::new(), BTreeMap::<String, usize>::new());
         for kind in self.kinds.iter().filter(|kind| kind.namespaced) {
@@ -151,7 +159,7 @@ impl Inner {
                     }
                     _ => ("False", reason, message.to_owned()),
                 };
-                set_condition(&mut conditions, type_, status, reason, message);
+                set_condition(&mut conditions, type_, status, reason, message, &now);
             }
             value["status"]["conditions"] = Value::Array(conditions);
         });

@@ -8,7 +8,7 @@ use super::{
     element::{Element, Node, Shape, field, item},
     set::Set,
 };
-use crate::apiserver::schema::List;
+use crate::schema::List;
 
 /// The differences below one node.
 #[derive(Debug, Default)]

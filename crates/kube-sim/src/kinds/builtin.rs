@@ -1,9 +1,9 @@
-//! The kinds of Kubernetes itself, in as many fields as Kraken and its users use.
+//! The kinds of Kubernetes itself, in the fields that controllers and their users use.
 
 use serde_json::{Value, json};
 
 use super::{Kind, Nature};
-use crate::apiserver::schema::{Schema, SchemaError};
+use crate::schema::{Schema, SchemaError};
 
 /// All of them.
 pub(super) fn kinds() -> Result<Vec<Kind>, SchemaError> {

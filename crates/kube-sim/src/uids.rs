@@ -1,22 +1,23 @@
 //! UIDs and the random part of generated names, all from the seed.
 
-use kraken_runtime::random::Stream;
-
 /// The letters of generated names: no vowels and nothing that looks like another letter.
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
-/// A source of UIDs and names.
+/// A source of UIDs and names: the state of the generator SplitMix64.
 #[derive(Clone, Debug)]
-pub(super) struct Uids(Stream);
+pub(super) struct Uids(u64);
 
 impl Uids {
     /// Restarts.
     pub(super) fn new(seed: u64) -> Self {
-        Self(Stream::new(seed))
+        Self(seed)
     }
 
     fn next(&mut self) -> u64 {
-        self.0.number()
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
     }
 
     /// A number below `bound`.

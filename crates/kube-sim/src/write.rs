@@ -15,7 +15,7 @@ use super::{
     request::Target,
     schema::apply_defaults,
     store::{Key, Object},
-    strategy, time,
+    strategy,
 };
 
 /// What a body of another namespace is answered with.
@@ -134,7 +134,7 @@ impl Inner {
             meta::take(&mut value, field);
         }
         meta::set(&mut value, "uid", state.uids.uid().into());
-        meta::set(&mut value, "creationTimestamp", time::now().into());
+        meta::set(&mut value, "creationTimestamp", self.now().into());
         strategy::before_create(kind, &mut value);
         let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let is_of = !kind.is_custom() || decode::is_of(kind, &value);

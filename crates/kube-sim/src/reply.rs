@@ -41,7 +41,7 @@ impl std::fmt::Debug for Reply {
 
 impl Reply {
     /// A JSON value.
-    pub(super) fn json(value: &Value) -> Self {
+    pub fn json(value: &Value) -> Self {
         Self::Whole(Some(value.to_string().into()))
     }
 

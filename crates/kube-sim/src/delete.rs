@@ -13,7 +13,6 @@ use super::{
     request::{Query, Target, dry_run_cause},
     selectors::Selector,
     store::{Key, Object},
-    time,
 };
 
 /// The finalizers of Kubernetes' own garbage collector.
@@ -116,7 +115,7 @@ impl Inner {
         let was_deleting = existing.is_deleting();
         if kind.nature == Nature::Namespace {
             if !was_deleting {
-                meta::set(&mut value, "deletionTimestamp", time::now().into());
+                meta::set(&mut value, "deletionTimestamp", self.now().into());
                 value["status"]["phase"] = "Terminating".into();
                 meta::set(&mut value, "finalizers", finalizers);
                 return Ok(Deleted::Pending(self.marked(state, kind, value, &existing, options)));
@@ -133,7 +132,7 @@ impl Inner {
         }
         meta::set(&mut value, "finalizers", finalizers);
         if !was_deleting {
-            meta::set(&mut value, "deletionTimestamp", time::now().into());
+            meta::set(&mut value, "deletionTimestamp", self.now().into());
             if let Some(generation) =
                 existing.meta("generation").as_i64().filter(|generation| *generation > 0)
             {

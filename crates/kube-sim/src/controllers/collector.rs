@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use serde_json::Value;
 
 use super::{Pace, text};
-use crate::apiserver::{
+use crate::{
     Inner, State,
     delete::Options,
     kinds::Kind,

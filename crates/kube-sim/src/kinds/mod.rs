@@ -1,4 +1,4 @@
-//! The kinds that are served: those of Kubernetes itself that Kraken touches, and the CRDs.
+//! The kinds that are served: some of Kubernetes itself, and the CRDs.
 
 mod builtin;
 
@@ -88,7 +88,7 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// The kinds of Kubernetes that Kraken touches, and those of `crds`.
+    /// Some kinds of Kubernetes, and those of `crds`.
     ///
     /// # Errors
     /// When a schema has something that is not supported here.

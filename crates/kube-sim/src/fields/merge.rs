@@ -13,7 +13,7 @@ use super::{
     set::Set,
     typed::untyped,
 };
-use crate::apiserver::{
+use crate::{
     cause::{Cause, quoted},
     fault::Fault,
     schema::{List, Schema},

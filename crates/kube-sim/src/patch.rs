@@ -15,7 +15,6 @@ use super::{
     request::{self, Query, Target},
     scale,
     store::Object,
-    time,
     write::{Author, Draft, OTHER_NAMESPACE, Written, ignored},
 };
 
@@ -99,7 +98,7 @@ impl Inner {
         // Default fields of a new object have no owner.
         let zero = decode::zero_object(&target.kind);
         let live = live.or(zero.as_ref());
-        updated(schemas, live, new, managed, &author.manager, &time::now(), ignored)
+        updated(schemas, live, new, managed, &author.manager, &self.now(), ignored)
     }
 
     /// PUT.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::apiserver::schema::{Additional, List, Schema, Type};
+use crate::schema::{Additional, List, Schema, Type};
 
 /// One step of a path, as it is written in `fieldsV1`: `f:name`, `k:{"type":"Ready"}`, `v:"text"`.
 pub(super) type Element = String;

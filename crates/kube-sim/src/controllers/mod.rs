@@ -1,4 +1,4 @@
-//! The controllers of Kubernetes that Kraken relies on: the garbage collector and the namespace controller.
+//! The controllers of Kubernetes that others rely on: the garbage collector and the namespace controller.
 //!
 //! Each performs one action at a time with a delay that the seed determines: deletions have any order, and other
 //! requests can occur in between.
