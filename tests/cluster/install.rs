@@ -78,7 +78,7 @@ async fn the_api_server_accepts_every_object_of_the_overlays() -> Result<()> {
     Ok(())
 }
 
-/// The overlays with kinds of other projects, whose CRDs are installed but not their controllers (see `cert_manager.rs`).
+/// The overlays with kinds of other projects, whose CRDs are installed but not their controllers (see `other_projects/cert_manager.rs`).
 #[tokio::test]
 async fn the_api_server_accepts_the_cert_manager_and_monitoring_overlays() -> Result<()> {
     let test_env = TestEnv::new().await?;

@@ -8,6 +8,25 @@ use crate::{cert_manager, gitops, kro, packaging, prometheus};
 pub(crate) const ALL: [&[(&Module, &Program)]; 5] =
     [&packaging::PROGRAMS, &gitops::PROGRAMS, &kro::PROGRAMS, &cert_manager::PROGRAMS, &prometheus::PROGRAMS];
 
+/// Helm and Kustomize, which most tests of manifests need.
+///
+/// # Errors
+/// As [`ensure`].
+pub async fn ensure_packaging() -> Result<()> {
+    for (module, program) in &packaging::PROGRAMS {
+        module.ensure(program).await?;
+    }
+    Ok(())
+}
+
+/// Whether all programs are in the cache.
+pub fn are_built() -> bool {
+    let is_built = |(module, program): &(&Module, &Program)| {
+        module.folder().is_ok_and(|folder| folder.join(program.name).is_file())
+    };
+    ALL.into_iter().flatten().all(is_built)
+}
+
 /// Builds the programs that are not in the cache. A test that builds one itself takes the processors from the tests beside
 /// it for minutes, and these time out.
 ///

@@ -102,9 +102,8 @@ enum Command {
     },
     /// Build everything, run all tests.
     Test {
-        /// Passed on to `cargo test --workspace`.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<String>,
+        #[command(flatten)]
+        args: test::TestArgs,
     },
     /// Kill controllers before and after every call, and check for duplicates, leaks and stuck resources.
     Crash {
