@@ -9,7 +9,6 @@ use super::{
     fields::{Managed, Operation, applied},
     meta,
     patch::{Request, emptied},
-    time,
     write::{Draft, Written, ignored},
 };
 
@@ -42,7 +41,7 @@ impl Inner {
         let zero = decode::zero_object(kind);
         let how = (query.is_true("force"), ignored(kind, &target.subresource), zero.as_ref());
         let schemas = (&*kind.schema, &*self.kinds.meta);
-        let applied = applied(schemas, live, &config, managed, &author.manager, &time::now(), how)?;
+        let applied = applied(schemas, live, &config, managed, &author.manager, &self.now(), how)?;
         let metadata = applied.value["metadata"].clone();
         let emptied = emptied(kind, &applied.value);
         // What Go's types cannot hold is an internal error here.

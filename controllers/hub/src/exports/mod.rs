@@ -23,7 +23,7 @@ use std::sync::Arc;
 use kraken_api::{ConfigExport, WhileWaiting, config_export};
 use kraken_options::Values;
 use kraken_runtime::{clock::Instant, coverage, metrics::TRANSIENT, queue::Requeue, watch::ObjectKey};
-use kube::ResourceExt;
+use kube::{Resource, ResourceExt};
 use tracing::{debug, warn};
 
 use crate::{

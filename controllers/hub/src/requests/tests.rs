@@ -2,6 +2,7 @@ use kraken_api::DependencyRequestSpec;
 use serde_json::Value;
 
 use super::*;
+use crate::store::index::Class;
 
 fn request(spec: Value) -> DependencyRequest {
     let spec: DependencyRequestSpec = serde_json::from_value(spec).unwrap();

@@ -11,8 +11,7 @@ use kraken_runtime::hash::HashMap;
 
 use kraken_api::{ConfigExportSpec, ConfigType, config_export::CREDENTIAL_TYPES};
 use kraken_options::{
-    Dependencies, Opt, Problem, ProblemKind, Resolution, Resolved, Resolver, Scrubber, Text, ValueFrom,
-    Values, summary,
+    Opt, Problem, ProblemKind, Resolution, Resolved, Resolver, Scrubber, Text, ValueFrom, Values, summary,
 };
 
 use crate::{

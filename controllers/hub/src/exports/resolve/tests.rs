@@ -1,7 +1,8 @@
-use kraken_options::{SecretData, SecretString};
+use kraken_options::{Dependencies, SecretData, SecretString};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::store::dependents::export::references;
 
 pub(crate) fn dependencies(spec: &ConfigExportSpec) -> Dependencies {
     references(spec).dependencies
