@@ -35,8 +35,8 @@ pub(super) async fn of(
     let key = key.map_err(|error| format!("failed to read Secret {secret} of the hub: {}", words(&error)))?;
     let digest = key.digest_of(texts).ok_or_else(|| {
         format!(
-            "the hub may not store the key of its digests of Secrets; permit its service account to get, create and update Secret \
-             {secret} in its namespace, and restart it"
+            "the hub has no key for digests of Secrets; permit its service account to get, create and update Secret {secret} in its \
+             namespace, and restart it"
         )
     })?;
     Ok(Some(digest))

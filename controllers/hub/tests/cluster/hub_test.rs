@@ -44,7 +44,7 @@ async fn hub() -> Result<&'static Metrics> {
             let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
             let bounds = Bounds::new(Duration::from_secs(15), 64, counted.clone());
             let client = connect(config, Hub::NAME, &bounds)?;
-            let args = Cli::try_parse_from([Hub::NAME])?.args;
+            let args = Cli::try_parse_from([Hub::NAME, "--lease-namespace", "default"])?.args;
             let mut manager = Manager::detached(Hub::NAME, client, args, "cluster".into());
             manager.metrics = counted;
             Hub::run(manager, HubArgs {}).await
