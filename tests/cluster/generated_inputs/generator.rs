@@ -1,10 +1,13 @@
 //! Generates inputs from a schema and a valid object: each differs from it at one place.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     fmt,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::Arc,
 };
 
+use kube_schema::{Schema, check_rules, validate};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -21,6 +24,8 @@ pub(super) struct Input {
     pub path: Path,
     /// The difference.
     pub change: &'static str,
+    /// Of an input that the schema of its place refuses: a hash of this schema, without descriptions.
+    pub refused_by: Option<u64>,
     /// The object.
     pub object: Value,
 }
@@ -43,6 +48,27 @@ pub(super) struct Generator {
     sources: HashSet<String>,
     /// The number of options so far.
     options: usize,
+    /// The schema of the current place.
+    place: Arc<Place>,
+    places: HashMap<u64, Arc<Place>>,
+}
+
+/// A schema, and its hash without descriptions: two places with the same hash refuse the same values.
+struct Place {
+    hash: u64,
+    schema: Option<Schema>,
+}
+
+impl Place {
+    fn refuses(&self, value: &Value) -> bool {
+        let Some(schema) = &self.schema else { return false };
+        let mut causes = vec![];
+        validate(value, None, schema, &kube_schema::Place::Root, &mut causes);
+        if causes.is_empty() {
+            check_rules(value, None, schema, &kube_schema::Place::Root, &mut causes);
+        }
+        !causes.is_empty()
+    }
 }
 
 /// How many options of a kind get each source. Each further one gets one of them, in turn: they are the same code everywhere.
@@ -68,6 +94,8 @@ pub(super) fn generate(kind: &str, schema: &Value, samples: &[Value]) -> Generat
         visited: BTreeSet::new(),
         sources: HashSet::new(),
         options: 0,
+        place: Arc::new(Place { hash: 0, schema: None }),
+        places: HashMap::new(),
     };
     for sample in samples {
         generator.valid.push(sample.clone());
@@ -92,25 +120,53 @@ fn all_fields(schema: &Value, path: &str, found: &mut BTreeSet<String>) {
     }
 }
 
+fn hash(schema: &Value) -> u64 {
+    fn add(schema: &Value, hasher: &mut DefaultHasher) {
+        match schema {
+            Value::Object(fields) => {
+                for (name, field) in fields.iter().filter(|(name, _)| *name != "description") {
+                    name.hash(hasher);
+                    add(field, hasher);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| add(item, hasher)),
+            other => other.to_string().hash(hasher),
+        }
+    }
+    let mut hasher = DefaultHasher::new();
+    add(schema, &mut hasher);
+    hasher.finish()
+}
+
 fn members<'a>(schema: &'a Value, key: &str) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
     schema[key].as_object().into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
 }
 
 impl Generator {
-    fn add(&mut self, path: &Path, change: &'static str, object: Value) {
+    fn add(&mut self, path: &Path, change: &'static str, object: Value, refused_by: Option<u64>) {
         if self.known.insert((path.clone(), change)) {
             let (kind, path) = (self.kind.clone(), path.clone());
-            self.inputs.push(Input { kind, path, change, object });
+            self.inputs.push(Input { kind, path, change, refused_by, object });
         }
     }
 
     fn replace(&mut self, path: &Path, change: &'static str, base: &Value, value: Value) {
-        self.add(path, change, path.with(base, Some(value)));
+        let is_refused = change == "unknown field" || self.place.refuses(&value);
+        let refused_by = is_refused.then_some(self.place.hash);
+        self.add(path, change, path.with(base, Some(value)), refused_by);
+    }
+
+    fn place(&mut self, schema: &Value) -> Arc<Place> {
+        let hash = hash(schema);
+        let place = || Arc::new(Place { hash, schema: Schema::compile(schema).ok() });
+        self.places.entry(hash).or_insert_with(place).clone()
     }
 
     fn walk(&mut self, schema: &Value, path: &Path, base: &Value) {
         let Some(value) = path.of(base) else { return };
         let value = value.clone();
+        let place = self.place(schema);
+        let outer = std::mem::replace(&mut self.place, place);
         self.visited.insert(path.of_schema());
         if !schema["properties"]["valueFrom"].is_null() && schema["properties"].get("secret").is_none() {
             self.option(schema, path, base, &value);
@@ -120,6 +176,7 @@ impl Generator {
             Value::Array(items) => self.array(schema, path, base, items),
             _ => self.scalar(schema, path, base, &value),
         }
+        self.place = outer;
     }
 
     fn object(&mut self, schema: &Value, path: &Path, base: &Value, fields: &Map<String, Value>) {
@@ -138,8 +195,12 @@ impl Generator {
             }
             let required = schema["required"].as_array().into_iter().flatten().any(|one| one == name);
             let change = if required { "absent, required" } else { "absent" };
-            self.add(&inner, change, inner.with(base, None));
+            let refused_by = required.then(|| hash(&json!([self.place.hash, name])));
+            self.add(&inner, change, inner.with(base, None), refused_by);
+            let place = self.place(field);
+            let outer = std::mem::replace(&mut self.place, place);
             self.replace(&inner, if required { "null, required" } else { "null" }, base, Value::Null);
+            self.place = outer;
             self.walk(field, &inner, base);
         }
         let additional = &schema["additionalProperties"];
@@ -200,9 +261,11 @@ impl Generator {
         };
         let set = |source: Value| keep(Map::from_iter([("valueFrom".to_owned(), source)]));
         if is_option {
-            let mut both = value.as_object().cloned().unwrap_or_default();
-            both.insert("valueFrom".to_owned(), json!({"configMap": source("configMap")}));
-            self.replace(path, "value and valueFrom", base, both.into());
+            // The sample of a field that accepts a Secret only has no value.
+            if let Some(mut both) = value.as_object().filter(|fields| fields.contains_key("value")).cloned() {
+                both.insert("valueFrom".to_owned(), json!({"configMap": source("configMap")}));
+                self.replace(path, "value and valueFrom", base, both.into());
+            }
             self.replace(path, "neither value nor valueFrom", base, keep(Map::new()));
         }
         self.replace(path, "no source", base, set(json!({})));

@@ -59,43 +59,21 @@ fn in_reference(path: &str) -> Option<&str> {
     (!place.starts_with("secret") && place != "templateString").then_some(place)
 }
 
-/// The changes that the schema alone decides, by the type of the place, and at how many places of a kind they are tried: the API server checks types
-/// in the same way everywhere, and each place has another change of the type.
-const BY_TYPE: [&str; 10] = [
-    "another wrong type",
-    "a third wrong type",
-    "a fourth wrong type",
-    "null",
-    "null, required",
-    "unknown field",
-    "value and valueFrom",
-    "neither value nor valueFrom",
-    "no source",
-    "two sources",
-];
-const PLACES: usize = 4;
-
-/// The inputs of all kinds. A mistake in a field that all kinds have, or inside of a reference, is tried once: with each, it would be more than half
-/// of the requests.
-fn once(kinds: &[Kind]) -> Vec<(&Kind, &Input)> {
-    let (mut known, mut by_type) = (BTreeSet::new(), BTreeMap::<_, usize>::new());
-    let all = kinds.iter().flat_map(|kind| kind.generated.inputs.iter().map(move |input| (kind, input)));
-    all.filter(|(_, input)| {
+/// The inputs of all kinds. What the schema of a place refuses is tried once for each such schema, and a mistake in a field that all kinds
+/// have, or inside of a reference, once: at each place, they would be nine tenths of the requests.
+fn once(kinds: &[Kind]) -> Vec<&Input> {
+    let (mut known, mut refused) = (BTreeSet::new(), BTreeSet::new());
+    let all = kinds.iter().flat_map(|kind| &kind.generated.inputs);
+    all.filter(|input| {
         let path = input.path.to_string();
         let is_shared = SHARED.iter().any(|shared| {
             path.strip_prefix(shared).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         });
-        let place = in_reference(&path).map(str::to_owned);
-        let is_new = match place {
-            Some(place) => known.insert((place, input.change)),
-            None => !is_shared || known.insert((path, input.change)),
-        };
-        if !is_new || !BY_TYPE.contains(&input.change) {
-            return is_new;
+        match (in_reference(&path).map(str::to_owned), input.refused_by) {
+            (Some(place), _) => known.insert((place, input.change)),
+            (None, Some(schema)) => refused.insert((schema, input.change)),
+            (None, None) => !is_shared || known.insert((path, input.change)),
         }
-        let places = by_type.entry((&input.kind, input.change)).or_default();
-        *places += 1;
-        *places <= PLACES
     })
     .collect()
 }
@@ -144,12 +122,14 @@ async fn generated_mistakes_are_rejected_with_a_field_path() -> Result<()> {
         assert_eq!(*answer, Answer::Admitted, "{uri}: {object}");
     }
 
+    let uris: BTreeMap<_, _> = kinds.iter().map(|kind| (kind.name.as_str(), uri(kind))).collect();
     let inputs = once(&kinds);
-    let requests = inputs.iter().map(|(kind, input)| (uri(kind), input.object.clone())).collect();
+    let requests = inputs.iter().map(|input| (uris[input.kind.as_str()].clone(), input.object.clone()));
+    let requests = requests.collect();
     let answers = answers(&test_env.client(), requests).await?;
     let (mut by_schema, mut by_webhook, mut without_path) = (0, 0, vec![]);
     let (mut valid, mut later, mut unexplained, mut used) = (0, 0, vec![], BTreeSet::new());
-    for ((_, input), answer) in inputs.iter().zip(&answers) {
+    for (input, answer) in inputs.iter().zip(&answers) {
         match answer {
             Answer::Refused(message) if !names_the_place(message, input) => {
                 without_path.push(format!("{input}: {}", message.chars().take(400).collect::<String>()));
@@ -237,22 +217,25 @@ async fn write(test_env: &TestEnv, kind: &str, object: &Value) -> Result<Duratio
 async fn admitted_inputs_become_conditions_and_are_reverted() -> Result<()> {
     const OF_A_KIND: usize = 8;
     let test_env = Arc::new(TestEnv::new().await?);
+    let kinds = kinds(&test_env.ns.name)?;
+    let is_of_interest = |input: &&Input| input.refused_by.is_none() && input.change != "absent";
+    let mut of_interest = BTreeMap::<_, Vec<Input>>::new();
+    for input in once(&kinds).into_iter().filter(is_of_interest) {
+        of_interest.entry(input.kind.clone()).or_default().push(input.clone());
+    }
     let mut of_kinds = JoinSet::new();
-    for Kind { name, group, plural, generated } in kinds(&test_env.ns.name)? {
+    for Kind { name, group, plural, generated } in kinds {
         if ["Account", "StateDeclaration", "DependencyRequest", "ImportRequest", "ReferenceGrant"]
             .contains(&name.as_str())
         {
             continue;
         }
-        let test_env = test_env.clone();
+        let (test_env, inputs) = (test_env.clone(), of_interest.remove(&name).unwrap_or_default());
         of_kinds.spawn(async move {
             let uri = format!("/apis/{group}/v1alpha1/namespaces/{}/{plural}", test_env.ns.name);
-            // The inputs that only the controller can recognize are first.
-            let of_interest = |input: &&Input| !["absent", "null"].contains(&input.change);
-            let inputs: Vec<_> = generated.inputs.iter().filter(of_interest).collect();
             let requests = inputs.iter().map(|input| (uri.clone(), input.object.clone())).collect();
             let answers = answers(&test_env.client(), requests).await?;
-            let admitted: Vec<&&Input> = inputs
+            let admitted: Vec<&Input> = inputs
                 .iter()
                 .zip(&answers)
                 .filter(|(input, answer)| **answer == Answer::Admitted && why_admitted(input).is_none())
