@@ -24,8 +24,8 @@ pub(super) struct Input {
     pub path: Path,
     /// The difference.
     pub change: &'static str,
-    /// Whether the schema of the place refuses it.
-    pub is_refused: bool,
+    /// Of an input that the schema of its place refuses: a hash of this schema, without descriptions.
+    pub refused_by: Option<u64>,
     /// The object.
     pub object: Value,
 }
@@ -37,8 +37,7 @@ impl fmt::Display for Input {
 }
 
 /// Collects the inputs of all samples of one kind.
-pub(super) struct Generator<'a> {
-    common: &'a mut Common,
+pub(super) struct Generator {
     kind: String,
     inputs: Vec<Input>,
     known: HashSet<(Path, &'static str)>,
@@ -51,30 +50,16 @@ pub(super) struct Generator<'a> {
     options: usize,
     /// The schema of the current place.
     place: Arc<Place>,
+    places: HashMap<u64, Arc<Place>>,
 }
 
-/// A schema without the schemas below it, and its hash without descriptions: two places with the same hash refuse the same values.
+/// A schema, and its hash without descriptions: two places with the same hash refuse the same values.
 struct Place {
     hash: u64,
     schema: Option<Schema>,
 }
 
 impl Place {
-    fn of(schema: &Value, hash: u64) -> Self {
-        let any = || json!({"x-kubernetes-preserve-unknown-fields": true});
-        let mut shallow = schema.clone();
-        let fields = shallow.get_mut("properties").and_then(Value::as_object_mut);
-        for field in fields.into_iter().flat_map(Map::values_mut) {
-            *field = any();
-        }
-        for below in ["items", "additionalProperties"] {
-            if schema[below].is_object() {
-                shallow[below] = any();
-            }
-        }
-        Self { hash, schema: Schema::compile(&shallow).ok() }
-    }
-
     fn refuses(&self, value: &Value) -> bool {
         let Some(schema) = &self.schema else { return false };
         let mut causes = vec![];
@@ -84,14 +69,6 @@ impl Place {
         }
         !causes.is_empty()
     }
-}
-
-/// What the inputs of all kinds have in common.
-#[derive(Default)]
-pub(super) struct Common {
-    places: HashMap<u64, Arc<Place>>,
-    /// Whether the schema with this hash refuses this change, as far as it was tried.
-    refused: HashMap<(u64, &'static str), bool>,
 }
 
 /// How many options of a kind get each source. Each further one gets one of them, in turn: they are the same code everywhere.
@@ -108,9 +85,8 @@ pub(super) struct Generated {
 }
 
 /// Generates the inputs of a kind from the schema of its `spec`.
-pub(super) fn generate(common: &mut Common, kind: &str, schema: &Value, samples: &[Value]) -> Generated {
+pub(super) fn generate(kind: &str, schema: &Value, samples: &[Value]) -> Generated {
     let mut generator = Generator {
-        common,
         kind: kind.to_owned(),
         inputs: vec![],
         known: HashSet::new(),
@@ -119,6 +95,7 @@ pub(super) fn generate(common: &mut Common, kind: &str, schema: &Value, samples:
         sources: HashSet::new(),
         options: 0,
         place: Arc::new(Place { hash: 0, schema: None }),
+        places: HashMap::new(),
     };
     for sample in samples {
         generator.valid.push(sample.clone());
@@ -165,32 +142,24 @@ fn members<'a>(schema: &'a Value, key: &str) -> impl Iterator<Item = (&'a str, &
     schema[key].as_object().into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
 }
 
-impl Generator<'_> {
-    fn add(&mut self, path: &Path, change: &'static str, object: Value) {
+impl Generator {
+    fn add(&mut self, path: &Path, change: &'static str, object: Value, refused_by: Option<u64>) {
         if self.known.insert((path.clone(), change)) {
             let (kind, path) = (self.kind.clone(), path.clone());
-            let is_refused = self.common.refused.get(&(self.place.hash, change)) == Some(&true);
-            self.inputs.push(Input { kind, path, change, is_refused, object });
+            self.inputs.push(Input { kind, path, change, refused_by, object });
         }
     }
 
-    /// What the schema of the place refuses is tried once for each such schema: at each place, it would be nine tenths of the inputs.
     fn replace(&mut self, path: &Path, change: &'static str, base: &Value, value: Value) {
-        let key = (self.place.hash, change);
-        match self.common.refused.get(&key) {
-            Some(true) if !path.is_in_reference() => return,
-            Some(_) => {}
-            None => {
-                let is_refused = change == "unknown field" || self.place.refuses(&value);
-                self.common.refused.insert(key, is_refused);
-            }
-        }
-        self.add(path, change, path.with(base, Some(value)));
+        let is_refused = change == "unknown field" || self.place.refuses(&value);
+        let refused_by = is_refused.then_some(self.place.hash);
+        self.add(path, change, path.with(base, Some(value)), refused_by);
     }
 
     fn place(&mut self, schema: &Value) -> Arc<Place> {
         let hash = hash(schema);
-        self.common.places.entry(hash).or_insert_with(|| Arc::new(Place::of(schema, hash))).clone()
+        let place = || Arc::new(Place { hash, schema: Schema::compile(schema).ok() });
+        self.places.entry(hash).or_insert_with(place).clone()
     }
 
     fn walk(&mut self, schema: &Value, path: &Path, base: &Value) {
@@ -226,7 +195,8 @@ impl Generator<'_> {
             }
             let required = schema["required"].as_array().into_iter().flatten().any(|one| one == name);
             let change = if required { "absent, required" } else { "absent" };
-            self.add(&inner, change, inner.with(base, None));
+            let refused_by = required.then(|| hash(&json!([self.place.hash, name])));
+            self.add(&inner, change, inner.with(base, None), refused_by);
             let place = self.place(field);
             let outer = std::mem::replace(&mut self.place, place);
             self.replace(&inner, if required { "null, required" } else { "null" }, base, Value::Null);

@@ -48,12 +48,6 @@ impl Path {
         Self(self.0[..self.0.len().saturating_sub(1)].to_vec())
     }
 
-    /// Whether the place is inside of `valueFrom`.
-    pub(super) fn is_in_reference(&self) -> bool {
-        let outer = &self.0[..self.0.len().saturating_sub(1)];
-        outer.iter().any(|step| matches!(step, Step::Field(name) if name == "valueFrom"))
-    }
-
     /// The name of the innermost field.
     pub(super) fn name(&self) -> &str {
         let names = self.0.iter().rev().find_map(|step| match step {

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use kraken_testing::{manifests, paths::workspace_root};
 use serde_json::{Value, json};
 
-use super::generator::{Common, Generated, generate};
+use super::generator::{Generated, generate};
 
 const SAMPLES: &str = include_str!("samples.yaml");
 
@@ -34,7 +34,7 @@ pub(super) fn kinds(namespace: &str) -> Result<Vec<Kind>> {
             of_kind.push(document.value);
         }
     }
-    let (mut kinds, mut common) = (vec![], Common::default());
+    let mut kinds = vec![];
     for folder in std::fs::read_dir(workspace_root()?.join("crds"))? {
         let folder = folder?.path();
         // A ProviderInstall belongs to the cluster, and the options of a ProviderConfig have no schema: `tofu_install` tests their mistakes.
@@ -52,7 +52,7 @@ pub(super) fn kinds(namespace: &str) -> Result<Vec<Kind>> {
                 let name = text(&spec["names"]["kind"]);
                 let schema = &spec["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
                 let samples = samples.remove(&name).with_context(|| format!("no sample of {name}"))?;
-                let generated = generate(&mut common, &name, schema, &samples);
+                let generated = generate(&name, schema, &samples);
                 let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
                 kinds.push(Kind { name, group, plural, generated });
             }
