@@ -1,7 +1,8 @@
 //! Structural schemas of CRDs: validation, pruning, defaults and CEL rules, with the messages of kube-apiserver.
 //!
-//! The in-memory API server `kube-sim` uses it, which is compared with kube-apiserver in a test of random requests. An own implementation and not a JSON schema crate: a structural schema also prunes, applies defaults and defines how
-//! lists and maps merge, and errors must have the messages and codes of kube-apiserver. Pure.
+//! The in-memory API server `kube-sim` uses it, and is compared with kube-apiserver by a test of random requests. An own implementation
+//! and not a JSON schema crate: a structural schema also prunes, applies defaults and defines how lists and maps merge, and errors must
+//! have the messages and codes of kube-apiserver. Pure.
 
 pub mod cause;
 mod defaults;
