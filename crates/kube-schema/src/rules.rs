@@ -30,16 +30,25 @@ pub(super) struct Rule {
     field_path: String,
 }
 
+/// The rules that a value does not obey; `old`: the stored one before, which is converted only if a rule is about it.
+pub(super) fn broken<'a>(rules: &'a [Rule], value: &Value, old: Option<&Value>) -> Vec<&'a Rule> {
+    if rules.is_empty() {
+        return vec![];
+    }
+    let values = Values::of(value, old.filter(|_| rules.iter().any(|rule| rule.is_about_change)));
+    rules.iter().filter(|rule| !rule.holds(&values)).collect()
+}
+
 /// A value and the stored one before, for all rules of its schema.
 #[derive(Debug)]
-pub(super) struct Values {
+struct Values {
     value: CelValue,
     old: Option<CelValue>,
 }
 
 impl Values {
     /// The values in CEL.
-    pub(super) fn of(value: &Value, old: Option<&Value>) -> Self {
+    fn of(value: &Value, old: Option<&Value>) -> Self {
         Self { value: cel(value), old: old.map(cel) }
     }
 }
@@ -112,7 +121,7 @@ impl Rule {
 
     /// Whether the values obey the rule. A rule about the stored value applies only if there is one. A rule that cannot be evaluated, for
     /// example because a field is missing, does not hold.
-    pub(super) fn holds(&self, Values { value, old }: &Values) -> bool {
+    fn holds(&self, Values { value, old }: &Values) -> bool {
         if self.is_about_change && old.is_none() {
             return true;
         }

@@ -5,8 +5,7 @@ use serde_json::Value;
 use super::{Additional, List, Place, Schema, types::wrong_type};
 use crate::{
     cause::{Cause, shown},
-    go,
-    rules::Values,
+    go, rules,
 };
 
 /// Adds validation errors to `causes`. Values that an update does not change are not validated.
@@ -95,11 +94,8 @@ pub fn check_rules(
     if !schema.has_rules || old == Some(value) || value.is_null() {
         return;
     }
-    if !schema.rules.is_empty() {
-        let values = Values::of(value, old);
-        let broken = schema.rules.iter().filter(|rule| !rule.holds(&values));
-        causes.extend(broken.map(|rule| rule.cause(place.text(), value)));
-    }
+    let broken = rules::broken(&schema.rules, value, old);
+    causes.extend(broken.into_iter().map(|rule| rule.cause(place.text(), value)));
     for (name, value) in value.as_object().into_iter().flatten() {
         if let Some(of) = schema.field(name) {
             let old = old.and_then(|old| old.get(name));

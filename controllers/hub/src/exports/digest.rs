@@ -41,6 +41,7 @@ pub(super) async fn of(
     })?;
     Ok(Some(digest))
 }
+
 /// The export, the type of the target, and its keys and values. Whoever may write another export cannot find out by its digest that two
 /// Secrets have the same value. With `rotate`, another type is another target, because a target has one for ever.
 fn texts<'a>(

@@ -67,8 +67,8 @@ impl<'a> Labelling<'a> {
     }
 
     /// The same of the current one of several targets.
-    pub(crate) fn current(self, since: Since) -> Self {
-        Self { since: Some(since), ..self }
+    pub(crate) fn current(self, since: Option<Since>) -> Self {
+        Self { since, ..self }
     }
 
     /// The same with the marks by which an export recognizes its target.
@@ -275,7 +275,7 @@ mod tests {
         let plain = spec(&[], &[]);
         let at = |second| Timestamp::from_second(second).unwrap();
         let since = |meta: &ObjectMeta, now, is_new| {
-            let labelling = Labelling::new(&plain).current(Since { now: at(now), is_new });
+            let labelling = Labelling::new(&plain).current(Some(Since { now: at(now), is_new }));
             labelling.of(meta).1[CURRENT_SINCE_ANNOTATION].clone()
         };
         let first = since(&ObjectMeta::default(), 1, false);

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use kraken_api::{ConfigExport, WhileWaiting, config_export};
 use kraken_options::Values;
-use kraken_runtime::{clock::Instant, coverage, metrics::TRANSIENT, queue::Requeue, watch::ObjectKey};
+use kraken_runtime::{clock, clock::Instant, coverage, metrics::TRANSIENT, queue::Requeue, watch::ObjectKey};
 use kube::{Resource, ResourceExt};
 use tracing::{debug, warn};
 
@@ -30,6 +30,7 @@ use crate::{
     exports::{
         finish::{Finished, record_restarts},
         gather::Gathered,
+        labels::Since,
         report::{Outcome, TargetState},
         resolve::{ContentState, resolve_content},
         rotate::Targets,
@@ -39,7 +40,7 @@ use crate::{
     resolve::find::Transience,
     store::dependents::export::reported,
     store::index::{Dependent, ObjectRef},
-    store::settled::{Inputs, Progress},
+    store::settled::Inputs,
     store::version::Version,
     watch::cluster_state::ClusterState,
     watch::undecodable::Broken,
@@ -136,19 +137,13 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
         };
     let last = targets.last();
     let manager = &cluster.manager;
-    let writer = |becomes_current| Writer {
-        client: manager.client.clone(),
-        manager: manager.name,
-        export,
-        becomes_current,
-        now: kraken_runtime::clock::now(),
-    };
+    let writer = |since| Writer { client: manager.client.clone(), manager: manager.name, export, since };
     let (finished, current) = match gathered.state {
         ContentState::Invalid(why) => return Outcome::Invalid(why).into(),
         ContentState::Waiting(why) => {
             let waiting =
                 Waiting { why, transience: transience.unwrap_or(Transience::Permanent), is_withheld };
-            (wait(cluster, &writer(false), &dependent, last.as_ref(), waiting).await, last)
+            (wait(cluster, &writer(None), &dependent, last.as_ref(), waiting).await, last)
         }
         ContentState::Ready(content) => {
             cluster.router.debounce.clear(&dependent);
@@ -157,8 +152,9 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
                 Err(why) => return Outcome::Failed(why).into(),
             };
             let target = targets.of_content(digest.as_deref());
-            let writer = writer(last.as_ref() != Some(&target));
-            let finished = match writer.reconcile_target(&target, Some(&content)).await {
+            let is_new = last.as_ref() != Some(&target);
+            let since = export.spec.rotate.then(|| Since { now: clock::now(), is_new });
+            let finished = match writer(since).reconcile_target(&target, Some(&content)).await {
                 Ok(Done::InPlace(version)) => {
                     cluster.router.settled.note(&uid, |progress| {
                         progress.target = Some(reported(&target));
@@ -183,7 +179,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
         return finished;
     }
     for former in targets.surplus(current.as_ref(), Some(&finished.outcome)) {
-        if let Err(error) = writer(false).reconcile_target(&former, None).await {
+        if let Err(error) = writer(None).reconcile_target(&former, None).await {
             return Outcome::Failed(error.to_string()).into();
         }
     }
@@ -242,8 +238,7 @@ async fn settle(
     let uid = export.uid().unwrap_or_default();
     let settled = &cluster.router.settled;
     if let Some(digest) = digest.filter(|_| !export.spec.rotate) {
-        let progress = settled.last(&uid).or(Progress::of(export.status.as_ref()));
-        if restart::is_due(progress.digest.as_deref(), &digest) {
+        if restart::is_due(settled.progress(export).digest.as_deref(), &digest) {
             match restart::restart(&cluster.manager.client, export, &digest).await {
                 Ok(restarted) => {
                     record_restarts(cluster, export, &restarted, &format!("the content of {target} changed"))

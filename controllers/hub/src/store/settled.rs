@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use kraken_api::ConfigExportStatus;
+use kraken_api::{ConfigExport, ConfigExportStatus};
 use kraken_runtime::hash::HashMap;
+use kube::ResourceExt;
 use parking_lot::Mutex;
 
 use crate::store::{dependents::export::SpecVersion, index::ObjectRef, version::Version};
@@ -53,7 +54,7 @@ impl Progress {
     }
 }
 
-/// What an export is made of.
+/// The inputs of an export, in the versions with which it is in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Inputs {
     /// Its spec.
@@ -91,6 +92,12 @@ impl Settled {
     pub(crate) fn forget(&self, uid: &str) {
         self.places.lock().remove(uid);
         self.progress.lock().remove(uid);
+    }
+
+    /// The progress in this process, or what an earlier one reported.
+    pub(crate) fn progress(&self, export: &ConfigExport) -> Progress {
+        let last = self.last(&export.uid().unwrap_or_default());
+        last.or(Progress::of(export.status.as_ref()))
     }
 
     /// The progress in this process.

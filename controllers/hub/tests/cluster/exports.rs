@@ -70,6 +70,7 @@ async fn an_export_follows_its_values_and_restores_its_target() -> Result<()> {
     hub.until("ConfigExport", "e", |o| o["status"]["target"].is_null()).await?;
     hub.map("src", json!({"a": "back"})).await?;
     hub.until("Secret", "app2", |o| o["data"]["a"] == "YmFjaw==").await?;
+    hub.reason("ConfigExport", "e", "Exported").await?;
     hub.delete("ConfigExport", "e").await?;
     hub.until("Secret", "app2", Value::is_null).await?;
     // Each change of the outcome has an event, which is written after the status, and nothing else.

@@ -19,7 +19,6 @@ use crate::{
     store::{
         dependents::export::{self, of_report, reported},
         index::ObjectRef,
-        settled::Progress,
     },
     watch::cluster_state::ClusterState,
 };
@@ -59,7 +58,7 @@ impl<'a> Targets<'a> {
         if !self.export.spec.rotate {
             return Some(self.plain());
         }
-        let target = progress(self.cluster, self.export).target;
+        let target = self.cluster.router.settled.progress(self.export).target;
         target.and_then(|target| of_report(&self.namespace(), &target))
     }
 
@@ -89,12 +88,6 @@ impl<'a> Targets<'a> {
     }
 }
 
-/// The progress of this process, or what an earlier one reported.
-fn progress(cluster: &ClusterState, export: &ConfigExport) -> Progress {
-    let last = cluster.router.settled.last(&export.uid().unwrap_or_default());
-    last.or(Progress::of(export.status.as_ref()))
-}
-
 /// The target is in place: sets the workloads to it.
 pub(super) async fn follow(cluster: &ClusterState, export: &ConfigExport, target: &ObjectRef) -> Finished {
     let exported = Outcome::Exported(export.spec.entries.len());
@@ -102,14 +95,15 @@ pub(super) async fn follow(cluster: &ClusterState, export: &ConfigExport, target
         return exported.into();
     }
     let name = reported(target);
-    let is_due = progress(cluster, export).rolled_out.as_ref() != Some(&name);
+    let settled = &cluster.router.settled;
+    let is_due = settled.progress(export).rolled_out.as_ref() != Some(&name);
     let followed = workloads::follow(&cluster.manager.client, export, target, is_due).await;
     record_restarts(cluster, export, &followed.changed, &format!("the current target is {target}")).await;
     if let Some(error) = followed.error {
         return Outcome::NotRestarted(error.to_string()).into();
     }
     let uid = export.uid().unwrap_or_default();
-    cluster.router.settled.note(&uid, |progress| progress.rolled_out = Some(name));
+    settled.note(&uid, |progress| progress.rolled_out = Some(name));
     let again = Some(if followed.is_absent { ABSENT } else { PRESENT });
     Finished { outcome: exported, remaining: None, again }
 }

@@ -7,7 +7,6 @@ mod error;
 mod former;
 mod replace;
 
-use jiff::Timestamp;
 use k8s_openapi::{
     api::core::v1::{ConfigMap, Secret},
     apimachinery::pkg::apis::meta::v1::OwnerReference,
@@ -31,6 +30,7 @@ use crate::{
         resolve::Content,
         target::{OPAQUE, Target},
     },
+    store::dependents::export::reported,
     store::index::{Class, ObjectRef},
     store::version::Version,
 };
@@ -76,10 +76,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) manager: &'static str,
     /// The export.
     pub(crate) export: &'a ConfigExport,
-    /// Whether another target was the current one.
-    pub(crate) becomes_current: bool,
-    /// The time.
-    pub(crate) now: Timestamp,
+    /// With `rotate`, for the current target: since when it is that.
+    pub(crate) since: Option<Since>,
 }
 
 impl Writer<'_> {
@@ -239,13 +237,8 @@ impl Writer<'_> {
 
     /// Whether the status names this object as the target.
     fn is_recorded(&self, named: &ObjectRef) -> bool {
-        let kind = match named.class {
-            Class::ConfigMap => "ConfigMap",
-            Class::Secret => "Secret",
-            Class::State => return false,
-        };
-        let target = self.export.status.as_ref().and_then(|status| status.target.as_deref());
-        target.and_then(|target| target.split_once('/')) == Some((kind, &*named.key.name))
+        let target = self.export.status.as_ref().and_then(|status| status.target.as_ref());
+        target.is_some_and(|target| *target == reported(named))
     }
 
     fn uid(&self) -> String {
@@ -284,9 +277,7 @@ impl Writer<'_> {
     }
 
     fn labelling(&self) -> Labelling<'_> {
-        let labelling = Labelling::new(&self.export.spec.config_metadata);
-        let since = Since { now: self.now, is_new: self.becomes_current };
-        if self.export.spec.rotate { labelling.current(since) } else { labelling }
+        Labelling::new(&self.export.spec.config_metadata).current(self.since)
     }
 }
 
