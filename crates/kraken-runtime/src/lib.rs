@@ -21,7 +21,6 @@ pub mod list;
 pub mod logs;
 pub mod manager;
 pub mod metrics;
-pub mod mutants;
 pub mod patch;
 mod process;
 pub mod program;

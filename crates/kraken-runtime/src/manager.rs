@@ -13,7 +13,6 @@ use crate::{
     health::Health,
     leadership::Leadership,
     metrics::Metrics,
-    mutants::{self, Mutant},
     random,
     watch::{KubeClient, Watches},
 };
@@ -94,9 +93,6 @@ impl Manager {
     /// it. Returns false if the process is stopped first.
     #[must_use = "workers must not start when this is false"]
     pub async fn leading(&self) -> bool {
-        if mutants::active(Mutant::LeaseNotChecked) {
-            return true;
-        }
         tokio::select! {
             biased;
             () = self.shutdown.cancelled() => false,

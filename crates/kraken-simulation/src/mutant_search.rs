@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use kraken_runtime::mutants::{Mutant, ReachedMutants};
+use kraken_mutants::{Mutant, ReachedMutants};
 use parking_lot::Mutex;
 
 use crate::batch::generated;

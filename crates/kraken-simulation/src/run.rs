@@ -1,7 +1,7 @@
 //! One schedule from its beginning to its end, with all checks.
 
+use kraken_mutants::Mutant;
 use kraken_runtime::coverage::Reached;
-use kraken_runtime::mutants::Mutant;
 use kraken_simulator::hook::{Answer, Call};
 
 use crate::check::FullCheck;
@@ -25,7 +25,7 @@ pub fn run(schedule: &Schedule) -> (Report, Reached) {
     (report, reached)
 }
 
-/// As [`run`], with a seeded bug in the controllers. Without effect in a build that has none.
+/// As [`run`], with a seeded bug in the controllers. Without effect in a build without the patches.
 pub fn run_with(schedule: &Schedule, mutant: Option<Mutant>) -> Report {
     let check: Box<dyn Checker> = match schedule.settings.suite {
         Suite::Aws => Box::new(FullCheck::new(schedule)),

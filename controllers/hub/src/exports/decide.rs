@@ -5,7 +5,6 @@ use k8s_openapi::{
     api::core::v1::{ConfigMap, Secret},
 };
 use kraken_api::{EXPORTED_BY_ANNOTATION, EXPORTED_BY_NAME_ANNOTATION};
-use kraken_runtime::mutants::{self, Mutant};
 use kube::api::ObjectMeta;
 
 use crate::{exports::resolve::Content, store::version::Version, watch::owned::controlling_export};
@@ -112,12 +111,7 @@ pub(crate) fn observed(
     match controlling_export(meta) {
         _ if is_left_behind(meta, exporter) => {}
         // Others may add the export as an owner, so that their object is garbage-collected with it.
-        Some(controlling_export)
-            if controlling_export.uid == exporter.uid
-                && !is_recorded
-                && !is_marked
-                && !mutants::active(Mutant::StrayByOwner) =>
-        {
+        Some(controlling_export) if controlling_export.uid == exporter.uid && !is_recorded && !is_marked => {
             return Observed::Foreign("was not written by this ConfigExport, which is its owner".to_owned());
         }
         Some(controlling_export) if controlling_export.uid == exporter.uid => {}
@@ -174,10 +168,9 @@ pub(crate) fn map_matches(object: &ConfigMap, content: &Content) -> bool {
     let data = object.data.iter().flatten();
     let has_binary = object.binary_data.as_ref().is_some_and(|data| !data.is_empty());
     !has_binary
-        && (data.clone().count() == content.0.len() || mutants::active(Mutant::ExportKeepsKeys))
+        && data.clone().count() == content.0.len()
         && data
             .into_iter()
-            .filter(|(key, _)| content.0.contains_key(*key) || !mutants::active(Mutant::ExportKeepsKeys))
             .all(|(key, text)| content.0.get(key).is_some_and(|value| value.expose().0 == *text))
 }
 

@@ -10,14 +10,10 @@ use kraken_api::{
     names::{owned_name, owner_kind},
     state_declaration::STATIC_KIND,
 };
-use kraken_runtime::mutants::{self, Mutant};
 use kube::api::ObjectMeta;
 
 /// Why a state is not trusted, if it is not.
 pub(crate) fn refusal(meta: &ObjectMeta, spec: &StateDeclarationSpec) -> Option<String> {
-    if mutants::active(Mutant::EditedStateBelieved) {
-        return None;
-    }
     let name = meta.name.as_deref().unwrap_or_default();
     let mut owners = meta.owner_references.iter().flatten();
     let Some(owner) = owners.find(|owner| owner.controller == Some(true)) else {

@@ -1,12 +1,6 @@
 //! What became of a creation whose response is not known.
 
-use kraken_spoke::{
-    Failure, Fate, Identity,
-    runtime::{
-        clock,
-        mutants::{self, Mutant},
-    },
-};
+use kraken_spoke::{Failure, Fate, Identity, runtime::clock};
 use kraken_tfplugin::{Applied, CallError, Diagnostic, ResourceState};
 use tokio::time::Instant;
 
@@ -62,7 +56,7 @@ impl TofuExternal {
         }
         let is_failed = |entry: &&mut Entry| entry.epoch == epoch && entry.state.is_none();
         let Some(entry) = journal.entries.iter_mut().find(is_failed) else { return };
-        if entry.description.is_none() || mutants::active(Mutant::RejectionBelieved) {
+        if entry.description.is_none() {
             return;
         }
         match self.search(entry).await {

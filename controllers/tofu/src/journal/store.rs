@@ -11,7 +11,6 @@ use kraken_spoke::{
     Failure, Identity,
     api::names::owned_name,
     runtime::{
-        mutants::{self, Mutant},
         patch::{set_finalizer, within},
         watch::ObjectKey,
     },
@@ -195,7 +194,6 @@ impl Journals {
         content: &ByteString,
     ) -> Result<Option<Secret>, Failure> {
         let Some(version) = &known.version else { return Ok(None) };
-        let version = Some(version).filter(|_| !mutants::active(Mutant::JournalUnversioned));
         let mut patch = json!({
             "metadata": {"resourceVersion": version, "finalizers": finalizers},
             "data": {KEY: content},
@@ -300,7 +298,7 @@ fn is_owned(secret: &ObjectMeta, uid: &str) -> bool {
 
 /// Whether an object exists, or may exist.
 fn must_be_held(journal: &Journal) -> bool {
-    !journal.is_over() && !mutants::active(Mutant::JournalNotHeld)
+    !journal.is_over()
 }
 
 /// The reference with which the Secrets of a resource are deleted with it.

@@ -8,10 +8,7 @@ use std::{
 
 use kraken_spoke::{
     Adopt, Candidate, Failure, Identity, ObserveRequest,
-    runtime::{
-        hash::{HashMap, HashSet},
-        mutants::{self, Mutant},
-    },
+    runtime::hash::{HashMap, HashSet},
 };
 
 use crate::{
@@ -154,14 +151,7 @@ fn assign<T: Tagged>(requests: &[ObserveRequest], found: Vec<T>) -> Vec<Vec<T>> 
     }
     let mut results = vec![vec![]; requests.len()];
     for (id, object) in &by_id {
-        if mutants::active(Mutant::DropTagFilter) {
-            for result in &mut results {
-                result.push(object.clone());
-            }
-            continue;
-        }
-        if tags::is_untagged(object.tags()) && object.has_own_id() && !mutants::active(Mutant::UntaggedIsGone)
-        {
+        if tags::is_untagged(object.tags()) && object.has_own_id() {
             for &index in by_named_id.get(id.as_str()).into_iter().flatten() {
                 results[index].push(object.clone());
             }

@@ -16,8 +16,6 @@ use crate::hash::HashMap;
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
-use crate::mutants::{self, Mutant};
-
 /// The delay after the first failure; it doubles with each further failure.
 const BACKOFF_BASE: Duration = Duration::from_millis(250);
 /// The maximum delay between two attempts for one key.
@@ -203,9 +201,6 @@ impl<K: Key> Queue<K> {
 impl<K: Key> State<K> {
     fn add(&mut self, key: K, lane: Lane) {
         if let Some((_, again)) = self.running.get_mut(&key) {
-            if mutants::active(Mutant::LostWakeUp) {
-                return;
-            }
             *again = Some(again.map_or(lane, |l| l.min(lane)));
             return;
         }
@@ -217,7 +212,7 @@ impl<K: Key> State<K> {
         }
         self.depth[lane as usize] += 1;
         match lane {
-            Lane::Edit if !mutants::active(Mutant::WrongLane) => self.edits.push_back(key),
+            Lane::Edit => self.edits.push_back(key),
             Lane::Edit | Lane::Resync => self.resyncs.push_back(key),
         }
     }

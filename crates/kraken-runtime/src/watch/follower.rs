@@ -9,10 +9,7 @@ use super::{
     store::{Change, ObjectKey, Store},
     stored::Stored,
 };
-use crate::{
-    hash::{HashMap, HashSet},
-    mutants::{self, Mutant},
-};
+use crate::hash::{HashMap, HashSet};
 
 /// An object that a watch delivered, with its stored form; or its metadata, and why it does not decode.
 pub(super) type Opened<K> = Result<(Arc<K>, Stored<K>), (Box<ObjectMeta>, String)>;
@@ -60,9 +57,7 @@ impl<K: Resource> Follower<K> {
                 }
             },
             watcher::Event::InitDone => {
-                if let Some(listed) =
-                    self.listed.take().filter(|_| !mutants::active(Mutant::ListKeepsDeleted))
-                {
+                if let Some(listed) = self.listed.take() {
                     let gone: Vec<_> = self.mine.difference(&listed).cloned().collect();
                     for key in gone {
                         self.gone(&key, seen);

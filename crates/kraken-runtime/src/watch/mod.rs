@@ -23,12 +23,7 @@ use kube::{
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    clock,
-    metrics::Metrics,
-    mutants::{self, Mutant},
-    serve::Health,
-};
+use crate::{clock, metrics::Metrics, serve::Health};
 use follower::{Follower, Opened};
 use guarded::Guarded;
 use outage::{Failure, Outage};
@@ -262,11 +257,6 @@ impl Watches {
                             }
                         }
                         Err(error) => {
-                            let is_gone =
-                                matches!(&error, watcher::Error::WatchError(status) if status.code == 410);
-                            if is_gone && mutants::active(Mutant::GoneIgnored) {
-                                break;
-                            }
                             let is_optional = optional.as_ref().is_some_and(|optional| (optional.is_empty)());
                             let (failure, delay) = outage.failed(kind, &error, &beat, is_optional);
                             if failure != Failure::Absent {

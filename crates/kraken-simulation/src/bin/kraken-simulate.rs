@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use kraken_runtime::mutants::{BUILT_IN, Mutant};
+use kraken_mutants::{BUILT_IN, Mutant};
 use kraken_simulation::batch::{BatchOptions, FailedSeed, Summary, batch, generated, unequal};
 use kraken_simulation::generate::OPENINGS;
 use kraken_simulation::mutant_search::{self, MutantSearch};
@@ -103,7 +103,7 @@ fn suite(cli: &Cli) -> Suite {
 
 /// How many seeds each seeded bug takes.
 fn mutants(cli: &Cli, names: &[String]) -> Result<bool> {
-    anyhow::ensure!(BUILT_IN, "this build has no seeded bugs: compile it with KRAKEN_MUTANTS=1");
+    anyhow::ensure!(BUILT_IN, "this build has no seeded bugs: run `cargo xtask simulate --mutants`");
     if let Some(name) = names.iter().find(|name| !Mutant::ALL.iter().any(|mutant| mutant.name() == *name)) {
         let known: Vec<_> = Mutant::ALL.iter().map(|mutant| mutant.name()).collect();
         anyhow::bail!("no seeded bug is called {name}; there are {}", known.join(", "));

@@ -19,11 +19,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kraken_runtime::{
-    clock,
-    mutants::{self, Mutant},
-    random,
-};
+use kraken_mutants::Mutant;
+use kraken_runtime::{clock, random};
 use kraken_simulator::{Simulator, SimulatorOptions};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -62,7 +59,7 @@ impl Simulation {
         Self::run_with(schedule, checker, None)
     }
 
-    /// As [`run`](Self::run), with a seeded bug in the controllers. Without effect in a build that has none.
+    /// As [`run`](Self::run), with a seeded bug in the controllers. Without effect in a build without the patches.
     pub fn run_with(schedule: &Schedule, checker: Box<dyn Checker>, mutant: Option<Mutant>) -> Report {
         let run = || {
             let runtime =
@@ -87,7 +84,7 @@ impl Simulation {
         checker: Box<dyn Checker>,
         mutant: Option<Mutant>,
     ) -> Report {
-        mutants::select(mutant);
+        kraken_mutants::select(mutant);
         let _time = clock::simulate(BEGINNING);
         let _random = random::seed(schedule.seed);
         kraken_aws::injected::seed(schedule.seed);
@@ -246,7 +243,7 @@ impl Simulation {
             trace: std::mem::take(&mut state.trace),
             violations: std::mem::take(&mut state.violations),
             statistics: state.statistics,
-            reached_mutants: mutants::take_reached(),
+            reached_mutants: kraken_mutants::take_reached(),
         };
         report.statistics.time = self.0.begin.elapsed();
         report

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kraken_runtime::mutants::ReachedMutants;
+use kraken_mutants::ReachedMutants;
 
 use super::checker::Violation;
 use super::trace::{EventKind, Trace};

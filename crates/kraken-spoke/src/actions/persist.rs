@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use kraken_api::{FINALIZER, INTENT_ANNOTATION};
-use kraken_runtime::{
-    mutants::{self, Mutant},
-    patch::{ApiError, within},
-};
+use kraken_runtime::patch::{ApiError, within};
 use kube::{
     Resource, ResourceExt,
     api::{Patch, PatchParams},
@@ -43,7 +40,7 @@ pub(crate) async fn write(reconcile: &mut Reconcile<'_>, intent: &Intent) -> Res
     let text = intent.text(&object.uid().unwrap_or_default());
     let patch = json!({"metadata": {
         "uid": object.meta().uid,
-        "resourceVersion": object.meta().resource_version.as_ref().filter(|_| !mutants::active(Mutant::NoResourceVersion)),
+        "resourceVersion": object.meta().resource_version,
         "finalizers": finalizers,
         "annotations": {INTENT_ANNOTATION: text},
     }});

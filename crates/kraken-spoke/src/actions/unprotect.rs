@@ -5,7 +5,6 @@
 //! resolved values count here, but only a literal in the spec.
 
 use kraken_api::reasons::Reason;
-use kraken_runtime::mutants::{self, Mutant};
 
 use crate::{
     Failure, Ignored,
@@ -24,10 +23,7 @@ pub(crate) async fn unprotect(
 ) -> Outcome {
     let Reconcile { context, object, identity, .. } = reconcile;
     let ignored = Ignored::new(&object.lifecycle().ignore_changes);
-    let Some(field) = context
-        .kind
-        .unprotected_by(object.spec())
-        .filter(|field| !ignored.covers(field) && !mutants::active(Mutant::ProtectionStays))
+    let Some(field) = context.kind.unprotected_by(object.spec()).filter(|field| !ignored.covers(field))
     else {
         return Outcome::Failed(refusal);
     };

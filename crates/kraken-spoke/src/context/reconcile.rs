@@ -5,12 +5,7 @@ use std::{sync::Arc, time::Duration};
 use jiff::Timestamp;
 use kraken_api::Lifecycle;
 use kraken_options::Values;
-use kraken_runtime::{
-    clock,
-    mutants::{self, Mutant},
-    watch::ObjectKey,
-    work::Slot,
-};
+use kraken_runtime::{clock, watch::ObjectKey, work::Slot};
 use kube::{Resource, ResourceExt};
 
 use crate::{
@@ -187,8 +182,7 @@ impl<'a> Reconcile<'a> {
         let is_unrecorded = recorded.epoch == 0
             && recorded.proven().is_empty()
             && unrecorded::is_possible(&*self.object, predecessor_ended_at)
-            && !clock.is_within_window(predecessor_ended_at)
-            && !mutants::active(Mutant::NewWhateverAge);
+            && !clock.is_within_window(predecessor_ended_at);
         is_unrecorded.then_some(0)
     }
 }

@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 
 use kraken_options::SecretName;
-use kraken_runtime::{
-    mutants::{self, Mutant},
-    watch::ObjectKey,
-};
+use kraken_runtime::watch::ObjectKey;
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
 
@@ -34,7 +31,6 @@ impl Identity {
 
     /// The idempotency token of one launch: 64 hexadecimal digits, the same for the same cluster, resource and epoch.
     pub fn token(&self, epoch: i64) -> String {
-        let epoch = if mutants::active(Mutant::TokenReused) { 1 } else { epoch };
         hex::encode(Sha256::digest(format!("{}/{}/{epoch}", self.cluster, self.uid)))
     }
 }

@@ -7,7 +7,6 @@ use std::{collections::BTreeMap, time::Duration};
 
 use jiff::Timestamp;
 use kraken_api::{INTENT_ANNOTATION, Location, ResourceStatus};
-use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, core::object::HasStatus};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -131,12 +130,7 @@ impl Intent {
 
     /// The intent of another launch: it inherits the record of the resource.
     pub(crate) fn next(before: Option<&Self>, epoch: i64, at: Timestamp, hash: String) -> Self {
-        let mut next =
-            Self { epoch, at, hash, adopts: false, former: None, ..before.cloned().unwrap_or_default() };
-        if mutants::active(Mutant::BoundaryMoves) {
-            next.replaced_before = next.replaced_before.map(|_| epoch);
-        }
-        next
+        Self { epoch, at, hash, adopts: false, former: None, ..before.cloned().unwrap_or_default() }
     }
 
     /// Whether the launched objects may not be visible yet.
@@ -166,7 +160,6 @@ impl Clock {
         let age = self.now.as_millisecond().saturating_sub(created.as_millisecond());
         // A clock that is set back only extends the wait.
         age < i64::try_from(self.window.as_millis()).unwrap_or(i64::MAX)
-            && !mutants::active(Mutant::IgnoreWindow)
     }
 
     /// The time until what was created or changed at this time is visible, if it need not be visible yet.

@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 use kraken_api::{FINALIZER, ResourceStatus};
-use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, ResourceExt, core::object::HasStatus};
 
 use crate::{
@@ -75,8 +74,7 @@ impl RecordedState {
         let mut unproven = memory.owned.found_by_tag.clone();
         unproven.retain(|id| ids.contains(id) && !is_on_record(id));
         let outstanding = is_outstanding(intent, epoch, memory, clock);
-        let is_new = mutants::active(Mutant::NewWhateverAge)
-            || object.creation_timestamp().is_some_and(|created| created.0 >= began);
+        let is_new = object.creation_timestamp().is_some_and(|created| created.0 >= began);
         let may_exist =
             has_finalizer(object) || outstanding || !ids.is_empty() || !is_new || memory.tag_search.is_first;
         let launch = intent.filter(|intent| !intent.adopts);
@@ -225,7 +223,7 @@ impl Shown {
                 continue;
             }
             this.hidden |= !shown.contains(id);
-            if !shown.contains(id) && may_be_invisible && !mutants::active(Mutant::PartlyVisible) {
+            if !shown.contains(id) && may_be_invisible {
                 this.unseen.push(id.clone());
             } else {
                 this.vanished.extend((!shown.contains(id)).then(|| id.clone()));

@@ -1,20 +1,17 @@
 //! The finalizer of DependencyRequests. Pure.
 
 use kraken_api::{DependencyRequest, REFERENCES_FINALIZER};
-use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, api::ObjectMeta};
 
 /// The finalizers of a request.
 pub(crate) fn finalizers() -> &'static [&'static str] {
-    if mutants::active(Mutant::RequestNotHeld) { &[] } else { &[REFERENCES_FINALIZER] }
+    &[REFERENCES_FINALIZER]
 }
 
 /// Whether the request exists until its spoke releases it. A request that is being deleted can get no finalizer any
 /// more.
 pub(crate) fn is_held(request: &DependencyRequest) -> bool {
-    mutants::active(Mutant::RequestNotHeld)
-        || request.meta().deletion_timestamp.is_some()
-        || has_finalizer(request.meta())
+    request.meta().deletion_timestamp.is_some() || has_finalizer(request.meta())
 }
 
 pub(crate) fn has_finalizer(meta: &ObjectMeta) -> bool {

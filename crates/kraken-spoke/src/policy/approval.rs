@@ -9,7 +9,6 @@ use kraken_api::{
     APPROVED_PLAN_ANNOTATION, Approval, FieldDiff, Lifecycle, Plan, PlanAction, ResourceStatus,
     reasons::Reason,
 };
-use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, ResourceExt, core::object::HasStatus};
 use sha2::{Digest, Sha256};
 
@@ -190,13 +189,10 @@ impl Proposal {
         let completed = status.and_then(|status| status.completed_plan.as_deref());
         // Permission to write a status must not imply permission to approve: a plan counts only if its hash matches its
         // content.
-        let is_genuine = |plan: &&Plan| {
-            mutants::active(Mutant::PlanHashBelieved) || plan.hash == hash_of(owner, plan, completed)
-        };
+        let is_genuine = |plan: &&Plan| plan.hash == hash_of(owner, plan, completed);
         let stored = status.and_then(|status| status.plan.as_ref()).filter(is_genuine);
         let mut plan = self.into_plan(owner, completed);
         match (stored, approved) {
-            (_, Some(_)) if mutants::active(Mutant::ApprovalForAll) => PlanApproval::Granted,
             (Some(stored), Some(hash)) if stored.hash == hash && is_remainder_of(&plan, stored) => {
                 PlanApproval::Granted
             }

@@ -1,7 +1,5 @@
 //! The number of objects that may exist: a create call never leads to more than the spec, and a replacement in progress, account for.
 
-use kraken_runtime::mutants::{self, Mutant};
-
 use crate::{
     dynamic::Kind,
     model::{
@@ -20,7 +18,7 @@ pub(crate) fn permits(kind: &dyn Kind, observation: &Observation<'_>) -> Permit 
     // A call creates what the current objects lack. Others of the resource, which no replacement names, remain.
     let new = max.saturating_sub(observation.current.ids().len()).max(1);
     match excess(&shown.live, &shown.unseen, outgoing, new, max) {
-        Some(why) if !mutants::active(Mutant::BoundaryMoves) => Err(Outcome::LaunchRefused(why)),
+        Some(why) => Err(Outcome::LaunchRefused(why)),
         _ => Ok(()),
     }
 }

@@ -1,7 +1,6 @@
 //! The location of the remote objects: in another account or region they are not visible, and all of them would be recreated.
 
 use kraken_api::Location;
-use kraken_runtime::mutants::{self, Mutant};
 
 use crate::{
     account::{AccountKind, Rules},
@@ -18,7 +17,7 @@ pub(crate) fn permits(
     accounts: Option<AccountKind>,
 ) -> Permit {
     match there.zip(here) {
-        Some((there, here)) if there != here && !mutants::active(Mutant::LocationIgnored) => {
+        Some((there, here)) if there != here => {
             Err(Outcome::WrongLocation(mismatch(there, here, rules.map(Rules::name), accounts)))
         }
         _ => Ok(()),

@@ -1,11 +1,10 @@
 //! `lifecycle.paused`: nothing is created, changed or deleted.
 
 use kraken_api::Lifecycle;
-use kraken_runtime::mutants::{self, Mutant};
 
 use crate::{model::outcome::Outcome, policy::Permit};
 
 /// Whether a reconcile may go on.
 pub(crate) fn permits(lifecycle: &Lifecycle) -> Permit {
-    if lifecycle.paused && !mutants::active(Mutant::PausedIgnored) { Err(Outcome::Paused) } else { Ok(()) }
+    if lifecycle.paused { Err(Outcome::Paused) } else { Ok(()) }
 }

@@ -1,7 +1,6 @@
 //! `lifecycle.protect`: nothing is deleted.
 
 use kraken_api::Lifecycle;
-use kraken_runtime::mutants::{self, Mutant};
 
 use crate::{
     model::{ids::listed, outcome::Outcome},
@@ -10,7 +9,7 @@ use crate::{
 
 /// Whether the remote objects of a resource that is being deleted may be deleted.
 pub(crate) fn permits_deletion(lifecycle: &Lifecycle) -> Permit {
-    if !lifecycle.protect || mutants::active(Mutant::DeletionIgnoresProtect) {
+    if !lifecycle.protect {
         return Ok(());
     }
     Err(Outcome::Protected(
@@ -20,7 +19,7 @@ pub(crate) fn permits_deletion(lifecycle: &Lifecycle) -> Permit {
 
 /// Whether it holds the replacement of an object.
 pub(crate) fn holds_replacement(lifecycle: &Lifecycle) -> bool {
-    lifecycle.protect && !mutants::active(Mutant::ReplaceIgnoresProtect)
+    lifecycle.protect
 }
 
 /// Whether these replaced objects may be deleted.

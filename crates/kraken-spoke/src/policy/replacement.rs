@@ -1,7 +1,6 @@
 //! `lifecycle.replace`: whether an object with fields that cannot be changed in place may be replaced.
 
 use kraken_api::{Lifecycle, Replace};
-use kraken_runtime::mutants::{self, Mutant};
 
 use crate::policy::protection;
 
@@ -9,7 +8,7 @@ use crate::policy::protection;
 pub(crate) fn permits(lifecycle: &Lifecycle, is_edited: bool) -> Result<(), &'static str> {
     if lifecycle.replace == Replace::Never {
         Err("")
-    } else if !is_edited && !mutants::active(Mutant::DriftReplaces) {
+    } else if !is_edited {
         Err("; drift alone does not cause a replacement: edit the spec to replace the object")
     } else if protection::holds_replacement(lifecycle) {
         Err("; the object is not replaced while spec.lifecycle.protect is true")

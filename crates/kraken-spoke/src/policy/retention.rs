@@ -2,7 +2,6 @@
 //! resource.
 
 use kraken_api::{Deletion, Lifecycle, ResourceStatus};
-use kraken_runtime::mutants::{self, Mutant};
 
 use crate::model::{ids::union, intent::Intent};
 
@@ -32,14 +31,10 @@ impl<'a> ReleasePolicy<'a> {
     /// Whether the object is kept.
     pub(crate) fn keeps(&self, id: &String) -> bool {
         // Without a record of adopted ids, every object may have been adopted.
-        let is_unknown = self.adopted.is_empty()
-            && !self.taken_back.contains(id)
-            && self.lifecycle.adopt.is_some()
-            && !mutants::active(Mutant::ForgetAdoption);
-        let is_adopted = self.adopted.contains(id)
-            || (mutants::active(Mutant::AdoptedAsWhole) && !self.adopted.is_empty());
+        let is_unknown =
+            self.adopted.is_empty() && !self.taken_back.contains(id) && self.lifecycle.adopt.is_some();
+        let is_adopted = self.adopted.contains(id);
         self.lifecycle.deletion(is_unknown || is_adopted) == Deletion::Retain
-            && !mutants::active(Mutant::RetainDeletes)
     }
 
     /// Whether any of the recorded objects is deleted; without recorded objects, the policy of the resource decides.
@@ -54,9 +49,6 @@ impl<'a> ReleasePolicy<'a> {
 
 /// The ids that existed before the resource, from the status and the intent.
 pub(crate) fn adopted(status: Option<&ResourceStatus>, intent: Option<&Intent>) -> Vec<String> {
-    if mutants::active(Mutant::ForgetAdoption) {
-        return vec![];
-    }
     let of_status = status.map(|status| status.adopted.clone()).unwrap_or_default();
     union(of_status, intent.map(|intent| intent.adopted.as_slice()).unwrap_or_default())
 }

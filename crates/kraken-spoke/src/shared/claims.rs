@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use kraken_runtime::hash::HashMap;
 
-use kraken_runtime::mutants::{self, Mutant};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -36,7 +35,7 @@ impl Claims {
     pub(crate) fn take(&self, id: &str, uid: &str, window: Duration) -> Option<Claim<'_>> {
         let mut of = self.of.lock();
         of.retain(|_, entry| entry.ended.is_none_or(|ended| ended.elapsed() < window));
-        if of.get(id).is_some_and(|entry| entry.uid != uid) && !mutants::active(Mutant::ClaimIgnored) {
+        if of.get(id).is_some_and(|entry| entry.uid != uid) {
             return None;
         }
         of.insert(id.to_owned(), Entry { uid: uid.to_owned(), ended: None });

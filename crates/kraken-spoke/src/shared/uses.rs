@@ -20,7 +20,6 @@ use kraken_runtime::{
     hash::{HashMap, HashSet},
     list::each_metadata,
     manager::Manager,
-    mutants::{self, Mutant},
     patch::{ApiError, apply, set_finalizer, within},
     watch::{ObjectKey, RawObject, Store, version},
 };
@@ -125,7 +124,7 @@ impl Uses {
         if !is_launched && self.0.accounts.known(key).is_some_and(is_ending) {
             return Ok(false);
         }
-        if self.0.kept.lock().contains_key(key) || mutants::active(Mutant::AccountNotKept) {
+        if self.0.kept.lock().contains_key(key) {
             return Ok(true);
         }
         let _change = self.0.change.lock().await;

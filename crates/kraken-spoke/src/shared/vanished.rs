@@ -6,11 +6,7 @@
 
 use std::time::Duration;
 
-use kraken_runtime::{
-    hash::HashMap,
-    mutants::{self, Mutant},
-    watch::ObjectKey,
-};
+use kraken_runtime::{hash::HashMap, watch::ObjectKey};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -62,9 +58,6 @@ impl Vanished {
     /// Records a loss of this resource. `was_held` means that an earlier process held it. `known` is the number of resources of the
     /// kind: after a start, not all of them are observed yet.
     pub(crate) fn lost(&self, key: &ObjectKey, was_held: bool, known: usize) -> Recreation {
-        if mutants::active(Mutant::VanishedIgnored) {
-            return Recreation::Allowed;
-        }
         let mut resources = self.resources.lock();
         let begin = Loss { since: Instant::now(), held: was_held };
         let loss = *resources.entry(key.clone()).or_default().get_or_insert(begin);

@@ -2,7 +2,6 @@
 //! required, but not always used.
 
 use kraken_api::{FieldDiff, Location, ResourceStatus, reasons::Reason};
-use kraken_runtime::mutants::{self, Mutant};
 use kube::core::object::HasStatus;
 
 use crate::{
@@ -136,11 +135,6 @@ async fn observe_until_certain(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>)
         }
         if search || is_certain || is_known_missing {
             return Ok(attempt);
-        }
-        if mutants::active(Mutant::NoSearchByTag) {
-            // Neither is the next reconcile to search, nor a launch to wait for that.
-            reconcile.memory.tag_search.is_first = false;
-            return Ok(Attempt { is_searched: true, ..attempt });
         }
         search = true;
     }

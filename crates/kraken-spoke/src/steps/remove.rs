@@ -4,7 +4,6 @@
 use kraken_api::{FINALIZER, reasons::Reason};
 use kraken_runtime::{
     clock::{Instant, now},
-    mutants::{self, Mutant},
     queue::Lane,
     watch::ObjectKey,
 };
@@ -78,8 +77,7 @@ pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Out
     let fate = observed.fate.clone();
     let is_unseen = is_unseen(reconcile, &mut state, &observed);
     let (kept, doomed) = split_retained(&observed, policy);
-    let is_requested = reconcile.memory.deletion.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
-    if !doomed.is_gone() && !is_requested {
+    if !doomed.is_gone() {
         if !expects_deletion {
             permitted(reconcile).await?;
         }
@@ -88,7 +86,7 @@ pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Out
     }
     let confirmed = confirmed_at(&*object, now());
     unknown_creation::permits(&fate, intent.as_ref().map(|intent| intent.at), confirmed, Reason::Deleting)?;
-    if is_unseen && !mutants::active(Mutant::EmptyAnswerBelieved) {
+    if is_unseen {
         // An object that is not visible would be left behind, or keep its tags.
         let message =
             "waiting to confirm that no remote object remains; the provider may not return a new one yet"
@@ -140,7 +138,7 @@ async fn permitted(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
 /// Whether the resource has no dependents any more. After the deletion was requested, this is not checked again.
 async fn unblocked(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
     let Reconcile { context, object, memory, .. } = reconcile;
-    if memory.deletion.deleted.is_some() || mutants::active(Mutant::DeletionIgnoresReferences) {
+    if memory.deletion.deleted.is_some() {
         return Ok(());
     }
     let (namespace, name) = place(&**object);

@@ -4,7 +4,6 @@ use kraken_api::Lifecycle;
 use kraken_options::{
     Dependencies, Path, Problem, ProblemKind, Resolution, Resolved, Resolver, ValueFrom, Values,
 };
-use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, core::object::HasStatus};
 
 use crate::{
@@ -53,9 +52,7 @@ pub(crate) fn resolve(
     let (spec, inputs) = (|| object.spec().json(), reconcile.inputs(values));
     let (generation, references) = (object.meta().generation, &values.resources);
     let in_place = in_place::current(&identity.uid, spec, generation, inputs, references, before);
-    let is_edited = memory.changes.edit_under_way
-        || in_place::is_edited(before, &in_place)
-        || (mutants::active(Mutant::DriftFromCondition) && !is_ready(object.status()));
+    let is_edited = memory.changes.edit_under_way || in_place::is_edited(before, &in_place);
     Ok(Target {
         at_creation: secrecy.at_creation(at_creation),
         ignored,

@@ -4,11 +4,7 @@
 
 use jiff::Timestamp;
 use kraken_api::{ResourceStatus, reasons::Reason};
-use kraken_runtime::{
-    events::EventType,
-    mutants::{self, Mutant},
-    patch::ApiError,
-};
+use kraken_runtime::{events::EventType, patch::ApiError};
 use kube::{Resource, core::object::HasStatus};
 use tracing::warn;
 
@@ -36,9 +32,6 @@ fn due(
     is_journaled: bool,
     now: Timestamp,
 ) -> Option<Intent> {
-    if mutants::active(Mutant::NotRestored) {
-        return None;
-    }
     let last = memory.launch.intent.clone();
     let is_present = last.is_some() && last == Intent::of(object);
     if object.meta().deletion_timestamp.is_some() || (is_present && has_finalizer(object)) {

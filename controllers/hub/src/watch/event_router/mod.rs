@@ -6,7 +6,6 @@ use kraken_runtime::hash::HashMap;
 
 use kraken_api::{ConfigExport, DependencyRequest, ReferenceGrant};
 use kraken_runtime::{
-    mutants::{self, Mutant},
     queue::{Lane, Queue},
     watch::{Change, ObjectKey, version},
 };
@@ -185,9 +184,6 @@ impl EventRouter {
     where
         K: Resource<DynamicType = ()>,
     {
-        if mutants::active(Mutant::HubMissesChanges) && matches!(change, Change::Applied(_, Some(_))) {
-            return;
-        }
         let meta = change.meta();
         if matches!(change, Change::Listed(_)) {
             // If it is a target, the last write of its content may be lost.

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use kraken_runtime::mutants::{self, Mutant};
 use tokio::time::Instant;
 
 use crate::model::intent::Clock;
@@ -43,8 +42,6 @@ impl Absence {
 
     /// Whether the object may still exist.
     pub(crate) fn is_unconfirmed(self) -> bool {
-        self.last - self.since < CONFIRMED_AFTER
-            && self.interruptions < INTERRUPTIONS
-            && !mutants::active(Mutant::VanishedBelieved)
+        self.last - self.since < CONFIRMED_AFTER && self.interruptions < INTERRUPTIONS
     }
 }

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use kraken_runtime::{
-    mutants::{self, Mutant},
-    watch,
-};
+use kraken_runtime::watch;
 use kube::Resource;
 
 use crate::dynamic::Object;
@@ -37,9 +34,7 @@ impl Copies {
 
     /// Drops this controller's copy if the watch returned this version, or a newer one.
     pub(crate) fn drop_copy_until(&mut self, shown: Option<u128>) {
-        if self.latest.as_ref().is_some_and(|written| version(&**written) <= shown)
-            && !mutants::active(Mutant::StaleCopy)
-        {
+        if self.latest.as_ref().is_some_and(|written| version(&**written) <= shown) {
             self.latest = None;
         }
     }
@@ -65,8 +60,7 @@ impl Copies {
     pub(crate) fn newest(&self, watched: Arc<Object>) -> Arc<Object> {
         match &self.latest {
             Some(written)
-                if written.meta().uid == watched.meta().uid
-                    && (version(&**written) > version(&*watched) || mutants::active(Mutant::StaleCopy)) =>
+                if written.meta().uid == watched.meta().uid && version(&**written) > version(&*watched) =>
             {
                 written.clone()
             }

@@ -17,7 +17,6 @@ use std::{
 };
 
 use jiff::Timestamp;
-use kraken_runtime::mutants::{self, Mutant};
 use kube::Resource;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
@@ -225,7 +224,6 @@ impl Memory {
             }
             Err(Created::Nothing) => {}
             Err(Created::Spent) => self.launch.spent = Some(epoch),
-            Err(_) if mutants::active(Mutant::LostAnswerIsRefusal) => {}
             Err(Created::Unknown | Created::Earlier) => self.launch.refused = None,
         }
     }

@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use kraken_runtime::{
-    mutants::{self, Mutant},
-    queue::Requeue,
-};
+use kraken_runtime::queue::Requeue;
 
 use crate::{
     FailureClass,
@@ -117,10 +114,7 @@ fn of_row(again: Again, Circumstances { resync, in_a_row, .. }: &Circumstances) 
         Again::Event => Requeue::Never,
         Again::AtRest | Again::Resync => resync.map_or(Requeue::Never, Requeue::Tick),
         Again::Backoff => Requeue::Backoff,
-        Again::Growing => {
-            let refusals = if mutants::active(Mutant::NoGrowingDelay) { 1 } else { in_a_row.refusals };
-            Requeue::After(doubling(SOON, refusals, NOT_YET_MAX))
-        }
+        Again::Growing => Requeue::After(doubling(SOON, in_a_row.refusals, NOT_YET_MAX)),
         Again::Soon(delay) => Requeue::Soon(delay.max(a_tenth_of(in_a_row.progress))),
         Again::After(delay) => Requeue::After(delay),
     }

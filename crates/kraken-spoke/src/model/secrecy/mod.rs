@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 
 use kraken_api::{FieldDiff, state_declaration::Withheld};
 use kraken_options::{Scrubber, SecretString};
-use kraken_runtime::mutants::{self, Mutant};
 use serde_json::Value;
 
 use crate::{Comparison, Difference, Remedy, dynamic::KindInfo, failure::Failure, model::outcome::Outcome};
@@ -127,9 +126,6 @@ impl Secrecy {
 
     /// The part of a state without secret fields.
     pub(crate) fn published(&self, mut state: Value) -> Value {
-        if mutants::active(Mutant::SecretInState) {
-            return state;
-        }
         match &self.state_paths {
             None => Value::Object(serde_json::Map::new()),
             Some(state_paths) => {
@@ -169,8 +165,7 @@ pub(crate) fn scrubbed_text(text: &str, secrets: &[SecretString]) -> String {
 }
 
 fn scrubber(secrets: &[SecretString]) -> Option<Scrubber> {
-    let is_needed = !secrets.is_empty() && !mutants::active(Mutant::SecretInError);
-    is_needed.then(|| Scrubber::new(secrets))
+    (!secrets.is_empty()).then(|| Scrubber::new(secrets))
 }
 
 /// The outcome of a reconcile without secret texts: a provider may quote values that it received, also long ago.

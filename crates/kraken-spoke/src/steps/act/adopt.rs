@@ -1,7 +1,6 @@
 //! Adoption: the resource takes ownership of an existing remote object, by setting its tags. Client required.
 
 use kraken_api::reasons::Reason;
-use kraken_runtime::mutants::{self, Mutant};
 use kube::Resource;
 use tokio::time::Instant;
 
@@ -35,8 +34,7 @@ pub(super) async fn claim(
         Intent { adopts: true, ..Intent::next(before, epoch, kraken_runtime::clock::now(), hash) };
     intent.requested = Some(1);
     // What a resource of this cluster created is not adopted but taken back: its deletion deletes it.
-    let is_taken_back = candidate.created_by.as_ref() == Some(&reconcile.identity.cluster)
-        && !mutants::active(Mutant::TakenBackIsKept);
+    let is_taken_back = candidate.created_by.as_ref() == Some(&reconcile.identity.cluster);
     (intent.adopted, intent.taken_back) =
         if is_taken_back { (vec![], vec![id.clone()]) } else { (vec![id.clone()], vec![]) };
     intent.location = observation.location.clone().or(intent.location);

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use kraken_api::reasons::Reason;
-use kraken_runtime::{
-    clock,
-    mutants::{self, Mutant},
-};
+use kraken_runtime::clock;
 use kube::{Resource, core::object::HasStatus};
 
 use crate::{
@@ -113,9 +110,7 @@ async fn epoch(
         }
         LaunchPlan::New(epoch) => {
             let intent = launch::prepared(reconcile, observation, epoch, hash).await?;
-            if !mutants::active(Mutant::SkipIntent) {
-                persist(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
-            }
+            persist(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
             Ok(epoch)
         }
     }
@@ -160,7 +155,7 @@ fn is_idempotent(reconcile: &Reconcile<'_>, observation: &Observation<'_>, hash:
 
 /// Waits for the objects of an unrecorded launch of a former process.
 fn await_unrecorded(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> Result<(), Outcome> {
-    if observation.target.intent.is_some() || mutants::active(Mutant::NewWhateverAge) {
+    if observation.target.intent.is_some() {
         return Ok(());
     }
     let (object, predecessor_ended_at) = (&*reconcile.object, reconcile.context.predecessor_ended_at());

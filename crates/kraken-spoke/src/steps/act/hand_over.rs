@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use kraken_api::reasons::Reason;
-use kraken_runtime::mutants::{self, Mutant};
 use tokio::time::Instant;
 
 use crate::{
@@ -39,7 +38,7 @@ pub(super) async fn await_dependents(
     let HandOver { since, is_over, .. } =
         *reconcile.memory.hand_over(boundary.unwrap_or_default(), successors);
     let limit = reconcile.context.replace_timeout;
-    if is_over || limit.is_zero() || mutants::active(Mutant::NoHandOver) {
+    if is_over || limit.is_zero() {
         return Ok(());
     }
     let published = declare::published(reconcile, observation, outgoing);

@@ -5,10 +5,7 @@
 //! from the observed objects, so after a crash at any point the replacement continues.
 
 use kraken_api::{FieldDiff, Replace, reasons::Reason};
-use kraken_runtime::{
-    mutants::{self, Mutant},
-    patch::ApiError,
-};
+use kraken_runtime::patch::ApiError;
 
 use crate::{
     actions::{event::publish_event, operate, persist::persist},
@@ -36,9 +33,6 @@ pub(super) async fn begin(
     observation: &Observation<'_>,
     fields: &[FieldDiff],
 ) -> Result<Outcome, Outcome> {
-    if observation.outgoing.is_some() && mutants::active(Mutant::PublishedIsDeleted) {
-        return delete_or_release(reconcile, observation, &observation.current).await;
-    }
     let (kind, desired) = (&reconcile.context.kind, &observation.target.desired);
     let missing = kind.compare(desired, &Observed::default()).missing.unwrap_or_default();
     let intent = observation.target.intent.as_ref();

@@ -6,10 +6,7 @@
 use std::time::Duration;
 
 use kraken_api::reasons::Reason;
-use kraken_runtime::{
-    mutants::{self, Mutant},
-    patch::ApiError,
-};
+use kraken_runtime::patch::ApiError;
 
 use crate::{
     actions::location,
@@ -34,7 +31,7 @@ pub(super) async fn search(reconcile: &mut Reconcile<'_>, outcome: Outcome) -> O
         reconcile.memory.tag_search.unrecorded = Search::default();
         return outcome;
     }
-    if !reconcile.memory.tag_search.unrecorded.is_due() || mutants::active(Mutant::NotRestored) {
+    if !reconcile.memory.tag_search.unrecorded.is_due() {
         return outcome;
     }
     match find(reconcile).await {

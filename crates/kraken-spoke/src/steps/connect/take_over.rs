@@ -7,10 +7,7 @@
 //! listed, because a resource may have been lost before this process started, and again after each loss that it saw.
 
 use kraken_api::{CREATION_CONFIRMED_ANNOTATION, reasons::Reason};
-use kraken_runtime::{
-    mutants::{self, Mutant},
-    watch::ObjectKey,
-};
+use kraken_runtime::watch::ObjectKey;
 use kube::{Resource, core::object::HasStatus};
 use tokio::time::Instant;
 
@@ -38,7 +35,6 @@ pub(crate) async fn before_launch(reconcile: &mut Reconcile<'_>) -> Result<(), O
     if !is_new(reconcile)
         || owned.is_only_owner
         || context.former.is_listed(&account(reconcile), context.memories.losses())
-        || mutants::active(Mutant::NothingTakenOver)
     {
         return Ok(());
     }
@@ -98,7 +94,6 @@ fn is_due(reconcile: &Reconcile<'_>) -> bool {
         && object.lifecycle().adopt.is_none()
         && !object.lifecycle().paused
         && (foreign(reconcile).is_some() || is_orphaned())
-        && !mutants::active(Mutant::NothingTakenOver)
 }
 
 /// Whether nothing was launched for the resource, as far as anything is on record.

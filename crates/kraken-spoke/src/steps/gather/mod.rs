@@ -18,10 +18,7 @@ use kraken_api::{
     names::referenced_kind,
 };
 use kraken_options::{Dependencies, ResourceRef, Values};
-use kraken_runtime::{
-    mutants::{self, Mutant},
-    patch::{ApiError, apply, try_namespace, within},
-};
+use kraken_runtime::patch::{ApiError, apply, try_namespace, within};
 use kube::{Api, Resource, ResourceExt};
 use serde_json::{Value, json};
 
@@ -178,7 +175,7 @@ fn still_used(
     object: &Object,
     dependencies: &Dependencies,
 ) -> Vec<InPlaceDependency> {
-    if !has_finalizer(object) || mutants::active(Mutant::FormerReferencesForgotten) {
+    if !has_finalizer(object) {
         return vec![];
     }
     let node =
@@ -262,7 +259,7 @@ async fn response(
     request: &DependencyRequest,
 ) -> Result<Answered, Outcome> {
     let Some(status) = &request.status else { return Err(Outcome::WaitingForHub) };
-    if status.observed_generation != request.metadata.generation && !mutants::active(Mutant::StaleAnswer) {
+    if status.observed_generation != request.metadata.generation {
         return Err(Outcome::WaitingForHub);
     }
     read(reconcile, dependencies, status).await
