@@ -168,7 +168,7 @@ async fn value_beside_value_from_is_rejected_with_what_to_write() -> Result<()> 
         let printed = shell.fails("kubectl apply -f wrong.yaml").await?;
         assert!(printed.contains(words) && !printed.contains("oneOf"), "{wrong}: {printed}");
     }
-    shell.run("kubectl delete vpc main --timeout=60s").await.map(drop)
+    shell.run("kubectl delete vpc main --timeout=120s").await.map(drop)
 }
 
 /// The warnings of a command about resources of Kraken, without "Warning: ". kubectl prints its own, too.
@@ -195,7 +195,7 @@ async fn an_edit_and_a_deletion_say_what_they_will_do() -> Result<()> {
     shell.write("network.yaml", &network("10.0.0.0/16", false))?;
     let applied = shell.run("kubectl apply -f network.yaml").await?;
     assert_eq!(warnings(&applied), [""; 0], "nothing exists yet");
-    let ready = "kubectl wait --for=condition=Ready --timeout=60s vpc/main subnet/a >/dev/null; kubectl get vpc main -o jsonpath='{.status.externalIds[0]}'";
+    let ready = "kubectl wait --for=condition=Ready --timeout=120s vpc/main subnet/a >/dev/null; kubectl get vpc main -o jsonpath='{.status.externalIds[0]}'";
     let id = shell.run(ready).await?;
     for command in ["kubectl apply -f network.yaml", "kubectl label vpc main team=a"] {
         assert_eq!(warnings(&shell.run(command).await?), [""; 0], "{command}");

@@ -151,7 +151,7 @@ async fn a_plan_has_the_namespaces_of_its_files() -> Result<()> {
     assert!(other.contains(&format!("the object is in namespace {user}")), "{other}");
     shell
         .run(&format!(
-            "kubectl delete subnet a -n {user} --timeout=60s; kubectl delete kraken --all --timeout=60s"
+            "kubectl delete subnet a -n {user} --timeout=120s; kubectl delete kraken --all --timeout=120s"
         ))
         .await
         .map(drop)

@@ -195,7 +195,7 @@ async fn the_calls_that_the_cloud_receives_are_those_of_the_plan() -> Result<()>
         let removed: Vec<_> =
             removed.map(|object| object.replacen('/', &format!(".v1alpha1.{GROUP}/"), 1)).collect();
         if !removed.is_empty() {
-            shell.run(&format!("kubectl delete {} --timeout=60s", removed.join(" "))).await?;
+            shell.run(&format!("kubectl delete {} --timeout=120s", removed.join(" "))).await?;
         }
         let received = environment.proxy.calls();
         let done = calls::done(&received)?;

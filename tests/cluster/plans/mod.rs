@@ -237,7 +237,7 @@ async fn a_plan_that_moves_during_the_question_is_not_applied() -> Result<()> {
     let edit = "kubectl patch securitygroup web --type merge -p '{\"spec\":{\"description\":{\"value\":\"api\"}}}' >/dev/null";
     let answered = |between: &str| {
         format!(
-            "rm -f answer; mkfifo answer; {program} apply -f stack.yaml --timeout 60 <answer >out.txt 2>&1 & command=$!; exec 3>answer
+            "rm -f answer; mkfifo answer; {program} apply -f stack.yaml --timeout 240 <answer >out.txt 2>&1 & command=$!; exec 3>answer
              until grep -q 'Apply?' out.txt; do sleep 0.1; done; {between}; echo y >&3; wait $command || true; cat out.txt"
         )
     };
@@ -247,6 +247,10 @@ async fn a_plan_that_moves_during_the_question_is_not_applied() -> Result<()> {
     }
     let team = shell.run("kubectl get vpc main -o jsonpath={.spec.tags.Team}").await?;
     assert_eq!(team, "shop");
+    // The plan moves as long as the edit is applied.
+    for (kind, name) in [("SecurityGroup", "web"), ("EC2Instance", "web")] {
+        test_env.ready(kind, name).await?;
+    }
     let applied = shell.run(&answered("true")).await?;
     assert!(applied.contains("Everything is ready"), "{applied}");
     shell.run("kubectl delete kraken --all --timeout=120s").await.map(drop)
