@@ -126,7 +126,7 @@ async fn answered(shared: &Shared, hook: &impl Hook, number: u64, body: Bytes) -
 
 /// The result of an action that does not forward the call.
 fn applied(action: HookAction, form: &Form) -> Option<Option<Reply>> {
-    let service = Service::of(form);
+    let service = Service::of(form.get("Version"));
     match action {
         HookAction::Pass => None,
         HookAction::Drop => Some(None),

@@ -45,6 +45,7 @@ mod refusal;
 mod registry;
 mod script;
 pub mod serve;
+mod served;
 mod server;
 mod service;
 mod shared;
@@ -73,9 +74,9 @@ pub use journal::{Call, CallDecision, Outcome, Phase};
 pub use kind::Kind;
 pub use options::{Limit, REGION, SimulatorOptions};
 pub use out_of_band::{OutOfBandChange, out_of_band_changes};
-pub use public::public_texts;
 pub use record::{Instance, InstanceRecord};
 use serve::ServerThread;
+pub use served::public_texts;
 pub use service::Service;
 use shared::Shared;
 
@@ -98,7 +99,7 @@ impl Simulator {
     pub fn start(options: SimulatorOptions) -> Result<Self> {
         let listen = options.listen;
         let shared = Arc::new(Shared::new(options));
-        public::register(&shared);
+        served::register(&shared);
         let served = Arc::clone(&shared);
         let run = move |listener, stopped| server::run(listener, served, stopped);
         Ok(Self { server: Some(ServerThread::start("simulator", listen, run)?), shared })
