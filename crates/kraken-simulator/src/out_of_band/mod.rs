@@ -3,6 +3,7 @@
 mod changes;
 mod create;
 mod network;
+mod parts;
 mod values;
 
 use std::time::Duration;

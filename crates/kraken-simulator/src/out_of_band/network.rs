@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow, bail};
 
 use crate::Simulator;
 use crate::kind::Kind;
-use crate::network::InternetGateway;
+use crate::model::InternetGateway;
 use crate::service::Service;
 
 impl Simulator {
