@@ -14,11 +14,12 @@ use hyper::{Request, Response, StatusCode};
 
 use super::calling::{self, Reply, request_id};
 use super::form::Form;
+use super::options::SimulatorOptions;
 use super::refusal::Refusal;
 use super::serve::{ServerThread, serve};
 use super::served;
 use super::service::Service;
-use super::{Simulator, SimulatorOptions};
+use super::simulator::Simulator;
 
 /// One call, with the credentials and the region of its signature.
 #[derive(Debug, Clone, PartialEq, Eq)]

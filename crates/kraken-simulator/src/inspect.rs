@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use tokio::time::Instant;
 
-use super::Simulator;
 use super::journal::{Call, Outcome};
 use super::kind::Kind;
 use super::refusal::DEPENDENCY_VIOLATION;
 use super::registry::{Entry, ObjectRef};
+use super::simulator::Simulator;
 
 /// A live object.
 #[derive(Debug, Clone, PartialEq, Eq)]
