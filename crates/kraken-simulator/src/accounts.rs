@@ -14,11 +14,12 @@ use hyper::{Request, Response, StatusCode};
 
 use super::calling::{self, Reply, request_id};
 use super::form::Form;
-use super::public;
+use super::options::SimulatorOptions;
 use super::refusal::Refusal;
 use super::serve::{ServerThread, serve};
+use super::served;
 use super::service::Service;
-use super::{Simulator, SimulatorOptions};
+use super::simulator::Simulator;
 
 /// One call, with the credentials and the region of its signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +119,7 @@ fn cloud(state: &mut State, account: &str, region: &str) -> Arc<Simulator> {
             ..SimulatorOptions::default()
         };
         let simulator = Simulator::in_process(options);
-        public::register(&simulator.shared);
+        served::register(&simulator.shared);
         Arc::new(simulator)
     };
     state.clouds.entry(of).or_insert_with(new).clone()
@@ -144,7 +145,7 @@ async fn answer(request: Request<Incoming>, state: &Mutex<State>) -> io::Result<
         let account = state.keys.get(&key).cloned();
         let (account, region) = (account, region.clone());
         state.calls.push(RoutedCall { key, account: account.clone(), region, action: action.clone() });
-        (Service::of(&form), account)
+        (Service::of(form.get("Version")), account)
     };
     let refused =
         |refusal: Refusal| Reply { status: refusal.status, body: refusal.xml(service, &request_id(0)) };

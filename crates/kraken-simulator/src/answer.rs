@@ -23,6 +23,11 @@ pub(super) fn done(ids: Vec<String>) -> Answer {
     Answer { body, ids }
 }
 
+/// An empty response.
+pub(super) fn nothing(id: &str) -> Answer {
+    Answer { body: Xml::default(), ids: vec![id.to_owned()] }
+}
+
 impl Answer {
     /// A response about one object.
     pub(super) fn about(id: impl Into<String>, write: impl FnOnce(&mut Xml)) -> Self {

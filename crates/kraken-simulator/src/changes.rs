@@ -1,12 +1,11 @@
 //! The changes of a call: each accessed object is compared with its previous state.
 
-use std::collections::BTreeMap;
-
 use super::cloud::Cloud;
 use super::kind::Kind;
-use super::objects::CloudObject;
 use super::registry::ObjectRef;
+use super::store::CloudObject;
 use super::tags::Tags;
+use super::touched::Before;
 
 /// One changed object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,20 +36,6 @@ pub enum ChangeType {
     Used,
 }
 
-/// The state of an object before the first access of a call.
-#[derive(Debug)]
-struct Before {
-    /// `None`: it did not exist.
-    text: Option<String>,
-    tags: Tags,
-    was_live: bool,
-    used: bool,
-}
-
-/// The objects that the current call accessed.
-#[derive(Debug, Default)]
-pub(super) struct Touched(BTreeMap<ObjectRef, Before>);
-
 impl Cloud {
     /// Keeps a copy of an object before a call changes it. `used`: the call changes another object.
     pub(super) fn touch<T: CloudObject>(&mut self, number: u64, used: bool) {
@@ -59,7 +44,7 @@ impl Cloud {
             before.used &= used;
             return;
         }
-        let text = T::all(self).get(&number).map(|object| format!("{object:?}"));
+        let text = self.all::<T>().get(&number).map(|object| format!("{object:?}"));
         let (was_live, tags) = (text.is_some() && self.is_live(object), self.registry.latest_tags(object));
         self.touched.0.insert(object, Before { text, tags, was_live, used });
     }
@@ -71,7 +56,7 @@ impl Cloud {
             return;
         }
         let (was_live, tags) = (self.is_live(object), self.registry.latest_tags(object));
-        let text = self.text(object);
+        let text = self.store.text(object);
         self.touched.0.insert(object, Before { text, tags, was_live, used: false });
     }
 
@@ -90,7 +75,7 @@ impl Cloud {
             ChangeType::Created
         } else if before.was_live && !is_live {
             ChangeType::Deleted
-        } else if before.tags == tags && before.text == self.text(object) {
+        } else if before.tags == tags && before.text == self.store.text(object) {
             return None;
         } else if before.used {
             ChangeType::Used

@@ -1,4 +1,4 @@
-//! The account: all objects, and their state transitions over time.
+//! The account: all objects, with their ids and tags, at the time of the current call.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -6,18 +6,18 @@ use std::collections::{BTreeMap, BinaryHeap};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::changes::Touched;
-use super::elb::{self, Balancing};
+use super::event::Event;
 use super::form::Form;
-use super::instance::{Instance, State};
 use super::kind::Kind;
-use super::network::{self, Network};
-use super::objects::CloudObject;
+use super::model::instance::State;
+use super::model::part_ids::PartIds;
+use super::model::{Instance, NatGateway};
 use super::options::SimulatorOptions;
 use super::refusal::Refusal;
 use super::registry::{ObjectRef, Registry};
 use super::stale::Stale;
-use super::tags::Tags;
+use super::store::{CloudObject, Store};
+use super::touched::Touched;
 
 /// The use of a client token.
 #[derive(Debug, Clone)]
@@ -25,23 +25,6 @@ pub(super) struct Used {
     pub(super) digest: String,
     /// The numbers of the created objects.
     pub(super) made: Vec<u64>,
-}
-
-/// A scheduled transition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Event {
-    /// Changed tags are described.
-    Settled(ObjectRef),
-    /// An instance is terminated.
-    Terminated(u64),
-    /// A NAT gateway is deleted.
-    NatDeleted(u64),
-    /// A volume is detached.
-    Detached(u64),
-    /// The interfaces of a deleted load balancer are deleted.
-    Released(u64),
-    /// A deleted object is no longer described.
-    Vanished(ObjectRef),
 }
 
 /// The account.
@@ -58,27 +41,13 @@ pub(super) struct Cloud {
     /// The number of that call.
     pub(super) call: u64,
     pub(super) registry: Registry,
-    /// All current and former instances.
-    pub(super) instances: BTreeMap<u64, Instance>,
-    pub(super) network: Network,
-    pub(super) balancing: Balancing,
+    pub(super) store: Store,
+    pub(super) part_ids: PartIds,
     pub(super) stale: Stale,
     tokens: BTreeMap<(Kind, String), Used>,
     /// The limit of the next launch.
     pub(super) next_launch: Option<usize>,
-    events: BinaryHeap<Reverse<(Instant, Event)>>,
-}
-
-impl CloudObject for Instance {
-    const KIND: Kind = Kind::Instance;
-
-    fn all(cloud: &Cloud) -> &BTreeMap<u64, Self> {
-        &cloud.instances
-    }
-
-    fn all_mut(cloud: &mut Cloud) -> &mut BTreeMap<u64, Self> {
-        &mut cloud.instances
-    }
+    pub(super) events: BinaryHeap<Reverse<(Instant, Event)>>,
 }
 
 impl Cloud {
@@ -92,9 +61,8 @@ impl Cloud {
             touched: Touched::default(),
             call: 0,
             registry: Registry::new(base),
-            instances: BTreeMap::new(),
-            network: Network::new(base),
-            balancing: Balancing::default(),
+            store: Store::default(),
+            part_ids: PartIds::new(base),
             stale: Stale::default(),
             tokens: BTreeMap::new(),
             next_launch: None,
@@ -110,43 +78,47 @@ impl Cloud {
         now.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
     }
 
-    /// Advances the time. It never decreases, even if a caller is outside the runtime with its clock.
-    pub(super) fn tick(&mut self, now: Instant) {
-        let now = now.max(self.now);
-        while let Some(Reverse((at, event))) = self.events.peek().copied()
-            && at <= now
-        {
-            self.events.pop();
-            self.now = at;
-            self.revision += 1;
-            self.apply_event(event);
-        }
-        self.now = now;
+    /// All objects of a kind, by number.
+    pub(super) fn all<T: CloudObject>(&self) -> &BTreeMap<u64, T> {
+        T::all(&self.store)
     }
 
-    fn apply_event(&mut self, event: Event) {
-        let now = self.now;
-        match event {
-            Event::Settled(object) => self.registry.with_history(object, |history| history.settle(now)),
-            Event::Terminated(number) => network::left(self, number),
-            Event::NatDeleted(number) => network::nat_deleted(self, number),
-            Event::Detached(number) => network::detached(self, number),
-            Event::Released(number) => elb::released(self, number),
-            Event::Vanished(object) => self.registry.remove(object),
+    /// Whether an object is live: it exists and is not being deleted.
+    pub(super) fn is_live(&self, object: ObjectRef) -> bool {
+        let state = |number| self.store.instances.get(&number).map(|instance| instance.state(self.now));
+        self.registry.is_present(object)
+            && match object.kind {
+                Kind::Instance => state(object.number).is_some_and(|state| !state.is_over()),
+                Kind::NatGateway => self
+                    .all::<NatGateway>()
+                    .get(&object.number)
+                    .is_some_and(|gateway| gateway.is_live(self.now)),
+                _ => true,
+            }
+    }
+
+    /// Executes a call; a read returns the frozen states.
+    pub(super) fn seen<T>(&mut self, reads: bool, call: impl FnOnce(&mut Self) -> T) -> T {
+        self.stale.expire(self.now);
+        if !reads || self.stale.is_empty() {
+            return call(self);
         }
+        let mut stale = std::mem::take(&mut self.stale);
+        stale.swap(&mut self.store);
+        let answer = call(self);
+        stale.swap(&mut self.store);
+        self.stale = stale;
+        answer
+    }
+
+    /// Freezes the current state of an object in Describe calls, until then.
+    pub(super) fn keep_described(&mut self, object: ObjectRef, until: Instant) {
+        self.stale.keep(&self.store, object, until);
     }
 
     /// Schedules a transition.
     pub(super) fn schedule(&mut self, at: Instant, event: Event) {
         self.events.push(Reverse((at, event)));
-    }
-
-    pub(super) fn set_tags(&mut self, object: ObjectRef, tags: Tags) {
-        self.touch_any(object);
-        let seen = self.now + self.options.tag_lag;
-        self.registry.with_history(object, |history| history.set(seen, tags));
-        self.schedule(seen, Event::Settled(object));
-        self.tick(self.now); // without a delay it is visible at once
     }
 
     /// The previous use of a create call's token.
@@ -182,7 +154,7 @@ impl Cloud {
     /// The instances that are not terminated.
     pub(super) fn live_instances(&self) -> impl Iterator<Item = &Instance> {
         let present = self.registry.present(Kind::Instance);
-        let instances = present.filter_map(|object| self.instances.get(&object.number));
+        let instances = present.filter_map(|object| self.store.instances.get(&object.number));
         instances.filter(|instance| instance.state(self.now) != State::Terminated)
     }
 }

@@ -15,7 +15,6 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use hyper::body::Bytes;
 
-use super::Simulator;
 use super::accounts::{assumed, credential};
 use super::calling::{Reply, answer, request_id};
 use super::form::Form;
@@ -23,6 +22,7 @@ use super::hook::{Answer, Call, Hook, HookAction};
 use super::refusal::Refusal;
 use super::service::Service;
 use super::shared::Shared;
+use super::simulator::Simulator;
 
 /// The cloud of a call, by the access key and the region of its signature.
 type Route<H> = Box<dyn Fn(&str, &str) -> (Arc<Shared>, Arc<H>) + Send + Sync>;
@@ -126,7 +126,7 @@ async fn answered(shared: &Shared, hook: &impl Hook, number: u64, body: Bytes) -
 
 /// The result of an action that does not forward the call.
 fn applied(action: HookAction, form: &Form) -> Option<Option<Reply>> {
-    let service = Service::of(form);
+    let service = Service::of(form.get("Version"));
     match action {
         HookAction::Pass => None,
         HookAction::Drop => Some(None),

@@ -9,7 +9,7 @@ use super::{actions, elb, network, sts};
 
 /// Executes one call.
 pub(super) fn carry_out(cloud: &mut Cloud, action: &str, form: &Form) -> Result<Answer, Refusal> {
-    let handler = handler(Service::of(form), action);
+    let handler = handler(Service::of(form.get("Version")), action);
     let unknown = || {
         let message = format!("The action {action} is not valid for this web service.");
         Refusal::new("InvalidAction", message)

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::cloud::Cloud;
+use super::described::Described;
 use super::form::Form;
-use super::listing::Described;
 use super::refusal::Refusal;
 use super::registry::KindObjects;
 

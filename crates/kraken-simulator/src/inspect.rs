@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use tokio::time::Instant;
 
-use super::Simulator;
 use super::journal::{Call, Outcome};
 use super::kind::Kind;
 use super::refusal::DEPENDENCY_VIOLATION;
 use super::registry::{Entry, ObjectRef};
+use super::simulator::Simulator;
 
 /// A live object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Simulator {
         let cloud = &state.cloud;
         let record = |(object, entry, there): (ObjectRef, &Entry, bool)| ObjectRecord {
             id: entry.id.clone(),
-            name: cloud.key_name(object).map(ToOwned::to_owned),
+            name: cloud.store.key_name(object).map(ToOwned::to_owned),
             tags: entry.tags.latest().clone(),
             made_by: entry.made_by,
             alive: there && cloud.is_live(object),

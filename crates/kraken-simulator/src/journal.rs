@@ -67,7 +67,7 @@ impl Call {
         Self {
             number,
             at: Instant::now(),
-            service: Service::of(form),
+            service: Service::of(form.get("Version")),
             action: action.to_owned(),
             out_of_band,
             parameters: form.in_short(),

@@ -4,30 +4,13 @@ use std::collections::BTreeSet;
 
 use super::answer::Answer;
 use super::cloud::Cloud;
+use super::described::Described;
 use super::filters::{Filter, candidates};
 use super::form::Form;
 use super::markup::Xml;
-use super::objects::CloudObject;
 use super::refusal::Refusal;
 use super::registry::Visibility;
-
-/// The description of a kind for Describe calls.
-pub(super) trait Described: CloudObject {
-    /// The parameter with ids.
-    const IDS: &'static str;
-    /// The element of the response with the results.
-    const SET: &'static str;
-    /// The supported filters, in addition to tags.
-    const FILTERS: &'static [&'static str];
-    /// The minimum and maximum page size; `None` if AWS has no pagination.
-    const PAGE: Option<(usize, usize)> = Some((5, 1000));
-
-    /// The values of the field of a filter.
-    fn values(&self, filter: &str, cloud: &Cloud) -> Vec<String>;
-
-    /// All fields except the tags.
-    fn write(&self, xml: &mut Xml, cloud: &Cloud);
-}
+use super::store::CloudObject;
 
 /// The content of a page, and the start of the next one.
 #[derive(Debug)]
@@ -79,7 +62,7 @@ pub(super) fn write<T: Described>(xml: &mut Xml, cloud: &Cloud, number: u64, obj
 /// The response to a create call: the object, in an element with this name.
 pub(super) fn made<T: Described>(cloud: &Cloud, number: u64, name: &str) -> Answer {
     let mut body = Xml::default();
-    if let Some(object) = T::all(cloud).get(&number) {
+    if let Some(object) = cloud.all::<T>().get(&number) {
         body.tag(name, |xml| write(xml, cloud, number, object));
     }
     Answer { body, ids: ids::<T>(cloud, [number]) }
@@ -110,7 +93,7 @@ pub(super) fn page<'a, T: Described>(
         Some(chosen) => Box::new(chosen.into_iter().filter(move |number| *number >= first)),
     };
     for number in numbers {
-        let Some(object) = T::all(cloud).get(&number) else { continue };
+        let Some(object) = cloud.all::<T>().get(&number) else { continue };
         let seen = cloud.registry.is_seen(T::object(number), Visibility::Described, cloud.now);
         if !seen || !filters.iter().all(|filter| filter.passes(cloud, number, object)) {
             continue;

@@ -56,6 +56,16 @@ impl Refusal {
         Self::new("InvalidParameterValue", format!("Invalid value '{value}' for {name}."))
     }
 
+    /// A parameter that the load balancing API rejects.
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::new("ValidationError", message)
+    }
+
+    /// Settings that a load balancer cannot have.
+    pub(super) fn misconfigured(message: impl Into<String>) -> Self {
+        Self::new("InvalidConfigurationRequest", message)
+    }
+
     pub(super) fn xml(&self, service: Service, request_id: &str) -> String {
         let mut xml = Xml::default();
         match service {

@@ -1,7 +1,5 @@
 //! The simulated APIs. They share an endpoint; the version in a call selects the API.
 
-use super::form::Form;
-
 /// One API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Service {
@@ -14,9 +12,8 @@ pub enum Service {
 }
 
 impl Service {
-    /// The API of a call.
-    pub(super) fn of(form: &Form) -> Self {
-        let version = form.get("Version");
+    /// The API whose calls have this `Version`.
+    pub(super) fn of(version: Option<&str>) -> Self {
         let others = [Self::Elb, Self::Sts];
         others.into_iter().find(|service| version == Some(service.version())).unwrap_or(Self::Ec2)
     }

@@ -6,19 +6,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
 use super::answer::Answer;
-use super::changes::Touched;
 use super::cloud::Cloud;
 use super::dispatch::carry_out;
 use super::failure::{FailureMode, FailurePoint};
 use super::form::Form;
 use super::journal::{Call, CallDecision, Outcome, Phase};
-use super::objects::CloudObject as _;
+use super::model::Instance as Stored;
 use super::options::SimulatorOptions;
 use super::public::public;
 use super::record::{Instance, InstanceRecord};
 use super::refusal::Refusal;
 use super::script::Script;
+use super::store::CloudObject as _;
 use super::throttle::Throttle;
+use super::touched::Touched;
 
 type Hook = Arc<dyn Fn(Phase, &Call) -> CallDecision + Send + Sync>;
 
@@ -126,8 +127,8 @@ impl State {
     pub(super) fn records(&mut self, now: Instant) -> Vec<InstanceRecord> {
         self.cloud.tick(now);
         let cloud = &self.cloud;
-        let record = |one: &super::instance::Instance| {
-            let object = super::instance::Instance::object(one.number);
+        let record = |one: &Stored| {
+            let object = Stored::object(one.number);
             InstanceRecord {
                 instance: Instance {
                     id: one.id.clone(),
@@ -144,7 +145,7 @@ impl State {
                 vanished: !cloud.registry.is_present(object),
             }
         };
-        cloud.instances.values().map(record).collect()
+        cloud.store.instances.values().map(record).collect()
     }
 }
 

@@ -3,15 +3,16 @@
 use crate::answer::{Answer, done};
 use crate::cloud::Cloud;
 use crate::form::Form;
-use crate::instance::{Instance, State};
 use crate::kind::Kind;
 use crate::listing::ids;
 use crate::markup::Xml;
+use crate::model::Instance;
+use crate::model::instance::State;
 use crate::network::groups_exist;
 use crate::refusal::Refusal;
 use crate::registry::Visibility;
 
-use super::instance_ids;
+use super::named::instance_ids;
 
 /// In bytes, decoded.
 const MOST_USER_DATA: usize = 16_384;
@@ -60,7 +61,7 @@ pub(super) fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> 
 pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let (id, attribute) = (form.required("InstanceId")?, form.required("Attribute")?);
     let number = cloud.numbers(Kind::Instance, &[id], Visibility::Described)?.into_iter().next();
-    let instance = number.and_then(|number| cloud.instances.get(&number));
+    let instance = number.and_then(|number| cloud.store.instances.get(&number));
     let settings = &instance.ok_or_else(|| Kind::Instance.missing(&[id]))?.settings;
     let value = match attribute {
         "userData" => settings.user_data.clone().filter(|data| !data.is_empty()),
@@ -103,7 +104,7 @@ pub(super) fn monitor(cloud: &mut Cloud, form: &Form, on: bool) -> Result<Answer
     let ids = ids::<Instance>(cloud, numbers.iter().copied());
     for number in &numbers {
         cloud.touch::<Instance>(*number, false);
-        if let Some(instance) = cloud.instances.get_mut(number) {
+        if let Some(instance) = cloud.store.instances.get_mut(number) {
             instance.settings.monitoring = on;
         }
     }

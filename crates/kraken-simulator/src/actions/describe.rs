@@ -4,9 +4,10 @@ use crate::answer::Answer;
 use crate::cloud::Cloud;
 use crate::filters::Filter;
 use crate::form::Form;
-use crate::instance::{Instance, ROOT_DEVICE};
 use crate::listing::{page, write};
 use crate::markup::Xml;
+use crate::model::Instance;
+use crate::model::instance::ROOT_DEVICE;
 use crate::refusal::{Refusal, is_well_formed};
 
 use super::attributes::type_exists;
@@ -72,7 +73,7 @@ pub(super) fn instance_types(cloud: &Cloud, form: &Form) -> Result<Answer, Refus
         xml.text("instanceType", name);
         xml.tag("processorInfo", |xml| {
             let architecture = if is_arm { "arm64" } else { "x86_64" };
-            xml.list("supportedArchitectures", [architecture], super::super::markup::Xml::plain);
+            xml.list("supportedArchitectures", [architecture], Xml::plain);
         });
     });
     Ok(Answer { body, ids: names })

@@ -3,17 +3,16 @@
 mod attributes;
 mod describe;
 mod describe_tags;
+mod instance;
+mod named;
 mod profiles;
 mod run;
 mod states;
 mod tags;
 
 use super::answer::Handler;
-use super::form::Form;
-use super::refusal::Refusal;
 
 pub(super) use profiles::association as profile_of;
-pub(super) use tags::given;
 
 /// The implementation of an action.
 pub(super) fn handler(action: &str) -> Option<Handler> {
@@ -41,13 +40,4 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
         _ => return None,
     };
     Some(handler)
-}
-
-/// The instance ids in the parameters of a call; at least one.
-fn instance_ids(form: &Form) -> Result<Vec<&str>, Refusal> {
-    let ids = form.list("InstanceId");
-    if ids.is_empty() {
-        form.required("InstanceId")?;
-    }
-    Ok(ids)
 }

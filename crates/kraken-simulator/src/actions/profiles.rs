@@ -4,13 +4,14 @@ use crate::answer::Answer;
 use crate::cloud::Cloud;
 use crate::filters::Filter;
 use crate::form::Form;
-use crate::instance::{Instance, State};
 use crate::kind::id;
 use crate::listing::{next_token, page_size};
 use crate::markup::Xml;
-use crate::objects::CloudObject as _;
+use crate::model::Instance;
+use crate::model::instance::State;
 use crate::refusal::Refusal;
 use crate::registry::Visibility;
+use crate::store::CloudObject as _;
 
 const PREFIX: &str = "iip-assoc-";
 
@@ -89,10 +90,10 @@ fn associated<'a>(cloud: &'a mut Cloud, form: &Form) -> Result<&'a mut Instance,
     let wanted = form.required("AssociationId")?.to_owned();
     let has =
         |instance: &&Instance| instance.settings.profile.is_some() && id(PREFIX, instance.number) == wanted;
-    let number = cloud.instances.values().find(has).map(|instance| instance.number);
+    let number = cloud.store.instances.values().find(has).map(|instance| instance.number);
     let found = number.and_then(|number| {
         cloud.touch::<Instance>(number, false);
-        cloud.instances.get_mut(&number)
+        cloud.store.instances.get_mut(&number)
     });
     found.ok_or_else(|| {
         let message = format!("An invalid association-id of '{wanted}' was given");

@@ -3,16 +3,17 @@
 use crate::answer::Answer;
 use crate::cloud::{Cloud, Used};
 use crate::form::Form;
-use crate::instance::{Instance, Metadata, Settings, State};
+use crate::given_tags::specified;
 use crate::kind::{Kind, id};
 use crate::markup::Xml;
+use crate::model::Instance;
+use crate::model::instance::{Metadata, Settings, State};
 use crate::network::{Root, Site, key_exists, place, site};
-use crate::objects::CloudObject as _;
 use crate::refusal::Refusal;
 use crate::state_transition::StateTransition;
+use crate::store::CloudObject as _;
 
 use super::describe::{image_exists, write_reservation};
-use super::tags::specified;
 use super::{attributes, profiles};
 
 /// Executes a launch, or returns the one that its token was used for.
@@ -76,8 +77,9 @@ fn appear_one_by_one(cloud: &mut Cloud, numbers: &[u64]) {
 /// Whether a second call with a token returns the first response. AWS does not document when the token of several
 /// instances expires; here it does when all are terminated, so that a launch can be found by its token.
 fn replay(cloud: &Cloud, used: &Used) -> Result<(), Refusal> {
-    let over =
-        |number| cloud.instances.get(number).is_none_or(|one| one.state(cloud.now) == State::Terminated);
+    let over = |number| {
+        cloud.store.instances.get(number).is_none_or(|one| one.state(cloud.now) == State::Terminated)
+    };
     if used.made.iter().all(over) {
         let message = "The client token you have provided is associated with a terminated instance. \
                        Please use a different client token.";
@@ -87,7 +89,8 @@ fn replay(cloud: &Cloud, used: &Used) -> Result<(), Refusal> {
 }
 
 fn answer(cloud: &Cloud, numbers: &[u64]) -> Answer {
-    let members: Vec<&Instance> = numbers.iter().filter_map(|number| cloud.instances.get(number)).collect();
+    let members: Vec<&Instance> =
+        numbers.iter().filter_map(|number| cloud.store.instances.get(number)).collect();
     let mut body = Xml::default();
     write_reservation(&mut body, &members, cloud);
     Answer { body, ids: members.iter().map(|instance| instance.id.clone()).collect() }

@@ -1,16 +1,18 @@
 //! Starting, stopping and terminating. Each call affects all of its instances or none.
 
 use crate::answer::Answer;
-use crate::cloud::{Cloud, Event};
+use crate::cloud::Cloud;
+use crate::event::Event;
 use crate::form::Form;
-use crate::instance::{Instance, State};
 use crate::kind::Kind;
 use crate::markup::Xml;
+use crate::model::Instance;
+use crate::model::instance::State;
 use crate::refusal::Refusal;
 use crate::registry::{ObjectRef, Visibility};
 use crate::state_transition::StateTransition;
 
-use super::instance_ids;
+use super::named::instance_ids;
 
 /// TerminateInstances; a terminated instance is not an error.
 pub(super) fn terminate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
@@ -29,7 +31,7 @@ pub(super) fn terminate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusa
         Ok((!over).then(|| StateTransition::new(State::ShuttingDown, State::Terminated, now, takes)))
     })?;
     for number in cloud.numbers(Kind::Instance, &instance_ids(form)?, Visibility::Known)? {
-        if let Some(instance) = cloud.instances.get_mut(&number)
+        if let Some(instance) = cloud.store.instances.get_mut(&number)
             && instance.ended_by.is_none()
         {
             instance.ended_by = Some(call);
@@ -70,13 +72,13 @@ fn transition(
 ) -> Result<Answer, Refusal> {
     let numbers = cloud.numbers(Kind::Instance, &instance_ids(form)?, Visibility::Known)?;
     let mut transitions = vec![];
-    for instance in numbers.iter().filter_map(|number| cloud.instances.get(number)) {
+    for instance in numbers.iter().filter_map(|number| cloud.store.instances.get(number)) {
         transitions.push((instance.number, next(instance)?));
     }
     let (mut changed, now) = (vec![], cloud.now);
     for (number, transition) in transitions {
         cloud.touch::<Instance>(number, false);
-        let Some(instance) = cloud.instances.get_mut(&number) else { continue };
+        let Some(instance) = cloud.store.instances.get_mut(&number) else { continue };
         let before = instance.state(now);
         if let Some(transition) = transition {
             instance.transition = transition;

@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 use crate::answer::{Answer, done};
 use crate::cloud::Cloud;
 use crate::form::Form;
+use crate::given_tags::checked;
 use crate::kind::Kind;
 use crate::refusal::Refusal;
 use crate::registry::{ObjectRef, Visibility};
-use crate::tags::Tags;
-
-const MOST_TAGS: usize = 50;
 
 /// Sets tags; all or none.
 pub(super) fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
@@ -65,44 +63,4 @@ fn resources(cloud: &Cloud, form: &Form) -> Result<(Vec<String>, Vec<ObjectRef>)
         objects.extend(numbers.into_iter().map(|number| ObjectRef { kind, number }));
     }
     Ok((ids.into_iter().map(str::to_owned).collect(), objects))
-}
-
-/// The tags in a create call: only for the created kind.
-pub(crate) fn given(form: &Form, kind: Kind) -> Result<Tags, Refusal> {
-    for specification in form.structures("TagSpecification") {
-        let named = specification.get("ResourceType").unwrap_or_default();
-        if named != kind.tag_type() {
-            let message = format!("'{named}' is not a valid taggable resource type for this operation.");
-            return Err(Refusal::new("InvalidParameterValue", message));
-        }
-    }
-    specified(form, kind)
-}
-
-/// The tags in a create call for objects of one kind.
-pub(super) fn specified(form: &Form, kind: Kind) -> Result<Tags, Refusal> {
-    let specifications = form.structures("TagSpecification").into_iter();
-    let of_kind = specifications.filter(|one| one.get("ResourceType") == Some(kind.tag_type()));
-    let tags = of_kind.flat_map(|specification| specification.tags());
-    checked(tags.map(|(key, value)| (key, value.unwrap_or_default())).collect())
-}
-
-/// AWS's rules for the tags of one object.
-pub(crate) fn checked(tags: Tags) -> Result<Tags, Refusal> {
-    if tags.len() > MOST_TAGS {
-        let message = format!("The maximum number of tags that you can attach to a resource is {MOST_TAGS}");
-        return Err(Refusal::new("TagLimitExceeded", message));
-    }
-    for (key, value) in &tags {
-        if key.to_lowercase().starts_with("aws:") {
-            let message = "Tag keys starting with 'aws:' are reserved for internal use";
-            return Err(Refusal::new("InvalidParameterValue", message));
-        }
-        if key.is_empty() || key.chars().count() > 128 || value.chars().count() > 256 {
-            let message =
-                format!("Tag '{key}' exceeds the maximum length of a key (128) or value (256), or is empty");
-            return Err(Refusal::new("InvalidParameterValue", message));
-        }
-    }
-    Ok(tags)
 }

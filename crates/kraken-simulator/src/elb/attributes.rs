@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::answer::{Answer, Handler};
 use crate::form::Form;
+use crate::model::{LoadBalancer, TargetGroup};
 use crate::refusal::Refusal;
-
-use super::{LoadBalancer, TargetGroup, invalid};
 
 type Attributes = BTreeMap<String, String>;
 
@@ -113,13 +112,15 @@ fn changed(arn: &str, attributes: &mut Attributes, form: &Form, noun: &str) -> R
     for attribute in form.structures("Attributes.member") {
         let key = attribute.required("Key")?;
         let Some(value) = wanted.get_mut(key) else {
-            return Err(invalid(format!("{noun} attribute key '{key}' is not recognized")));
+            return Err(Refusal::invalid(format!("{noun} attribute key '{key}' is not recognized")));
         };
         let new = attribute.text("Value").unwrap_or_default();
         if key.ends_with(".enabled") && *value != "use_load_balancer_configuration" {
             let is_flag = ["true", "false"].contains(&new.as_str());
             is_flag.then_some(()).ok_or_else(|| {
-                invalid(format!("{noun} attribute value '{new}' of '{key}' must be 'true' or 'false'"))
+                Refusal::invalid(format!(
+                    "{noun} attribute value '{new}' of '{key}' must be 'true' or 'false'"
+                ))
             })?;
         }
         *value = new;

@@ -1,18 +1,16 @@
 //! Creates, changes and deletes listeners.
 
-use crate::answer::{Answer, Handler};
+use crate::answer::{Answer, Handler, nothing};
 use crate::cloud::Cloud;
 use crate::form::Form;
 use crate::kind::{Kind, mixed};
-use crate::objects::CloudObject;
+use crate::model::action::Action;
+use crate::model::listener::Settings;
+use crate::model::{Listener, ListenerRule, LoadBalancer};
 use crate::refusal::Refusal;
 
-use super::actions::Action;
-use super::listener::{Listener, Settings};
-use super::load_balancer::LoadBalancer;
-use super::rule::ListenerRule;
+use super::paging;
 use super::tags::given;
-use super::{invalid, nothing, paging};
 
 const POLICY: &str = "ELBSecurityPolicy-2016-08";
 
@@ -26,12 +24,50 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     Some(handler)
 }
 
+impl Settings {
+    /// Rejects unsupported settings of this load balancer.
+    fn check(&self, cloud: &Cloud, one: &LoadBalancer) -> Result<(), Refusal> {
+        let allowed: &[&str] =
+            if one.settings.application { &["HTTP", "HTTPS"] } else { &["TCP", "TLS", "UDP", "TCP_UDP"] };
+        if !allowed.contains(&self.protocol.as_str()) {
+            let allowed = allowed.join(", ");
+            return Err(Refusal::invalid(format!(
+                "Listener protocol '{}' must be one of '{allowed}'",
+                self.protocol
+            )));
+        }
+        if !(1..=65_535).contains(&self.port) {
+            return Err(Refusal::invalid(format!("The port '{}' must be between 1 and 65535", self.port)));
+        }
+        if self.is_encrypted() && self.certificates.is_empty() {
+            return Err(Refusal::invalid(format!(
+                "A certificate must be specified for {} listeners",
+                self.protocol
+            )));
+        }
+        if let Some(wrong) = self.certificates.iter().find(|arn| !is_certificate(arn)) {
+            return Err(Refusal::new("CertificateNotFound", format!("Certificate '{wrong}' not found")));
+        }
+        if self.actions.is_empty() {
+            return Err(Refusal::invalid("A listener must have a default action"));
+        }
+        self.actions.iter().try_for_each(|action| action.check(cloud, one, &self.protocol))
+    }
+}
+
+/// Every well-formed certificate ARN is valid.
+fn is_certificate(arn: &str) -> bool {
+    arn.starts_with("arn:aws:acm:") || arn.starts_with("arn:aws:iam:")
+}
+
 /// A repeated call with the same settings returns the existing listener.
 fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let one = cloud.one::<LoadBalancer>(form.required("LoadBalancerArn")?)?;
     let mut settings = Settings {
-        port: form.number("Port")?.ok_or_else(|| invalid("A listener port must be specified"))?,
-        protocol: form.text("Protocol").ok_or_else(|| invalid("A listener protocol must be specified"))?,
+        port: form.number("Port")?.ok_or_else(|| Refusal::invalid("A listener port must be specified"))?,
+        protocol: form
+            .text("Protocol")
+            .ok_or_else(|| Refusal::invalid("A listener protocol must be specified"))?,
         policy: form.text("SslPolicy"),
         certificates: certificates(form)?,
         alpn: form.text("AlpnPolicy.member.1"),
@@ -42,7 +78,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     }
     settings.check(cloud, one)?;
     let same = |(_, other): &(&u64, &Listener)| other.load_balancer == one.arn && other.settings == settings;
-    if let Some((number, _)) = Listener::all(cloud).iter().find(same) {
+    if let Some((number, _)) = cloud.all::<Listener>().iter().find(same) {
         return Ok(paging::answer::<Listener>(cloud, *number));
     }
     is_free(cloud, &one.arn, settings.port, None)?;
@@ -100,7 +136,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 /// A listener is deleted with its rules.
 pub(super) fn delete_listener(cloud: &mut Cloud, number: u64) {
     let Some(listener) = cloud.remove_object::<Listener>(number) else { return };
-    let its = ListenerRule::all(cloud).iter().filter(|(_, rule)| rule.listener == listener.arn);
+    let its = cloud.all::<ListenerRule>().iter().filter(|(_, rule)| rule.listener == listener.arn);
     let rules: Vec<u64> = its.map(|(number, _)| *number).collect();
     for rule in rules {
         cloud.remove_object::<ListenerRule>(rule);
@@ -112,7 +148,7 @@ fn is_free(cloud: &Cloud, balancer: &str, port: usize, own: Option<&str>) -> Res
     let is_other = |listener: &Listener| {
         listener.load_balancer == balancer && listener.settings.port == port && own != Some(&*listener.arn)
     };
-    if Listener::all(cloud).values().any(is_other) {
+    if cloud.all::<Listener>().values().any(is_other) {
         let message = format!("A listener already exists on this port for this load balancer '{balancer}'");
         return Err(Refusal::new("DuplicateListener", message));
     }

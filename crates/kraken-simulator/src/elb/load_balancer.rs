@@ -1,83 +1,25 @@
 //! Load balancers: unique by name, provisioned for some time, deleted with their listeners.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::answer::{Answer, Handler};
-use crate::cloud::{Cloud, Event};
+use crate::answer::{Answer, Handler, nothing};
+use crate::cloud::Cloud;
+use crate::event::Event;
 use crate::form::Form;
 use crate::kind::{Kind, mixed};
 use crate::markup::Xml;
-use crate::objects::CloudObject;
+use crate::model::load_balancer::Settings;
+use crate::model::{Listener, LoadBalancer};
 use crate::refusal::Refusal;
 use crate::registry::Visibility;
 use crate::state_transition::StateTransition;
+use crate::store::CloudObject as _;
 
-use super::attributes;
-use super::listener_changes;
+use super::names::check_name;
 use super::paging::{self, WriteXml};
-use super::placement::{Zoned, allocate_addresses, groups, subnets};
+use super::placement::{allocate_addresses, groups, subnets};
 use super::tags::given;
-use super::{Listener, check_name, invalid, nothing};
-
-/// A load balancer.
-#[derive(Debug, Clone)]
-pub(crate) struct LoadBalancer {
-    pub(super) arn: String,
-    pub(super) name: String,
-    pub(super) settings: Settings,
-    pub(super) groups: Vec<String>,
-    pub(super) zones: Vec<Zoned>,
-    pub(super) vpc: String,
-    pub(super) attributes: BTreeMap<String, String>,
-    dns_name: String,
-    created: String,
-    transition: StateTransition<&'static str>,
-}
-
-/// The immutable fields.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Settings {
-    pub(super) application: bool,
-    pub(super) scheme: String,
-    pub(super) address_type: String,
-}
-
-impl Settings {
-    fn of(form: &Form) -> Result<Self, Refusal> {
-        let one_of = |name: &str, allowed: [&str; 2]| {
-            let value = form.get(name).unwrap_or(allowed[0]);
-            if allowed.contains(&value) {
-                return Ok(value.to_owned());
-            }
-            Err(invalid(format!(
-                "1 validation error detected: Value '{value}' at '{}{}' failed to satisfy constraint: Member must \
-                 satisfy enum value set: [{}]",
-                name[..1].to_lowercase(),
-                &name[1..],
-                allowed.join(", ")
-            )))
-        };
-        Ok(Self {
-            application: one_of("Type", ["application", "network"])? == "application",
-            scheme: one_of("Scheme", ["internet-facing", "internal"])?,
-            address_type: one_of("IpAddressType", ["ipv4", "dualstack"])?,
-        })
-    }
-
-    /// Its type in ARNs.
-    fn short(&self) -> &'static str {
-        if self.application { "app" } else { "net" }
-    }
-
-    fn dns_name(&self, region: &str, name: &str, number: u64) -> String {
-        let prefix = if self.scheme == "internal" { "internal-" } else { "" };
-        if self.application {
-            format!("{prefix}{name}-{}.{region}.elb.amazonaws.com", mixed(number) % 10_000_000_000)
-        } else {
-            format!("{prefix}{name}-{:016x}.elb.{region}.amazonaws.com", mixed(number))
-        }
-    }
-}
+use super::{attributes, listener_changes};
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -113,7 +55,9 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let name = form.required("Name")?.to_owned();
     check_name(&name, "load balancer")?;
     if name.starts_with("internal-") {
-        return Err(invalid(format!("The load balancer name '{name}' cannot begin with 'internal-'")));
+        return Err(Refusal::invalid(format!(
+            "The load balancer name '{name}' cannot begin with 'internal-'"
+        )));
     }
     let settings = Settings::of(form)?;
     let (vpc, zones) = subnets(cloud, form, &settings)?;
@@ -156,7 +100,7 @@ fn named<'a>(cloud: &'a Cloud, name: &str) -> Option<(u64, &'a LoadBalancer)> {
     let mut all = cloud
         .registry
         .present(Kind::LoadBalancer)
-        .filter_map(|object| Some((object.number, LoadBalancer::all(cloud).get(&object.number)?)));
+        .filter_map(|object| Some((object.number, cloud.all::<LoadBalancer>().get(&object.number)?)));
     all.find(|(_, one)| one.name == name)
 }
 
@@ -195,7 +139,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         return Err(Refusal::new("OperationNotPermitted", message));
     }
     let number = cloud.number::<LoadBalancer>(arn)?;
-    let its = Listener::all(cloud).iter().filter(|(_, listener)| listener.load_balancer == arn);
+    let its = cloud.all::<Listener>().iter().filter(|(_, listener)| listener.load_balancer == arn);
     let listeners: Vec<u64> = its.map(|(number, _)| *number).collect();
     for listener in listeners {
         listener_changes::delete_listener(cloud, listener);

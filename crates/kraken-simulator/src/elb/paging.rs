@@ -7,11 +7,9 @@ use crate::cloud::Cloud;
 use crate::form::Form;
 use crate::listing::ids;
 use crate::markup::Xml;
-use crate::objects::CloudObject;
 use crate::refusal::Refusal;
 use crate::registry::Visibility;
-
-use super::invalid;
+use crate::store::CloudObject;
 
 /// AWS's limit.
 const MOST: usize = 400;
@@ -42,7 +40,8 @@ pub(super) fn describe<T: WriteXml>(
         let by_arn = requested.as_ref().is_none_or(|requested| requested.contains(number));
         by_arn && named.is_none_or(|named| named.contains(number))
     };
-    let mut found = T::all(cloud)
+    let mut found = cloud
+        .all::<T>()
         .range(first..)
         .filter(|(number, object)| seen(number) && is_named(number) && passes(object));
     let page: Vec<(&u64, &T)> = found.by_ref().take(size).collect();
@@ -57,14 +56,14 @@ pub(super) fn describe<T: WriteXml>(
 /// The response to a create or change call.
 pub(super) fn answer<T: WriteXml>(cloud: &Cloud, number: u64) -> Answer {
     let mut body = Xml::default();
-    body.members(T::SET, T::all(cloud).get(&number), |xml, object| object.write_xml(xml, cloud));
+    body.members(T::SET, cloud.all::<T>().get(&number), |xml, object| object.write_xml(xml, cloud));
     Answer { body, ids: ids::<T>(cloud, [number]) }
 }
 
 fn page_size(cloud: &Cloud, form: &Form) -> Result<usize, Refusal> {
     let size = form.number("PageSize")?.unwrap_or(MOST);
     if !(1..=MOST).contains(&size) {
-        return Err(invalid(format!(
+        return Err(Refusal::invalid(format!(
             "1 validation error detected: Value '{size}' at 'pageSize' failed to satisfy constraint: Member must \
              have value between 1 and {MOST}"
         )));
@@ -77,5 +76,5 @@ fn page_size(cloud: &Cloud, form: &Form) -> Result<usize, Refusal> {
 fn marker(form: &Form) -> Result<u64, Refusal> {
     let Some(marker) = form.get("Marker").filter(|marker| !marker.is_empty()) else { return Ok(0) };
     let number = marker.strip_prefix("page-").and_then(|number| u64::from_str_radix(number, 16).ok());
-    number.ok_or_else(|| invalid("Invalid marker"))
+    number.ok_or_else(|| Refusal::invalid("Invalid marker"))
 }

@@ -2,66 +2,10 @@
 
 use crate::cloud::Cloud;
 use crate::form::Form;
-use crate::kind::{id, mixed};
-use crate::markup::Xml;
-use crate::network::{Interface, SecurityGroup, Subnet, default_group, has_gateway};
+use crate::model::load_balancer::{Settings, Zoned};
+use crate::model::{SecurityGroup, Subnet};
+use crate::network::{default_group, has_gateway};
 use crate::refusal::Refusal;
-
-use super::load_balancer::{LoadBalancer, Settings};
-use super::{invalid, misconfigured};
-
-/// The subnet of a load balancer in one zone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Zoned {
-    pub(super) subnet: String,
-    zone: String,
-    /// The Elastic IP address, for a network load balancer that has one.
-    allocation: Option<String>,
-}
-
-impl Zoned {
-    pub(super) fn write_xml(&self, xml: &mut Xml) {
-        xml.text("ZoneName", &self.zone);
-        xml.text("SubnetId", &self.subnet);
-        xml.members("LoadBalancerAddresses", &self.allocation, |xml, id| xml.text("AllocationId", id));
-    }
-}
-
-impl LoadBalancer {
-    /// Whether it is in these subnets and no others.
-    pub(super) fn is_at(&self, zones: &[Zoned]) -> bool {
-        self.zones.len() == zones.len() && zones.iter().all(|zone| self.zones.contains(zone))
-    }
-
-    /// Its network interfaces, one in each zone.
-    pub(super) fn interfaces(&self) -> impl Iterator<Item = Interface> + '_ {
-        let (_, name) = self.arn.split_once("loadbalancer/").unwrap_or_default();
-        self.zones.iter().map(move |zone| {
-            let bytes = name.bytes().chain(zone.subnet.bytes());
-            let number = bytes.fold(0, |number, byte| mixed(number ^ u64::from(byte)));
-            let [.., a, b, c] = number.to_be_bytes();
-            let is_public = self.settings.scheme == "internet-facing";
-            Interface {
-                id: id("eni-", number),
-                subnet: zone.subnet.clone(),
-                vpc: self.vpc.clone(),
-                groups: self.groups.clone(),
-                instance: None,
-                public_ip: is_public.then(|| format!("53.{a}.{b}.{c}")),
-                description: format!("ELB {name}"),
-            }
-        })
-    }
-
-    /// Releases the addresses in its former subnets.
-    pub(super) fn release_addresses(&self, cloud: &mut Cloud, kept: &[Zoned]) {
-        for zone in self.zones.iter().filter(|zone| !kept.iter().any(|kept| kept.subnet == zone.subnet)) {
-            if let Some(subnet) = cloud.existing_mut::<Subnet>(&zone.subnet) {
-                subnet.release(&self.arn);
-            }
-        }
-    }
-}
 
 /// Allocates an address in each of these subnets, or in none.
 pub(super) fn allocate_addresses<'a>(
@@ -93,7 +37,7 @@ pub(super) fn subnets(
         named.push((mapping.required("SubnetId")?.to_owned(), mapping.text("AllocationId")));
     }
     if named.is_empty() {
-        return Err(invalid("You must specify either subnets or subnet mappings"));
+        return Err(Refusal::invalid("You must specify either subnets or subnet mappings"));
     }
     let mut vpc: Option<&str> = None;
     let mut zones: Vec<Zoned> = vec![];
@@ -101,17 +45,19 @@ pub(super) fn subnets(
         let missing = || Refusal::new("SubnetNotFound", format!("The subnet ID '{id}' does not exist"));
         let subnet = cloud.existing::<Subnet>(&id).ok_or_else(missing)?;
         if *vpc.get_or_insert(&subnet.vpc) != subnet.vpc {
-            return Err(misconfigured("All subnets must belong to the same VPC"));
+            return Err(Refusal::misconfigured("All subnets must belong to the same VPC"));
         }
         if zones.iter().any(|other| other.zone == subnet.zone()) {
-            return Err(misconfigured(
+            return Err(Refusal::misconfigured(
                 "A load balancer cannot be attached to multiple subnets in the same Availability Zone",
             ));
         }
         zones.push(Zoned { zone: subnet.zone().to_owned(), subnet: id, allocation });
     }
     if settings.application && zones.len() < 2 {
-        return Err(invalid("At least two subnets in two different Availability Zones must be specified"));
+        return Err(Refusal::invalid(
+            "At least two subnets in two different Availability Zones must be specified",
+        ));
     }
     let vpc = vpc.unwrap_or_default().to_owned();
     if settings.scheme == "internet-facing" && !has_gateway(cloud, &vpc) {

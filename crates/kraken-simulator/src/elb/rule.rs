@@ -4,40 +4,20 @@ use crate::answer::{Answer, Handler};
 use crate::cloud::Cloud;
 use crate::form::Form;
 use crate::markup::Xml;
-use crate::objects::CloudObject;
+use crate::model::{Listener, ListenerRule};
 use crate::refusal::Refusal;
 use crate::registry::Visibility;
+use crate::store::CloudObject as _;
 
-use super::actions::Action;
-use super::invalid;
-use super::listener::Listener;
 use super::paging::{self, WriteXml};
-use super::rule_conditions::Condition;
 
 /// The priority of the default rule: after all others.
 const DEFAULT: usize = usize::MAX;
-
-/// A rule of a listener.
-#[derive(Debug, Clone)]
-pub(crate) struct ListenerRule {
-    pub(super) arn: String,
-    pub(super) listener: String,
-    pub(super) priority: usize,
-    pub(super) conditions: Vec<Condition>,
-    pub(super) actions: Vec<Action>,
-}
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     match action {
         "DescribeRules" => Some(|cloud, form| described(cloud, form)),
         _ => None,
-    }
-}
-
-impl ListenerRule {
-    /// Whether it sends requests to this target group.
-    pub(super) fn forwards_to(&self, group: &str) -> bool {
-        self.actions.iter().flat_map(Action::groups).any(|(arn, _)| arn == group)
     }
 }
 
@@ -63,7 +43,7 @@ impl WriteXml for ListenerRule {
 fn described(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let Some(arn) = form.get("ListenerArn") else {
         if form.get("RuleArns.member.1").is_none() {
-            return Err(invalid("You must specify either a listener ARN or rule ARNs"));
+            return Err(Refusal::invalid("You must specify either a listener ARN or rule ARNs"));
         }
         return paging::describe::<ListenerRule>(cloud, form, None, |_| true);
     };
@@ -71,7 +51,7 @@ fn described(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let is_seen =
         |number| cloud.registry.is_seen(ListenerRule::object(number), Visibility::Described, cloud.now);
     let its =
-        ListenerRule::all(cloud).iter().filter(|(number, rule)| rule.listener == arn && is_seen(**number));
+        cloud.all::<ListenerRule>().iter().filter(|(number, rule)| rule.listener == arn && is_seen(**number));
     let mut rules: Vec<ListenerRule> = its.map(|(_, rule)| rule.clone()).collect();
     rules.sort_by_key(|rule| rule.priority);
     rules.push(ListenerRule {

@@ -1,21 +1,17 @@
 //! Creates, changes and deletes rules of listeners.
 
-use crate::answer::{Answer, Handler};
+use crate::answer::{Answer, Handler, nothing};
 use crate::cloud::Cloud;
 use crate::form::Form;
 use crate::kind::{Kind, mixed};
 use crate::markup::Xml;
-use crate::objects::CloudObject;
+use crate::model::action::Action;
+use crate::model::condition::Condition;
+use crate::model::{Listener, ListenerRule, LoadBalancer};
 use crate::refusal::Refusal;
 
-use super::actions::Action;
-use super::listener::Listener;
-use super::load_balancer::LoadBalancer;
 use super::paging::{self, WriteXml as _};
-use super::rule::ListenerRule;
-use super::rule_conditions::Condition;
 use super::tags::given;
-use super::{invalid, nothing};
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -30,14 +26,15 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
 
 fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let listener = cloud.one::<Listener>(form.required("ListenerArn")?)?.arn.clone();
-    let priority = form.number("Priority")?.ok_or_else(|| invalid("A rule priority must be specified"))?;
+    let priority =
+        form.number("Priority")?.ok_or_else(|| Refusal::invalid("A rule priority must be specified"))?;
     let conditions = Condition::of(form)?;
     if conditions.is_empty() {
-        return Err(invalid("A condition must be specified"));
+        return Err(Refusal::invalid("A condition must be specified"));
     }
     let actions = Action::of(form, "Actions")?;
     if actions.is_empty() {
-        return Err(invalid("A rule must have an action"));
+        return Err(Refusal::invalid("A rule must have an action"));
     }
     check(cloud, &listener, &actions)?;
     is_free(cloud, &listener, priority, &[])?;
@@ -79,7 +76,7 @@ fn set_priorities(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let mut wanted = vec![];
     for pair in form.structures("RulePriorities.member") {
         let priority =
-            pair.number("Priority")?.ok_or_else(|| invalid("A rule priority must be specified"))?;
+            pair.number("Priority")?.ok_or_else(|| Refusal::invalid("A rule priority must be specified"))?;
         wanted.push((pair.required("RuleArn")?.to_owned(), priority));
     }
     let ids: Vec<String> = wanted.iter().map(|(arn, _)| arn.clone()).collect();
@@ -110,12 +107,12 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 /// Rejects a priority of another rule of the listener.
 fn is_free(cloud: &Cloud, listener: &str, priority: usize, own: &[String]) -> Result<(), Refusal> {
     if !(1..=50_000).contains(&priority) {
-        return Err(invalid(format!("The rule priority '{priority}' must be between 1 and 50000")));
+        return Err(Refusal::invalid(format!("The rule priority '{priority}' must be between 1 and 50000")));
     }
     let is_other = |rule: &ListenerRule| {
         rule.listener == listener && rule.priority == priority && !own.contains(&rule.arn)
     };
-    if ListenerRule::all(cloud).values().any(is_other) {
+    if cloud.all::<ListenerRule>().values().any(is_other) {
         return Err(Refusal::new("PriorityInUse", format!("Priority '{priority}' is currently in use")));
     }
     Ok(())

@@ -11,8 +11,6 @@ use crate::refusal::Refusal;
 use crate::registry::{ObjectRef, Visibility};
 use crate::tags::Tags;
 
-use super::invalid;
-
 /// AWS's limit of a DescribeTags call.
 const MOST_ARNS: usize = 20;
 const MOST_TAGS: usize = 50;
@@ -46,10 +44,10 @@ fn checked(tags: Tags) -> Result<Tags, Refusal> {
     }
     for (key, value) in &tags {
         if key.to_lowercase().starts_with("aws:") {
-            return Err(invalid("aws: prefixed tag key names are not allowed for external use."));
+            return Err(Refusal::invalid("aws: prefixed tag key names are not allowed for external use."));
         }
         if key.is_empty() || key.chars().count() > 128 || value.chars().count() > 256 {
-            return Err(invalid(format!("Tag '{key}' is empty or too long")));
+            return Err(Refusal::invalid(format!("Tag '{key}' is empty or too long")));
         }
     }
     Ok(tags)
@@ -79,14 +77,14 @@ fn kind(arn: &str) -> Result<Kind, Refusal> {
         Some("targetgroup") => Ok(Kind::TargetGroup),
         Some("listener") => Ok(Kind::Listener),
         Some("listener-rule") => Ok(Kind::ListenerRule),
-        _ => Err(invalid(format!("'{arn}' is not a valid ARN"))),
+        _ => Err(Refusal::invalid(format!("'{arn}' is not a valid ARN"))),
     }
 }
 
 fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let count = form.list("ResourceArns.member").len();
     if count > MOST_ARNS {
-        return Err(invalid(format!(
+        return Err(Refusal::invalid(format!(
             "1 validation error detected: Value of length {count} at 'resourceArns' failed to satisfy constraint: \
              Member must have length less than or equal to {MOST_ARNS}"
         )));

@@ -2,81 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::answer::{Answer, Handler};
+use crate::answer::{Answer, Handler, nothing};
 use crate::cloud::Cloud;
 use crate::form::Form;
 use crate::kind::{Kind, mixed};
 use crate::markup::Xml;
-use crate::network::Vpc;
-use crate::objects::CloudObject;
+use crate::model::health::Health;
+use crate::model::target_group::Settings;
+use crate::model::{Listener, ListenerRule, LoadBalancer, TargetGroup, Vpc};
 use crate::refusal::Refusal;
 
 use super::attributes;
-use super::health::Health;
+use super::names::check_name;
 use super::paging::{self, WriteXml};
 use super::tags::given;
-use super::targets::Target;
-use super::{Listener, ListenerRule, LoadBalancer, check_name, invalid, nothing};
 
 const PROTOCOLS: [&str; 6] = ["HTTP", "HTTPS", "TCP", "TLS", "UDP", "TCP_UDP"];
-
-/// A target group.
-#[derive(Debug, Clone)]
-pub(crate) struct TargetGroup {
-    pub(super) arn: String,
-    pub(super) name: String,
-    pub(super) settings: Settings,
-    pub(super) health: Health,
-    pub(super) attributes: BTreeMap<String, String>,
-    /// By id and port.
-    pub(super) targets: BTreeMap<(String, usize), Target>,
-}
-
-/// The immutable fields.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Settings {
-    pub(super) protocol: String,
-    version: Option<String>,
-    pub(super) port: usize,
-    pub(super) vpc: String,
-    /// `instance` or `ip`.
-    pub(super) of: String,
-    address_type: String,
-}
-
-impl Settings {
-    fn of(cloud: &Cloud, form: &Form) -> Result<Self, Refusal> {
-        let of = form.text("TargetType").unwrap_or_else(|| "instance".to_owned());
-        if !["instance", "ip"].contains(&of.as_str()) {
-            return Err(invalid(format!("The target type '{of}' is not simulated")));
-        }
-        let protocol = form.text("Protocol").ok_or_else(|| invalid("A protocol must be specified"))?;
-        if !PROTOCOLS.contains(&protocol.as_str()) {
-            return Err(invalid(format!(
-                "1 validation error detected: Value '{protocol}' at 'protocol' failed to satisfy constraint: Member \
-                 must satisfy enum value set: [{}]",
-                PROTOCOLS.join(", ")
-            )));
-        }
-        let port = form.number("Port")?.ok_or_else(|| invalid("A port must be specified"))?;
-        if !(1..=65_535).contains(&port) {
-            return Err(invalid(format!("The port '{port}' must be between 1 and 65535")));
-        }
-        let vpc = form.text("VpcId").ok_or_else(|| invalid("A VPC ID must be specified"))?;
-        if cloud.existing::<Vpc>(&vpc).is_none() {
-            return Err(invalid(format!("The VPC ID '{vpc}' is not found")));
-        }
-        let version = protocol
-            .starts_with("HTTP")
-            .then(|| form.text("ProtocolVersion").unwrap_or_else(|| "HTTP1".to_owned()));
-        let address_type = form.text("IpAddressType").unwrap_or_else(|| "ipv4".to_owned());
-        Ok(Self { protocol, version, port, vpc, of, address_type })
-    }
-
-    pub(super) fn is_http(&self) -> bool {
-        self.protocol.starts_with("HTTP")
-    }
-}
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -92,10 +33,10 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
 impl TargetGroup {
     /// The load balancers that send requests to it.
     pub(super) fn load_balancers<'a>(&self, cloud: &'a Cloud) -> BTreeSet<&'a str> {
-        let listeners = Listener::all(cloud).values().filter(|listener| {
+        let listeners = cloud.all::<Listener>().values().filter(|listener| {
             let of_it = |rule: &&ListenerRule| rule.listener == listener.arn;
             let rule =
-                ListenerRule::all(cloud).values().filter(of_it).any(|rule| rule.forwards_to(&self.arn));
+                cloud.all::<ListenerRule>().values().filter(of_it).any(|rule| rule.forwards_to(&self.arn));
             rule || listener.forwards_to(&self.arn)
         });
         listeners.map(|listener| listener.load_balancer.as_str()).collect()
@@ -120,13 +61,42 @@ impl WriteXml for TargetGroup {
     }
 }
 
+/// The immutable fields in the parameters of a call.
+fn settings(cloud: &Cloud, form: &Form) -> Result<Settings, Refusal> {
+    let of = form.text("TargetType").unwrap_or_else(|| "instance".to_owned());
+    if !["instance", "ip"].contains(&of.as_str()) {
+        return Err(Refusal::invalid(format!("The target type '{of}' is not simulated")));
+    }
+    let protocol = form.text("Protocol").ok_or_else(|| Refusal::invalid("A protocol must be specified"))?;
+    if !PROTOCOLS.contains(&protocol.as_str()) {
+        return Err(Refusal::invalid(format!(
+            "1 validation error detected: Value '{protocol}' at 'protocol' failed to satisfy constraint: Member \
+             must satisfy enum value set: [{}]",
+            PROTOCOLS.join(", ")
+        )));
+    }
+    let port = form.number("Port")?.ok_or_else(|| Refusal::invalid("A port must be specified"))?;
+    if !(1..=65_535).contains(&port) {
+        return Err(Refusal::invalid(format!("The port '{port}' must be between 1 and 65535")));
+    }
+    let vpc = form.text("VpcId").ok_or_else(|| Refusal::invalid("A VPC ID must be specified"))?;
+    if cloud.existing::<Vpc>(&vpc).is_none() {
+        return Err(Refusal::invalid(format!("The VPC ID '{vpc}' is not found")));
+    }
+    let version = protocol
+        .starts_with("HTTP")
+        .then(|| form.text("ProtocolVersion").unwrap_or_else(|| "HTTP1".to_owned()));
+    let address_type = form.text("IpAddressType").unwrap_or_else(|| "ipv4".to_owned());
+    Ok(Settings { protocol, version, port, vpc, of, address_type })
+}
+
 fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let name = form.required("Name")?.to_owned();
     check_name(&name, "target group")?;
-    let settings = Settings::of(cloud, form)?;
+    let settings = settings(cloud, form)?;
     let health = Health::of(form, settings.is_http())?;
     let tags = given(form)?;
-    if let Some((number, other)) = TargetGroup::all(cloud).iter().find(|(_, other)| other.name == name) {
+    if let Some((number, other)) = cloud.all::<TargetGroup>().iter().find(|(_, other)| other.name == name) {
         if other.settings == settings && other.health == health {
             return Ok(paging::answer::<TargetGroup>(cloud, *number));
         }
@@ -149,7 +119,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 fn described(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let names = form.list("Names.member");
     for name in &names {
-        if !TargetGroup::all(cloud).values().any(|group| group.name == *name) {
+        if !cloud.all::<TargetGroup>().values().any(|group| group.name == *name) {
             return Err(Kind::TargetGroup.missing(&[name]));
         }
     }

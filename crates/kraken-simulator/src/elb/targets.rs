@@ -1,25 +1,15 @@
 //! Targets of a group: registered, healthy after some time, draining before they are removed.
 
 use std::net::Ipv4Addr;
-use tokio::time::Instant;
 
-use crate::answer::{Answer, Handler};
+use crate::answer::{Answer, Handler, nothing};
 use crate::cloud::Cloud;
 use crate::form::Form;
-use crate::instance::{Instance, State};
 use crate::markup::Xml;
+use crate::model::instance::State;
+use crate::model::target_group::Target;
+use crate::model::{Instance, TargetGroup};
 use crate::refusal::Refusal;
-
-use super::target_group::TargetGroup;
-use super::{invalid, nothing};
-
-/// A registered target.
-#[derive(Debug, Clone)]
-pub(super) struct Target {
-    healthy_from: Instant,
-    /// When a deregistered target disappears.
-    gone_at: Option<Instant>,
-}
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -67,7 +57,7 @@ fn can_be_target(cloud: &Cloud, group: &TargetGroup, id: &str) -> Result<(), Ref
     if group.settings.of == "ip" {
         return match id.parse::<Ipv4Addr>() {
             Ok(_) => Ok(()),
-            Err(_) => Err(invalid(format!("The IP address '{id}' is not a valid IPv4 address"))),
+            Err(_) => Err(Refusal::invalid(format!("The IP address '{id}' is not a valid IPv4 address"))),
         };
     }
     let Some(instance) = cloud.existing::<Instance>(id) else {

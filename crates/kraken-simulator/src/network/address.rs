@@ -2,33 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::actions::given;
 use crate::answer::{Answer, Handler, done};
 use crate::cloud::Cloud;
+use crate::described::Described;
 use crate::form::Form;
+use crate::given_tags::given;
 use crate::kind::Kind;
-use crate::listing::{Described, describe_of};
+use crate::listing::describe_of;
 use crate::markup::Xml;
+use crate::model::Address;
+use crate::model::address::Use;
 use crate::refusal::Refusal;
-
-/// The user of an address.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Use {
-    pub(super) association: String,
-    /// `None` for an AWS-managed interface: a NAT gateway.
-    pub(super) instance: Option<String>,
-    pub(super) interface: String,
-    pub(super) private: String,
-    pub(super) vpc: String,
-}
-
-/// An Elastic IP address.
-#[derive(Debug, Clone)]
-pub(crate) struct Address {
-    pub(super) id: String,
-    pub(super) ip: String,
-    pub(super) used: Option<Use>,
-}
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -91,7 +75,7 @@ fn allocate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let [.., a, b, c] = cloud.registry.next_number(Kind::Address).to_be_bytes();
     let ip = format!("52.{a}.{b}.{c}");
     let number = cloud.make(tags, |id| Address { id, ip: ip.clone(), used: None });
-    let id = cloud.network.addresses.get(&number).map(|address| address.id.clone()).unwrap_or_default();
+    let id = cloud.store.addresses.get(&number).map(|address| address.id.clone()).unwrap_or_default();
     Ok(Answer::about(id.clone(), |xml| {
         xml.text("publicIp", ip);
         xml.text("allocationId", id);
@@ -105,7 +89,7 @@ fn described(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let ips = form.list("PublicIp");
     let mut found = BTreeSet::new();
     for ip in &ips {
-        let its = cloud.network.addresses.iter().find(|(_, address)| address.ip == **ip);
+        let its = cloud.store.addresses.iter().find(|(_, address)| address.ip == **ip);
         let missing = || Refusal::new("InvalidAddress.NotFound", format!("Address '{ip}' not found."));
         found.insert(*its.ok_or_else(missing)?.0);
     }

@@ -3,13 +3,14 @@
 use crate::answer::{Answer, Handler, done};
 use crate::cloud::Cloud;
 use crate::form::Form;
-use crate::instance::{Instance, State};
 use crate::markup::Xml;
-use crate::objects::CloudObject as _;
+use crate::model::address::Use;
+use crate::model::instance::State;
+use crate::model::{Address, Instance, Vpc};
 use crate::refusal::Refusal;
+use crate::releases::{free, release_of};
 
-use super::address::Use;
-use super::{Address, Vpc, has_gateway};
+use super::gateway::has_gateway;
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -41,7 +42,7 @@ fn associate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         _ => {
             release_of(cloud, &owner);
             free(cloud, id);
-            cloud.network.part("eipassoc-")
+            cloud.part_ids.next("eipassoc-")
         }
     };
     let used =
@@ -79,7 +80,7 @@ fn instance<'a>(cloud: &'a Cloud, form: &Form) -> Result<&'a Instance, Refusal> 
 fn disassociate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let association = form.required("AssociationId")?;
     let has = |address: &&Address| address.used.as_ref().is_some_and(|used| used.association == association);
-    let Some(address) = cloud.network.addresses.values().find(has) else {
+    let Some(address) = cloud.store.addresses.values().find(has) else {
         let message = format!("The association ID '{association}' does not exist");
         return Err(Refusal::new("InvalidAssociationID.NotFound", message));
     };
@@ -90,34 +91,4 @@ fn disassociate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let id = address.id.clone();
     free(cloud, &id);
     Ok(done(vec![id]))
-}
-
-/// Disassociates an address.
-pub(super) fn free(cloud: &mut Cloud, id: &str) {
-    let used = cloud.existing_mut::<Address>(id).and_then(|address| address.used.take());
-    if let Some(owner) = used.and_then(|used| used.instance)
-        && let Some(instance) = cloud.existing_mut::<Instance>(&owner)
-    {
-        instance.elastic = None;
-    }
-}
-
-/// Disassociates all addresses from an instance.
-pub(super) fn release_of(cloud: &mut Cloud, instance: &str) {
-    let has = |address: &&Address| {
-        address.used.as_ref().is_some_and(|used| used.instance.as_deref() == Some(instance))
-    };
-    let its: Vec<String> =
-        Address::all(cloud).values().filter(has).map(|address| address.id.clone()).collect();
-    for id in its {
-        free(cloud, &id);
-    }
-}
-
-/// Whether any object in a VPC has a public address.
-pub(super) fn is_reachable(cloud: &Cloud, vpc: &str) -> bool {
-    let is_here = |address: &Address| address.used.as_ref().is_some_and(|used| used.vpc == vpc);
-    Address::all(cloud).values().any(is_here)
-        || cloud.live_instances().any(|one| one.place.vpc == vpc && one.public_address(cloud.now).is_some())
-        || cloud.balancing.faces_internet(vpc)
 }

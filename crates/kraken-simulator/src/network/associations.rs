@@ -4,32 +4,9 @@ use crate::answer::{Answer, Handler, done};
 use crate::cloud::Cloud;
 use crate::form::Form;
 use crate::markup::Xml;
+use crate::model::route_table::Association;
+use crate::model::{RouteTable, Subnet};
 use crate::refusal::Refusal;
-
-use super::{RouteTable, Subnet};
-
-/// A table's association.
-#[derive(Debug, Clone)]
-pub(super) struct Association {
-    pub(super) id: String,
-    /// `None`: with the VPC, as its main route table.
-    pub(super) subnet: Option<String>,
-}
-
-impl Association {
-    /// A main association.
-    pub(super) fn main(cloud: &mut Cloud) -> Self {
-        Self { id: cloud.network.part("rtbassoc-"), subnet: None }
-    }
-
-    pub(super) fn write(&self, xml: &mut Xml, table: &str) {
-        xml.text("routeTableAssociationId", &self.id);
-        xml.text("routeTableId", table);
-        xml.optional("subnetId", self.subnet.as_ref());
-        xml.text("main", self.subnet.is_none());
-        xml.tag("associationState", |xml| xml.text("state", "associated"));
-    }
-}
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -61,7 +38,7 @@ fn associate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
             return Err(Refusal::new("Resource.AlreadyAssociated", message));
         }
         None => {
-            let association = cloud.network.part("rtbassoc-");
+            let association = cloud.part_ids.next("rtbassoc-");
             let new = Association { id: association.clone(), subnet: Some(subnet.clone()) };
             cloud.one_mut::<RouteTable>(id)?.associations.push(new);
             association
@@ -92,7 +69,7 @@ fn replace(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         return Err(Refusal::new("InvalidParameterValue", message));
     }
     remove(cloud, &table, id);
-    let new = cloud.network.part("rtbassoc-");
+    let new = cloud.part_ids.next("rtbassoc-");
     let moved = Association { id: new.clone(), subnet: association.subnet };
     cloud.one_mut::<RouteTable>(wanted)?.associations.push(moved);
     Ok(answer("newAssociationId", &new, vec![table, wanted.to_owned()]))
@@ -107,7 +84,7 @@ fn answer(name: &str, association: &str, ids: Vec<String>) -> Answer {
 
 /// An association with the id of its table.
 fn find(cloud: &Cloud, is_meant: impl Fn(&Association) -> bool) -> Option<(String, Association)> {
-    cloud.network.route_tables.values().find_map(|table| {
+    cloud.store.route_tables.values().find_map(|table| {
         let association = table.associations.iter().find(|association| is_meant(association))?;
         Some((table.id.clone(), association.clone()))
     })

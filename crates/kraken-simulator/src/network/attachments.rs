@@ -1,25 +1,14 @@
 //! Attaches volumes to instances, and detaches them.
 
 use crate::answer::{Answer, Handler};
-use crate::cloud::{Cloud, Event};
+use crate::cloud::Cloud;
+use crate::event::Event;
 use crate::form::Form;
-use crate::instance::{Instance, ROOT_DEVICE, State};
-use crate::markup::Xml;
-use crate::objects::CloudObject as _;
+use crate::model::instance::{ROOT_DEVICE, State};
+use crate::model::volume::Attachment;
+use crate::model::{Instance, Volume};
 use crate::refusal::Refusal;
 use crate::state_transition::StateTransition;
-
-use super::Volume;
-
-/// The attachment of a volume.
-#[derive(Debug, Clone)]
-pub(super) struct Attachment {
-    pub(super) instance: String,
-    pub(super) device: String,
-    pub(super) goes_with_it: bool,
-    transition: StateTransition<&'static str>,
-    since: String,
-}
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -30,31 +19,6 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     Some(handler)
 }
 
-impl Attachment {
-    /// The attachment of a volume that an instance was launched with.
-    pub(super) fn of_root(cloud: &Cloud, instance: &str, goes_with_it: bool) -> Self {
-        Self {
-            instance: instance.to_owned(),
-            device: ROOT_DEVICE.to_owned(),
-            goes_with_it,
-            transition: StateTransition::new("attached", "attached", cloud.now, std::time::Duration::ZERO),
-            since: cloud.timestamp(),
-        }
-    }
-
-    pub(super) fn state(&self, cloud: &Cloud) -> &'static str {
-        self.transition.state(cloud.now)
-    }
-
-    pub(super) fn write(&self, xml: &mut Xml, volume: &str, state: &str) {
-        xml.text("volumeId", volume);
-        xml.text("instanceId", &self.instance);
-        xml.text("device", &self.device);
-        xml.text("status", state);
-        xml.text("attachTime", &self.since);
-    }
-}
-
 fn attach(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let (id, owner) = (form.required("VolumeId")?, form.required("InstanceId")?);
     let device = form.required("Device")?;
@@ -63,7 +27,7 @@ fn attach(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let message = format!("{id} is already attached to an instance");
         return Err(Refusal::new("VolumeInUse", message));
     }
-    if volume.state(cloud) != "available" {
+    if volume.state(cloud.now) != "available" {
         return Err(Refusal::new("IncorrectState", format!("{id} is not 'available'.")));
     }
     if !matches!(instance.state(cloud.now), State::Running | State::Stopped) {
@@ -101,7 +65,7 @@ fn detach(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let volume = cloud.one::<Volume>(id)?;
     let meant = |one: &&Attachment| form.get("InstanceId").is_none_or(|instance| instance == one.instance);
     let Some(mut attachment) = volume.attachment.as_ref().filter(meant).cloned() else {
-        let message = format!("Volume '{id}' is in the '{}' state.", volume.state(cloud));
+        let message = format!("Volume '{id}' is in the '{}' state.", volume.state(cloud.now));
         return Err(Refusal::new("IncorrectState", message));
     };
     let state = cloud.existing::<Instance>(&attachment.instance).map(|instance| instance.state(cloud.now));
@@ -119,17 +83,4 @@ fn detach(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 
 fn answer(volume: &str, attachment: &Attachment, state: &str) -> Answer {
     Answer::about(volume, |xml| attachment.write(xml, volume, state))
-}
-
-/// A detaching volume becomes available, unless it was attached again in the meantime.
-pub(crate) fn detached(cloud: &mut Cloud, number: u64) {
-    let now = cloud.now;
-    let Some(volume) = Volume::all_mut(cloud).get_mut(&number) else { return };
-    let Some(attachment) = volume.attachment.take_if(|one| one.transition.state(now) == "detached") else {
-        return;
-    };
-    let id = volume.id.clone();
-    if let Some(instance) = cloud.existing_mut::<Instance>(&attachment.instance) {
-        instance.volumes.retain(|other| *other != id);
-    }
 }

@@ -1,23 +1,15 @@
 //! Internet gateways.
 
-use crate::actions::given;
 use crate::answer::{Answer, Handler, done};
 use crate::cloud::Cloud;
+use crate::described::Described;
 use crate::form::Form;
+use crate::given_tags::given;
 use crate::kind::Kind;
-use crate::listing::{Described, describe, made};
+use crate::listing::{describe, made};
 use crate::markup::Xml;
+use crate::model::{Address, InternetGateway, LoadBalancer, Vpc};
 use crate::refusal::Refusal;
-
-use super::Vpc;
-use super::address_uses::is_reachable;
-
-/// An internet gateway.
-#[derive(Debug, Clone)]
-pub(crate) struct InternetGateway {
-    pub(super) id: String,
-    pub(crate) vpc: Option<String>,
-}
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -58,7 +50,7 @@ impl Described for InternetGateway {
 
 /// Whether a VPC is connected to the internet.
 pub(crate) fn has_gateway(cloud: &Cloud, vpc: &str) -> bool {
-    cloud.network.gateways.values().any(|gateway| gateway.vpc.as_deref() == Some(vpc))
+    cloud.store.gateways.values().any(|gateway| gateway.vpc.as_deref() == Some(vpc))
 }
 
 fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
@@ -96,6 +88,14 @@ fn detach(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     }
     cloud.one_mut::<InternetGateway>(&id)?.vpc = None;
     Ok(done(vec![id, vpc]))
+}
+
+/// Whether any object in a VPC has a public address.
+fn is_reachable(cloud: &Cloud, vpc: &str) -> bool {
+    let is_here = |address: &Address| address.used.as_ref().is_some_and(|used| used.vpc == vpc);
+    cloud.all::<Address>().values().any(is_here)
+        || cloud.live_instances().any(|one| one.place.vpc == vpc && one.public_address(cloud.now).is_some())
+        || cloud.all::<LoadBalancer>().values().any(|one| one.vpc == vpc && one.faces_internet())
 }
 
 fn both(cloud: &Cloud, form: &Form) -> Result<(String, String), Refusal> {

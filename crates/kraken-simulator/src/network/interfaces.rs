@@ -4,14 +4,12 @@ use crate::answer::{Answer, Handler};
 use crate::cloud::Cloud;
 use crate::filters::Filter;
 use crate::form::Form;
-use crate::instance::Instance;
 use crate::listing::{next_token, page_size, to_token};
 use crate::markup::Xml;
-use crate::objects::CloudObject as _;
+use crate::model::{Instance, Interface, LoadBalancer, NatGateway};
 use crate::refusal::Refusal;
 use crate::registry::Visibility;
-
-use super::NatGateway;
+use crate::store::CloudObject as _;
 
 const FILTERS: [&str; 6] = [
     "network-interface-id",
@@ -21,20 +19,6 @@ const FILTERS: [&str; 6] = [
     "attachment.instance-id",
     "association.public-ip",
 ];
-
-/// A network interface.
-#[derive(Debug)]
-pub(crate) struct Interface {
-    pub(crate) id: String,
-    pub(crate) subnet: String,
-    pub(crate) vpc: String,
-    pub(crate) groups: Vec<String>,
-    /// `None` for an AWS-managed interface: of a NAT gateway or a load balancer.
-    pub(crate) instance: Option<String>,
-    pub(crate) public_ip: Option<String>,
-    /// Names the object that an AWS-managed interface belongs to.
-    pub(crate) description: String,
-}
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     match action {
@@ -88,8 +72,11 @@ fn all(cloud: &Cloud) -> Vec<Interface> {
         public_ip: instance.public_address(cloud.now),
         description: String::new(),
     });
-    let of_gateways = NatGateway::all(cloud).values().filter_map(|gateway| gateway.interface(cloud));
-    of_instances.chain(of_gateways).chain(cloud.balancing.interfaces()).collect()
+    let of_gateways = cloud.all::<NatGateway>().values().filter_map(|gateway| gateway.interface(cloud.now));
+    of_instances
+        .chain(of_gateways)
+        .chain(cloud.all::<LoadBalancer>().values().flat_map(LoadBalancer::interfaces))
+        .collect()
 }
 
 /// A page ends at a whole number of interfaces; its token counts them.

@@ -4,30 +4,19 @@ use std::collections::BTreeSet;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::actions::given;
 use crate::answer::{Answer, Handler};
 use crate::base64;
 use crate::cloud::Cloud;
+use crate::described::Described;
 use crate::form::Form;
+use crate::given_tags::given;
 use crate::kind::Kind;
-use crate::listing::{Described, page, write};
+use crate::listing::{page, write};
 use crate::markup::Xml;
-use crate::objects::CloudObject as _;
+use crate::model::KeyPair;
 use crate::refusal::Refusal;
 use crate::registry::Visibility;
-
-/// A key pair.
-#[derive(Debug, Clone)]
-pub(crate) struct KeyPair {
-    id: String,
-    pub(crate) name: String,
-    fingerprint: String,
-    /// `rsa` or `ed25519`.
-    of: &'static str,
-    /// The imported key.
-    public: Option<String>,
-    created: String,
-}
+use crate::store::CloudObject as _;
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -72,7 +61,7 @@ pub(crate) fn key_exists(cloud: &Cloud, name: &str) -> Result<(), Refusal> {
 }
 
 fn named(cloud: &Cloud, name: &str) -> Option<u64> {
-    let pairs = cloud.network.key_pairs.iter();
+    let pairs = cloud.store.key_pairs.iter();
     pairs.into_iter().find(|(_, pair)| pair.name == name).map(|(number, _)| *number)
 }
 
@@ -132,7 +121,7 @@ fn make(
     let created = cloud.timestamp();
     let new = |id| KeyPair { id, name, fingerprint, of, public, created };
     let number = cloud.make(tags, new);
-    let id = cloud.network.key_pairs.get(&number).map(|pair| pair.id.clone()).unwrap_or_default();
+    let id = cloud.store.key_pairs.get(&number).map(|pair| pair.id.clone()).unwrap_or_default();
     body.text("keyPairId", &id);
     Ok(Answer { body, ids: vec![id] })
 }

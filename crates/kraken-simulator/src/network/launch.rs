@@ -4,11 +4,12 @@ use std::net::Ipv4Addr;
 
 use crate::cloud::Cloud;
 use crate::form::Form;
-use crate::instance::Place;
 use crate::kind::Kind;
+use crate::model::instance::Place;
+use crate::model::{SecurityGroup, Subnet, zone};
 use crate::refusal::{Refusal, is_well_formed};
 
-use super::{SecurityGroup, Subnet, address_uses, default_group, volume, zones};
+use super::security_group::default_group;
 
 /// The location of instances without a known subnet.
 const SOMEWHERE: (&str, &str, &str) =
@@ -82,7 +83,7 @@ pub(crate) fn groups_exist(cloud: &Cloud, groups: &[String]) -> Result<(), Refus
 pub(crate) fn place(cloud: &mut Cloud, site: &Site, number: u64, owner: &str) -> Place {
     let [.., a, b, c] = number.to_be_bytes();
     let made_up = site.address.unwrap_or(Ipv4Addr::new(10, a, b, c));
-    let first = zones::first(&cloud.options.region);
+    let first = zone::first(&cloud.options.region);
     let (vpc, zone, address) = match cloud.existing_mut::<Subnet>(&site.subnet) {
         None => (SOMEWHERE.2.to_owned(), first, made_up),
         Some(subnet) => {
@@ -94,16 +95,4 @@ pub(crate) fn place(cloud: &mut Cloud, site: &Site, number: u64, owner: &str) ->
         }
     };
     Place { vpc, zone, address: address.to_string() }
-}
-
-/// An instance is terminated.
-pub(crate) fn left(cloud: &mut Cloud, number: u64) {
-    let Some(instance) = cloud.instances.get(&number) else { return };
-    let (id, subnet) = (instance.id.clone(), instance.settings.subnet.clone());
-    let volumes = instance.volumes.clone();
-    if let Some(subnet) = cloud.existing_mut::<Subnet>(&subnet) {
-        subnet.release(&id);
-    }
-    address_uses::release_of(cloud, &id);
-    volume::left(cloud, &volumes);
 }

@@ -1,38 +1,21 @@
 //! NAT gateways: pending, available, deleting, deleted; or failed.
 
-use crate::actions::given;
 use crate::answer::{Answer, Handler};
-use crate::cloud::{Cloud, Event};
+use crate::cloud::Cloud;
+use crate::described::Described;
+use crate::event::Event;
 use crate::form::Form;
+use crate::given_tags::given;
 use crate::kind::Kind;
-use crate::listing::{Described, describe, ids, write};
+use crate::listing::{describe, ids, write};
 use crate::markup::Xml;
-use crate::objects::CloudObject as _;
+use crate::model::address::Use;
+use crate::model::{Address, NatGateway, Subnet};
 use crate::refusal::Refusal;
 use crate::state_transition::StateTransition;
+use crate::store::CloudObject as _;
 
-use super::address::{Address, Use};
-use super::{Interface, Subnet, address_uses, has_gateway};
-
-/// A NAT gateway.
-#[derive(Debug, Clone)]
-pub(crate) struct NatGateway {
-    id: String,
-    subnet: String,
-    pub(super) vpc: String,
-    public: bool,
-    /// The address's allocation id.
-    allocation: Option<String>,
-    /// Its public and private addresses, if it ever had any.
-    public_ip: Option<String>,
-    private_ip: Option<String>,
-    association: Option<String>,
-    transition: StateTransition<&'static str>,
-    created: String,
-    deleted: Option<String>,
-    /// Why it failed: a code and a message.
-    failure: Option<(&'static str, String)>,
-}
+use super::gateway::has_gateway;
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -44,31 +27,6 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     Some(handler)
 }
 
-impl NatGateway {
-    fn state(&self, cloud: &Cloud) -> &'static str {
-        self.transition.state(cloud.now)
-    }
-
-    /// Whether it is available or pending.
-    pub(crate) fn is_live(&self, cloud: &Cloud) -> bool {
-        ["pending", "available"].contains(&self.state(cloud))
-    }
-
-    /// Its network interface, which it has until it is deleted.
-    pub(super) fn interface(&self, cloud: &Cloud) -> Option<Interface> {
-        let exists = self.private_ip.is_some() && self.state(cloud) != "deleted";
-        exists.then(|| Interface {
-            id: self.id.replace("nat-", "eni-"),
-            subnet: self.subnet.clone(),
-            vpc: self.vpc.clone(),
-            groups: vec![],
-            instance: None,
-            public_ip: self.public_ip.clone(),
-            description: format!("Interface for NAT Gateway {}", self.id),
-        })
-    }
-}
-
 impl Described for NatGateway {
     const IDS: &'static str = "NatGatewayId";
     const SET: &'static str = "natGatewaySet";
@@ -77,7 +35,7 @@ impl Described for NatGateway {
     fn values(&self, filter: &str, cloud: &Cloud) -> Vec<String> {
         vec![match filter {
             "nat-gateway-id" => self.id.clone(),
-            "state" => self.state(cloud).to_owned(),
+            "state" => self.state(cloud.now).to_owned(),
             "subnet-id" => self.subnet.clone(),
             _ => self.vpc.clone(),
         }]
@@ -87,7 +45,7 @@ impl Described for NatGateway {
         xml.text("natGatewayId", &self.id);
         xml.text("subnetId", &self.subnet);
         xml.text("vpcId", &self.vpc);
-        xml.text("state", self.state(cloud));
+        xml.text("state", self.state(cloud.now));
         xml.text("connectivityType", if self.public { "public" } else { "private" });
         xml.text("createTime", &self.created);
         xml.optional("deleteTime", self.deleted.as_ref());
@@ -180,7 +138,7 @@ fn failure(
 
 /// Allocates the addresses of a new one.
 fn connect(cloud: &mut Cloud, number: u64) -> Result<(), Refusal> {
-    let Some(nat) = cloud.network.nats.get(&number).cloned() else { return Ok(()) };
+    let Some(nat) = cloud.store.nats.get(&number).cloned() else { return Ok(()) };
     let taken = {
         let subnet = cloud.existing_mut::<Subnet>(&nat.subnet);
         subnet.ok_or_else(|| Kind::Subnet.missing(&[&nat.subnet]))?.take(&nat.id)
@@ -193,14 +151,14 @@ fn connect(cloud: &mut Cloud, number: u64) -> Result<(), Refusal> {
             return Err(full);
         }
     };
-    let association = cloud.network.part("eipassoc-");
+    let association = cloud.part_ids.next("eipassoc-");
     if let Some(address) = nat.allocation.as_ref().and_then(|id| cloud.existing_mut::<Address>(id)) {
         let interface = nat.id.replace("nat-", "eni-");
         let (private, vpc) = (private.clone(), nat.vpc.clone());
         address.used =
             Some(Use { association: association.clone(), instance: None, interface, private, vpc });
     }
-    if let Some(nat) = cloud.network.nats.get_mut(&number) {
+    if let Some(nat) = cloud.store.nats.get_mut(&number) {
         nat.private_ip = Some(private);
         nat.association = Some(association).filter(|_| nat.public);
     }
@@ -210,7 +168,7 @@ fn connect(cloud: &mut Cloud, number: u64) -> Result<(), Refusal> {
 fn answer(cloud: &Cloud, form: &Form, number: u64) -> Answer {
     let mut body = Xml::default();
     body.optional("clientToken", form.text("ClientToken").as_ref());
-    if let Some(nat) = NatGateway::all(cloud).get(&number) {
+    if let Some(nat) = cloud.all::<NatGateway>().get(&number) {
         body.tag("natGateway", |xml| write(xml, cloud, number, nat));
     }
     Answer { body, ids: ids::<NatGateway>(cloud, [number]) }
@@ -221,7 +179,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let id = form.required("NatGatewayId")?;
     let number = cloud.number::<NatGateway>(id)?;
     let nat = cloud.one::<NatGateway>(id)?;
-    if !["deleting", "deleted"].contains(&nat.state(cloud)) {
+    if !["deleting", "deleted"].contains(&nat.state(cloud.now)) {
         let has_failed = nat.failure.is_some();
         let takes = cloud.options.nat_deleting;
         let (now, at) = (cloud.now, cloud.now + takes);
@@ -239,20 +197,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 
 /// It is described for some time after its deletion.
 fn forget_later(cloud: &mut Cloud, number: u64) {
-    let at = cloud.network.nats.get(&number).map_or(cloud.now, |nat| nat.transition.at);
+    let at = cloud.store.nats.get(&number).map_or(cloud.now, |nat| nat.transition.at);
     let at = at + cloud.options.terminated_visible;
     cloud.schedule(at, Event::Vanished(NatGateway::object(number)));
-}
-
-/// A NAT gateway is deleted: its addresses are free.
-pub(crate) fn deleted(cloud: &mut Cloud, number: u64) {
-    let Some(nat) = cloud.network.nats.get(&number).cloned() else { return };
-    if let Some(subnet) = cloud.existing_mut::<Subnet>(&nat.subnet) {
-        subnet.release(&nat.id);
-    }
-    if nat.failure.is_none()
-        && let Some(allocation) = &nat.allocation
-    {
-        address_uses::free(cloud, allocation);
-    }
 }

@@ -1,28 +1,18 @@
 //! Route tables: created with a VPC (the main one) or by a call.
 
-use crate::actions::given;
 use crate::answer::{Answer, Handler, done};
 use crate::cloud::Cloud;
+use crate::described::Described;
 use crate::form::Form;
+use crate::given_tags::given;
 use crate::kind::Kind;
-use crate::listing::{Described, describe, made};
+use crate::listing::{describe, made};
 use crate::markup::Xml;
+use crate::model::route::Target;
+use crate::model::route_table::Association;
+use crate::model::{RouteTable, Vpc};
 use crate::refusal::Refusal;
 use crate::tags::Tags;
-
-use super::Vpc;
-use super::associations::Association;
-use super::cidr::Cidr;
-use super::routes::{Route, Target};
-
-/// A route table.
-#[derive(Debug, Clone)]
-pub(crate) struct RouteTable {
-    pub(super) id: String,
-    pub(super) vpc: String,
-    pub(super) routes: Vec<Route>,
-    pub(super) associations: Vec<Association>,
-}
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -32,41 +22,6 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
         _ => return None,
     };
     Some(handler)
-}
-
-impl RouteTable {
-    fn new(id: String, vpc: &Vpc) -> Self {
-        let mut table = Self { id, vpc: vpc.id.clone(), routes: vec![], associations: vec![] };
-        table.set_local(&vpc.ranges().collect::<Vec<_>>());
-        table
-    }
-
-    /// Creates the default one of a VPC.
-    pub(super) fn make_main(cloud: &mut Cloud, vpc: &Vpc) {
-        let main = Association::main(cloud);
-        cloud.make(Tags::new(), |id| {
-            let mut table = Self::new(id, vpc);
-            table.associations.push(main);
-            table
-        });
-    }
-
-    /// Whether it applies to the subnets without an association.
-    pub(super) fn is_main(&self) -> bool {
-        self.associations.iter().any(|association| association.subnet.is_none())
-    }
-
-    /// Sets the local routes for the ranges of its VPC.
-    pub(super) fn set_local(&mut self, ranges: &[Cidr]) {
-        self.routes.retain(|route| !route.is_local());
-        let locals = ranges.iter().map(|range| Route::local(range.to_string()));
-        self.routes.splice(0..0, locals);
-    }
-
-    /// The subnet was deleted.
-    pub(super) fn forget_subnet(&mut self, subnet: &str) {
-        self.associations.retain(|association| association.subnet.as_deref() != Some(subnet));
-    }
 }
 
 impl Described for RouteTable {
@@ -130,6 +85,16 @@ impl Described for RouteTable {
         xml.list("associationSet", &self.associations, |xml, one| one.write(xml, &self.id));
         xml.list("propagatingVgwSet", [(); 0], |_, ()| {});
     }
+}
+
+/// Creates the default route table of a VPC.
+pub(super) fn make_main(cloud: &mut Cloud, vpc: &Vpc) {
+    let main = Association::main(&mut cloud.part_ids);
+    cloud.make(Tags::new(), |id| {
+        let mut table = RouteTable::new(id, vpc);
+        table.associations.push(main);
+        table
+    });
 }
 
 fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {

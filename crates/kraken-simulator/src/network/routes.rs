@@ -3,27 +3,12 @@
 use crate::answer::{Answer, Handler, done};
 use crate::cloud::Cloud;
 use crate::form::Form;
-use crate::instance::{Instance, State};
 use crate::markup::Xml;
+use crate::model::cidr::{Cidr, of_v6};
+use crate::model::instance::State;
+use crate::model::route::{Route, Target};
+use crate::model::{Instance, InternetGateway, NatGateway, RouteTable, Vpc};
 use crate::refusal::Refusal;
-
-use super::cidr::{Cidr, of_v6};
-use super::{InternetGateway, NatGateway, RouteTable, Vpc};
-
-const LOCAL: &str = "local";
-
-/// The target of a route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Target {
-    Gateway,
-    NatGateway,
-    Instance,
-    Interface,
-    TransitGateway,
-    Peering,
-    EgressOnly,
-    Endpoint,
-}
 
 /// Each target with its parameter and its element in responses.
 const TARGETS: [(Target, &str, &str); 8] = [
@@ -37,15 +22,6 @@ const TARGETS: [(Target, &str, &str); 8] = [
     (Target::Endpoint, "VpcEndpointId", "gatewayId"),
 ];
 
-/// A route.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Route {
-    /// An IPv4 or IPv6 range, or a prefix list's id.
-    pub(super) destination: String,
-    /// With its id.
-    pub(super) target: (Target, String),
-}
-
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
         "CreateRoute" => create,
@@ -57,18 +33,6 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
 }
 
 impl Route {
-    pub(super) fn local(destination: String) -> Self {
-        Self { destination, target: (Target::Gateway, LOCAL.to_owned()) }
-    }
-
-    pub(super) fn is_local(&self) -> bool {
-        self.target.1 == LOCAL
-    }
-
-    pub(super) fn origin(&self) -> &'static str {
-        if self.is_local() { "CreateRouteTable" } else { "CreateRoute" }
-    }
-
     /// A route to a deleted target, or one that is no longer in this network, is a black hole.
     pub(super) fn state(&self, cloud: &Cloud, vpc: &str) -> &'static str {
         let (target, id) = &self.target;
@@ -77,7 +41,7 @@ impl Route {
                 .existing::<InternetGateway>(id)
                 .is_some_and(|gateway| gateway.vpc.as_deref() == Some(vpc)),
             Target::NatGateway => {
-                cloud.existing::<NatGateway>(id).is_some_and(|gateway| gateway.is_live(cloud))
+                cloud.existing::<NatGateway>(id).is_some_and(|gateway| gateway.is_live(cloud.now))
             }
             Target::Instance => cloud
                 .existing::<Instance>(id)
@@ -146,7 +110,7 @@ fn target(cloud: &Cloud, form: &Form, table: &RouteTable) -> Result<(Target, Str
             Some(_) => {}
         },
         Target::NatGateway => {
-            match cloud.existing::<NatGateway>(&id).filter(|gateway| gateway.is_live(cloud)) {
+            match cloud.existing::<NatGateway>(&id).filter(|gateway| gateway.is_live(cloud.now)) {
                 None => {
                     let message = format!("The natGateway ID '{id}' does not exist");
                     return Err(Refusal::new("InvalidNatGatewayID.NotFound", message));

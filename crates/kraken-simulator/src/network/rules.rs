@@ -4,10 +4,9 @@ use crate::answer::{Answer, Handler, done};
 use crate::cloud::Cloud;
 use crate::form::Form;
 use crate::markup::Xml;
+use crate::model::SecurityGroup;
+use crate::model::permissions::{Peer, Permission, Rule};
 use crate::refusal::Refusal;
-
-use super::SecurityGroup;
-use super::permissions::{Peer, Permission, Rule};
 
 /// AWS's default quota in each direction.
 const MOST: usize = 60;
@@ -48,7 +47,7 @@ fn authorize(cloud: &mut Cloud, form: &Form, egress: bool) -> Result<Answer, Ref
     }
     let new: Vec<Rule> = wanted
         .into_iter()
-        .map(|(permission, description)| Rule { id: cloud.network.part("sgr-"), permission, description })
+        .map(|(permission, description)| Rule { id: cloud.part_ids.next("sgr-"), permission, description })
         .collect();
     let account = cloud.options.account.clone();
     let mut body = Xml::default();

@@ -1,29 +1,18 @@
 //! Security groups. A group that is in use, or that another group's rule refers to, cannot be deleted.
 
-use crate::actions::given;
 use crate::answer::{Answer, Handler};
 use crate::cloud::Cloud;
+use crate::described::Described;
 use crate::form::Form;
+use crate::given_tags::given;
 use crate::kind::Kind;
-use crate::listing::{Described, describe, describe_of, ids};
+use crate::listing::{describe, describe_of, ids};
 use crate::markup::Xml;
+use crate::model::permissions::{Peer, Permission, Rule, write_permissions};
+use crate::model::security_group::DEFAULT;
+use crate::model::{LoadBalancer, SecurityGroup, Vpc};
 use crate::refusal::Refusal;
 use crate::tags::Tags;
-
-use super::Vpc;
-use super::permissions::{Peer, Permission, Rule, write_permissions};
-
-const DEFAULT: &str = "default";
-
-/// A security group.
-#[derive(Debug, Clone)]
-pub(crate) struct SecurityGroup {
-    pub(super) id: String,
-    pub(crate) name: String,
-    description: String,
-    pub(crate) vpc: String,
-    pub(super) rules: Vec<Rule>,
-}
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -33,38 +22,6 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
         _ => return None,
     };
     Some(handler)
-}
-
-impl SecurityGroup {
-    /// Creates the default one of a VPC: its members may communicate with each other, and outbound traffic is allowed.
-    pub(super) fn make_default(cloud: &mut Cloud, vpc: &str) {
-        let (inner, outer) = (cloud.network.part("sgr-"), Rule::allow_all_egress(cloud));
-        cloud.make(Tags::new(), |id| {
-            let among = Permission {
-                egress: false,
-                protocol: "-1".to_owned(),
-                ports: None,
-                peer: Peer::Group(id.clone()),
-            };
-            let among = Rule { id: inner, permission: among, description: None };
-            Self {
-                id,
-                name: DEFAULT.to_owned(),
-                description: "default VPC security group".to_owned(),
-                vpc: vpc.to_owned(),
-                rules: vec![among, outer],
-            }
-        });
-    }
-
-    pub(super) fn is_default(&self) -> bool {
-        self.name == DEFAULT
-    }
-
-    fn permissions<T>(&self, egress: bool, map: impl Fn(&Permission) -> Option<T>) -> Vec<T> {
-        let permissions = self.rules.iter().map(|rule| &rule.permission);
-        permissions.filter(|permission| permission.egress == egress).filter_map(map).collect()
-    }
 }
 
 impl Described for SecurityGroup {
@@ -130,9 +87,30 @@ impl Described for SecurityGroup {
     }
 }
 
+/// Creates the default group of a VPC: its members may communicate with each other, and outbound traffic is allowed.
+pub(super) fn make_default(cloud: &mut Cloud, vpc: &str) {
+    let (inner, outer) = (cloud.part_ids.next("sgr-"), Rule::allow_all_egress(&mut cloud.part_ids));
+    cloud.make(Tags::new(), |id| {
+        let among = Permission {
+            egress: false,
+            protocol: "-1".to_owned(),
+            ports: None,
+            peer: Peer::Group(id.clone()),
+        };
+        let among = Rule { id: inner, permission: among, description: None };
+        SecurityGroup {
+            id,
+            name: DEFAULT.to_owned(),
+            description: "default VPC security group".to_owned(),
+            vpc: vpc.to_owned(),
+            rules: vec![among, outer],
+        }
+    });
+}
+
 /// The default group of a VPC.
 pub(crate) fn default_group(cloud: &Cloud, vpc: &str) -> Option<String> {
-    let mut groups = cloud.network.groups.values();
+    let mut groups = cloud.store.security_groups.values();
     groups.find(|group| group.vpc == vpc && group.is_default()).map(|group| group.id.clone())
 }
 
@@ -147,12 +125,12 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let message = format!("Cannot use reserved security group name: {name}");
         return Err(Refusal::new("InvalidParameterValue", message));
     }
-    if cloud.network.groups.values().any(|group| group.vpc == vpc && group.name == name) {
+    if cloud.store.security_groups.values().any(|group| group.vpc == vpc && group.name == name) {
         let message = format!("The security group '{name}' already exists for VPC '{vpc}'");
         return Err(Refusal::new("InvalidGroup.Duplicate", message));
     }
     let tags = given(form, Kind::SecurityGroup)?;
-    let rules = vec![Rule::allow_all_egress(cloud)];
+    let rules = vec![Rule::allow_all_egress(&mut cloud.part_ids)];
     let (name, description) = (name.to_owned(), description.to_owned());
     let number = cloud.make(tags.clone(), |id| SecurityGroup { id, name, description, vpc, rules });
     let ids = ids::<SecurityGroup>(cloud, [number]);
@@ -169,10 +147,10 @@ fn described(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     match form.list("GroupName").as_slice() {
         [] => describe::<SecurityGroup>(cloud, form),
         names => {
-            let found = cloud.network.groups.iter().filter(|(_, group)| names.contains(&&*group.name));
+            let found = cloud.store.security_groups.iter().filter(|(_, group)| names.contains(&&*group.name));
             let found = found.map(|(number, _)| *number).collect();
             for name in names {
-                if !cloud.network.groups.values().any(|group| group.name == **name) {
+                if !cloud.store.security_groups.values().any(|group| group.name == **name) {
                     return Err(Kind::SecurityGroup.missing(&[name]));
                 }
             }
@@ -192,8 +170,8 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let mut peers = group.rules.iter().filter_map(|rule| rule.permission.peer.group());
         group.id != id && peers.any(|peer| peer == id)
     };
-    let is_needed = cloud.network.groups.values().any(names)
-        || cloud.balancing.uses_group(id)
+    let is_needed = cloud.store.security_groups.values().any(names)
+        || cloud.all::<LoadBalancer>().values().any(|one| one.groups.iter().any(|group| group == id))
         || cloud.live_instances().any(|instance| instance.settings.groups.iter().any(|group| group == id));
     if is_needed {
         return Err(Refusal::dependency(format!("resource {id} has a dependent object")));

@@ -1,34 +1,18 @@
 //! Subnets: addresses in use block their deletion.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 
-use crate::actions::given;
 use crate::answer::{Answer, Handler, done};
 use crate::cloud::Cloud;
+use crate::described::Described;
 use crate::form::Form;
+use crate::given_tags::given;
 use crate::kind::Kind;
-use crate::listing::{Described, describe, made};
+use crate::listing::{describe, made};
 use crate::markup::Xml;
+use crate::model::cidr::{Cidr, of_v6};
+use crate::model::{RouteTable, Subnet, Vpc, zone};
 use crate::refusal::Refusal;
-
-use super::cidr::{Cidr, of_v6};
-use super::zones::{self, Zone};
-use super::{RouteTable, Vpc};
-
-/// A subnet.
-#[derive(Debug, Clone)]
-pub(crate) struct Subnet {
-    pub(super) id: String,
-    pub(crate) vpc: String,
-    pub(super) range: Cidr,
-    v6: Option<String>,
-    zone: Zone,
-    pub(super) maps_public: bool,
-    assigns_v6: bool,
-    /// The owners of its addresses, by id: instances, NAT gateways, load balancers.
-    taken: BTreeMap<Ipv4Addr, String>,
-}
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -39,60 +23,6 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
         _ => return None,
     };
     Some(handler)
-}
-
-impl Subnet {
-    /// The name of its zone.
-    pub(crate) fn zone(&self) -> &str {
-        &self.zone.name
-    }
-
-    pub(crate) fn has_v6(&self) -> bool {
-        self.v6.is_some()
-    }
-
-    /// The number of free addresses.
-    pub(crate) fn free_addresses(&self) -> usize {
-        self.range.host_count().saturating_sub(self.taken.len())
-    }
-
-    /// Allocates the lowest free address.
-    pub(crate) fn take(&mut self, owner: &str) -> Result<Ipv4Addr, Refusal> {
-        let free = self.range.hosts().find(|address| !self.taken.contains_key(address));
-        let address = free.ok_or_else(|| self.full())?;
-        self.taken.insert(address, owner.to_owned());
-        Ok(address)
-    }
-
-    /// Allocates this address.
-    pub(super) fn take_address(&mut self, address: Ipv4Addr, owner: &str) {
-        self.taken.insert(address, owner.to_owned());
-    }
-
-    /// Whether this address is free.
-    pub(super) fn offers(&self, address: Ipv4Addr) -> Result<(), Refusal> {
-        if !self.range.has(address) {
-            let message = format!("Address {address} does not fall within the subnet's address range");
-            return Err(Refusal::new("InvalidParameterValue", message));
-        }
-        if self.taken.contains_key(&address) {
-            return Err(Refusal::new("InvalidIPAddress.InUse", format!("Address {address} is in use.")));
-        }
-        Ok(())
-    }
-
-    /// Releases all addresses of an object.
-    pub(crate) fn release(&mut self, owner: &str) {
-        self.taken.retain(|_, has| has != owner);
-    }
-
-    pub(super) fn full(&self) -> Refusal {
-        let message = format!(
-            "There are not enough free addresses in subnet '{}' to satisfy the requested number of instances.",
-            self.id
-        );
-        Refusal::new("InsufficientFreeAddressesInSubnet", message)
-    }
 }
 
 impl Described for Subnet {
@@ -159,15 +89,15 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         return Err(Refusal::new("InvalidSubnet.Range", format!("The CIDR '{range}' is invalid.")));
     }
     let vpc = vpc.id.clone();
-    if cloud.network.subnets.values().any(|other| other.vpc == vpc && other.range.overlaps(range)) {
+    if cloud.store.subnets.values().any(|other| other.vpc == vpc && other.range.overlaps(range)) {
         let message = format!("The CIDR '{range}' conflicts with another subnet");
         return Err(Refusal::new("InvalidSubnet.Conflict", message));
     }
     let zone = match (form.get("AvailabilityZone"), form.get("AvailabilityZoneId")) {
-        (Some(name), _) => zones::named(&cloud.options.region, name, "availabilityZone")?,
-        (None, Some(id)) => zones::with_id(&cloud.options.region, id)?,
+        (Some(name), _) => zone::named(&cloud.options.region, name, "availabilityZone")?,
+        (None, Some(id)) => zone::with_id(&cloud.options.region, id)?,
         (None, None) => {
-            zones::named(&cloud.options.region, &zones::first(&cloud.options.region), "availabilityZone")?
+            zone::named(&cloud.options.region, &zone::first(&cloud.options.region), "availabilityZone")?
         }
     };
     let v6 = form.get("Ipv6CidrBlock").map(|text| of_v6(text, "ipv6CidrBlock")).transpose()?;
@@ -186,10 +116,10 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let message = format!("The subnet '{id}' has dependencies and cannot be deleted.");
         return Err(Refusal::dependency(message));
     }
-    let tables: Vec<u64> = cloud.network.route_tables.keys().copied().collect();
+    let tables: Vec<u64> = cloud.store.route_tables.keys().copied().collect();
     for number in tables {
         cloud.touch::<RouteTable>(number, true);
-        if let Some(table) = cloud.network.route_tables.get_mut(&number) {
+        if let Some(table) = cloud.store.route_tables.get_mut(&number) {
             table.forget_subnet(id);
         }
     }

@@ -1,35 +1,19 @@
 //! Volumes: creating, available, in use. An instance's root volume is one of them.
 
-use crate::actions::given;
 use crate::answer::{Answer, Handler, done};
 use crate::cloud::Cloud;
+use crate::described::Described;
 use crate::form::Form;
-use crate::instance::Instance;
+use crate::given_tags::given;
 use crate::kind::Kind;
-use crate::listing::{Described, describe, ids, write};
+use crate::listing::{describe, ids, write};
 use crate::markup::Xml;
-use crate::objects::CloudObject as _;
+use crate::model::shape::Shape;
+use crate::model::volume::Attachment;
+use crate::model::{Volume, zone};
 use crate::refusal::Refusal;
 use crate::state_transition::StateTransition;
 use crate::tags::Tags;
-
-use super::attachments::Attachment;
-use super::volume_sizes::{Modification, Shape};
-use super::zones;
-
-/// A volume.
-#[derive(Debug, Clone)]
-pub(crate) struct Volume {
-    pub(super) id: String,
-    pub(super) zone: String,
-    pub(super) shape: Shape,
-    encrypted: bool,
-    snapshot: Option<String>,
-    created: String,
-    pub(super) transition: StateTransition<&'static str>,
-    pub(super) attachment: Option<Attachment>,
-    pub(super) modification: Option<Modification>,
-}
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -39,13 +23,6 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
         _ => return None,
     };
     Some(handler)
-}
-
-impl Volume {
-    /// `creating`, `available` or `in-use`.
-    pub(super) fn state(&self, cloud: &Cloud) -> &'static str {
-        if self.attachment.is_some() { "in-use" } else { self.transition.state(cloud.now) }
-    }
 }
 
 impl Described for Volume {
@@ -69,7 +46,7 @@ impl Described for Volume {
         let attachment = self.attachment.as_ref();
         match filter {
             "volume-id" => vec![self.id.clone()],
-            "status" => vec![self.state(cloud).to_owned()],
+            "status" => vec![self.state(cloud.now).to_owned()],
             "availability-zone" => vec![self.zone.clone()],
             "volume-type" => vec![self.shape.of.clone()],
             "size" => vec![self.shape.size.to_string()],
@@ -77,7 +54,9 @@ impl Described for Volume {
             "snapshot-id" => self.snapshot.iter().cloned().collect(),
             "attachment.instance-id" => attachment.map(|one| one.instance.clone()).into_iter().collect(),
             "attachment.device" => attachment.map(|one| one.device.clone()).into_iter().collect(),
-            "attachment.status" => attachment.map(|one| one.state(cloud).to_owned()).into_iter().collect(),
+            "attachment.status" => {
+                attachment.map(|one| one.state(cloud.now).to_owned()).into_iter().collect()
+            }
             _ => attachment.map(|one| one.goes_with_it.to_string()).into_iter().collect(),
         }
     }
@@ -85,14 +64,14 @@ impl Described for Volume {
     fn write(&self, xml: &mut Xml, cloud: &Cloud) {
         xml.text("volumeId", &self.id);
         xml.text("availabilityZone", &self.zone);
-        xml.text("status", self.state(cloud));
+        xml.text("status", self.state(cloud.now));
         xml.text("createTime", &self.created);
         xml.text("snapshotId", self.snapshot.as_deref().unwrap_or_default());
         xml.text("encrypted", self.encrypted);
         xml.text("multiAttachEnabled", false);
         self.shape.write(xml);
         xml.list("attachmentSet", &self.attachment, |xml, one| {
-            one.write(xml, &self.id, one.state(cloud));
+            one.write(xml, &self.id, one.state(cloud.now));
             xml.text("deleteOnTermination", one.goes_with_it);
         });
     }
@@ -101,7 +80,7 @@ impl Described for Volume {
 /// Its fields are directly in the response.
 fn answer(cloud: &Cloud, number: u64) -> Answer {
     let mut body = Xml::default();
-    if let Some(volume) = Volume::all(cloud).get(&number) {
+    if let Some(volume) = cloud.all::<Volume>().get(&number) {
         write(&mut body, cloud, number, volume);
     }
     Answer { body, ids: ids::<Volume>(cloud, [number]) }
@@ -112,7 +91,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         return Ok(answer(cloud, used.made.first().copied().unwrap_or_default()));
     }
     let zone = form.required("AvailabilityZone")?.to_owned();
-    if !zones::all(&cloud.options.region).any(|each| each.name == zone) {
+    if !zone::all(&cloud.options.region).any(|each| each.name == zone) {
         let message = format!("The zone '{zone}' does not exist.");
         return Err(Refusal::new("InvalidZone.NotFound", message));
     }
@@ -181,7 +160,7 @@ impl Root {
 
     /// Creates it for an instance; returns its id.
     pub(crate) fn make(&self, cloud: &mut Cloud, instance: &str, zone: &str) -> String {
-        let attachment = Attachment::of_root(cloud, instance, self.goes_with_it);
+        let attachment = Attachment::of_root(instance, self.goes_with_it, cloud.now, cloud.timestamp());
         let source = Source { zone: zone.to_owned(), snapshot: None, encrypted: self.encrypted };
         let number = make(cloud, source, self.shape.clone(), Some(attachment), self.tags.clone());
         ids::<Volume>(cloud, [number]).pop().unwrap_or_default()
@@ -204,37 +183,10 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let message = format!("Volume {id} is currently attached to {}", attachment.instance);
         return Err(Refusal::new("VolumeInUse", message));
     }
-    if volume.state(cloud) != "available" {
+    if volume.state(cloud.now) != "available" {
         let message = format!("The volume '{id}' is in the 'creating' state.");
         return Err(Refusal::new("IncorrectState", message));
     }
     cloud.remove_object::<Volume>(number);
     Ok(done(vec![id.to_owned()]))
-}
-
-/// The volumes in an instance's description.
-pub(crate) fn write_devices(xml: &mut Xml, cloud: &Cloud, instance: &Instance) {
-    let volumes = instance.volumes.iter().filter_map(|id| cloud.existing::<Volume>(id));
-    let devices = volumes.filter_map(|volume| Some((volume, volume.attachment.as_ref()?)));
-    xml.list("blockDeviceMapping", devices, |xml, (volume, attachment)| {
-        xml.text("deviceName", &attachment.device);
-        xml.tag("ebs", |xml| {
-            xml.text("volumeId", &volume.id);
-            xml.text("status", attachment.state(cloud));
-            xml.text("deleteOnTermination", attachment.goes_with_it);
-        });
-    });
-}
-
-/// An instance is terminated: some of its volumes are deleted, the others become available.
-pub(super) fn left(cloud: &mut Cloud, volumes: &[String]) {
-    for id in volumes {
-        let Some(number) = cloud.registry.object(id).map(|object| object.number) else { continue };
-        let goes = cloud.network.volumes.get(&number).and_then(|volume| volume.attachment.as_ref());
-        if goes.is_some_and(|attachment| attachment.goes_with_it) {
-            cloud.remove_object::<Volume>(number);
-        } else if let Some(volume) = cloud.network.volumes.get_mut(&number) {
-            volume.attachment = None;
-        }
-    }
 }

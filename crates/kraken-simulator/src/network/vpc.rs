@@ -1,32 +1,20 @@
 //! VPCs. Each is created and deleted with its main route table and its default security group.
 
-use crate::actions::given;
 use crate::answer::{Answer, Handler, done};
 use crate::cloud::Cloud;
+use crate::described::Described;
 use crate::form::Form;
+use crate::given_tags::given;
 use crate::kind::Kind;
-use crate::listing::{Described, describe, made};
+use crate::listing::{describe, made};
 use crate::markup::Xml;
+use crate::model::cidr::Cidr;
+use crate::model::vpc::Block;
+use crate::model::{RouteTable, SecurityGroup, Vpc};
 use crate::refusal::Refusal;
 
-use super::cidr::Cidr;
-use super::route_table::RouteTable;
-use super::security_group::SecurityGroup;
-use super::vpc_blocks::Block;
-use super::{Subnet, has_gateway};
-
-/// A VPC.
-#[derive(Debug, Clone)]
-pub(crate) struct Vpc {
-    pub(super) id: String,
-    /// The first is the primary one.
-    pub(super) blocks: Vec<Block>,
-    tenancy: String,
-    dns_support: bool,
-    dns_hostnames: bool,
-    /// The call that created it. Its response returns the VPC as pending.
-    made_by: u64,
-}
+use super::gateway::has_gateway;
+use super::{route_table, security_group};
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -38,13 +26,6 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
         _ => return None,
     };
     Some(handler)
-}
-
-impl Vpc {
-    /// Its IPv4 ranges.
-    pub(crate) fn ranges(&self) -> impl Iterator<Item = Cidr> + '_ {
-        self.blocks.iter().filter_map(|block| block.range)
-    }
 }
 
 impl Described for Vpc {
@@ -106,16 +87,16 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         return Err(Refusal::new("UnsupportedTenancy", message));
     }
     let tags = given(form, Kind::Vpc)?;
-    let mut blocks = vec![Block::v4(cloud, range)];
+    let mut blocks = vec![Block::v4(&mut cloud.part_ids, range)];
     if form.flag("AmazonProvidedIpv6CidrBlock")?.unwrap_or(false) {
-        blocks.push(Block::v6(cloud));
+        blocks.push(Block::v6(&mut cloud.part_ids));
     }
     let made_by = cloud.call;
     let new = |id| Vpc { id, blocks, tenancy, dns_support: true, dns_hostnames: false, made_by };
     let number = cloud.make(tags, new);
-    if let Some(vpc) = cloud.network.vpcs.get(&number).cloned() {
-        RouteTable::make_main(cloud, &vpc);
-        SecurityGroup::make_default(cloud, &vpc.id);
+    if let Some(vpc) = cloud.store.vpcs.get(&number).cloned() {
+        route_table::make_main(cloud, &vpc);
+        security_group::make_default(cloud, &vpc.id);
     }
     Ok(made::<Vpc>(cloud, number, "vpc"))
 }
@@ -123,20 +104,20 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let id = form.required("VpcId")?;
     let number = cloud.number::<Vpc>(id)?;
-    let network = &cloud.network;
-    let is_needed = network.subnets.values().any(|subnet: &Subnet| subnet.vpc == id)
+    let store = &cloud.store;
+    let is_needed = store.subnets.values().any(|subnet| subnet.vpc == id)
         || has_gateway(cloud, id)
-        || network.route_tables.values().any(|table| table.vpc == id && !table.is_main())
-        || network.groups.values().any(|group| group.vpc == id && !group.is_default());
+        || store.route_tables.values().any(|table| table.vpc == id && !table.is_main())
+        || store.security_groups.values().any(|group| group.vpc == id && !group.is_default());
     if is_needed {
         let message = format!("The vpc '{id}' has dependencies and cannot be deleted.");
         return Err(Refusal::dependency(message));
     }
     let of_vpc = |vpc: &str| vpc == id;
     let tables: Vec<u64> =
-        network.route_tables.iter().filter(|(_, table)| of_vpc(&table.vpc)).map(|(n, _)| *n).collect();
+        store.route_tables.iter().filter(|(_, table)| of_vpc(&table.vpc)).map(|(n, _)| *n).collect();
     let groups: Vec<u64> =
-        network.groups.iter().filter(|(_, group)| of_vpc(&group.vpc)).map(|(n, _)| *n).collect();
+        store.security_groups.iter().filter(|(_, group)| of_vpc(&group.vpc)).map(|(n, _)| *n).collect();
     for number in tables {
         cloud.remove_object::<RouteTable>(number);
     }

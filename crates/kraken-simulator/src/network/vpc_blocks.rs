@@ -3,56 +3,13 @@
 use crate::answer::{Answer, Handler};
 use crate::cloud::Cloud;
 use crate::form::Form;
-use crate::markup::Xml;
+use crate::model::cidr::Cidr;
+use crate::model::vpc::Block;
+use crate::model::{RouteTable, Vpc};
 use crate::refusal::Refusal;
-
-use super::cidr::Cidr;
-use super::{RouteTable, Vpc};
 
 /// AWS's default quota.
 const MOST: usize = 5;
-
-/// A range of a VPC.
-#[derive(Debug, Clone)]
-pub(super) struct Block {
-    pub(super) association: String,
-    /// `None` for IPv6.
-    pub(super) range: Option<Cidr>,
-    pub(super) text: String,
-}
-
-impl Block {
-    pub(super) fn v4(cloud: &mut Cloud, range: Cidr) -> Self {
-        let association = cloud.network.part("vpc-cidr-assoc-");
-        Self { association, range: Some(range), text: range.to_string() }
-    }
-
-    /// A range that Amazon provides.
-    pub(super) fn v6(cloud: &mut Cloud) -> Self {
-        let association = cloud.network.part("vpc-cidr-assoc-");
-        let part = cloud.network.parts & 0xffff;
-        Self { association, range: None, text: format!("2600:1f18:{part:x}::/56") }
-    }
-
-    pub(super) fn is_v6(&self) -> bool {
-        self.range.is_none()
-    }
-
-    pub(super) fn write(&self, xml: &mut Xml, state: &str) {
-        let name = if self.is_v6() { "ipv6CidrBlock" } else { "cidrBlock" };
-        xml.text(name, &self.text);
-        xml.text("associationId", &self.association);
-        xml.tag(&format!("{name}State"), |xml| xml.text("state", state));
-    }
-
-    fn answer(&self, vpc: &str, state: &str) -> Answer {
-        let name = if self.is_v6() { "ipv6CidrBlockAssociation" } else { "cidrBlockAssociation" };
-        Answer::about(vpc, |xml| {
-            xml.text("vpcId", vpc);
-            xml.tag(name, |xml| self.write(xml, state));
-        })
-    }
-}
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
@@ -68,7 +25,7 @@ fn associate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let vpc = cloud.one::<Vpc>(id)?;
     let amazons = form.flag("AmazonProvidedIpv6CidrBlock")?.unwrap_or(false);
     let block = if amazons {
-        Block::v6(cloud)
+        Block::v6(&mut cloud.part_ids)
     } else {
         let range = Cidr::of(form.required("CidrBlock")?, "cidrBlock")?;
         if !range.fits_a_network() {
@@ -82,9 +39,9 @@ fn associate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
             let message = format!("This network '{id}' has met its maximum number of allowed CIDRs: {MOST}");
             return Err(Refusal::new("CidrLimitExceeded", message));
         }
-        Block::v4(cloud, range)
+        Block::v4(&mut cloud.part_ids, range)
     };
-    let answer = block.answer(id, "associating");
+    let answer = answer(&block, id, "associating");
     let ranges = {
         let vpc = cloud.one_mut::<Vpc>(id)?;
         vpc.blocks.push(block);
@@ -97,7 +54,7 @@ fn associate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 fn disassociate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let association = form.required("AssociationId")?;
     let holds = |vpc: &&Vpc| vpc.blocks.iter().any(|block| block.association == association);
-    let Some(vpc) = cloud.network.vpcs.values().find(holds) else {
+    let Some(vpc) = cloud.store.vpcs.values().find(holds) else {
         let message = format!("The vpc CIDR block association ID '{association}' does not exist");
         return Err(Refusal::new("InvalidVpcCidrBlockAssociationID.NotFound", message));
     };
@@ -111,7 +68,7 @@ fn disassociate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         return Err(Refusal::new("OperationNotPermitted", message));
     }
     if let Some(range) = vpc.blocks[index].range
-        && cloud.network.subnets.values().any(|subnet| subnet.vpc == id && range.contains(subnet.range))
+        && cloud.store.subnets.values().any(|subnet| subnet.vpc == id && range.contains(subnet.range))
     {
         let message = format!(
             "The vpc CIDR block with association ID {association} has dependencies and cannot be deleted."
@@ -122,17 +79,24 @@ fn disassociate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let block = vpc.blocks.remove(index);
     let ranges: Vec<Cidr> = vpc.ranges().collect();
     relocate(cloud, &id, &ranges);
-    Ok(block.answer(&id, "disassociating"))
+    Ok(answer(&block, &id, "disassociating"))
+}
+
+fn answer(block: &Block, vpc: &str, state: &str) -> Answer {
+    let name = if block.is_v6() { "ipv6CidrBlockAssociation" } else { "cidrBlockAssociation" };
+    Answer::about(vpc, |xml| {
+        xml.text("vpcId", vpc);
+        xml.tag(name, |xml| block.write(xml, state));
+    })
 }
 
 /// Every route table of a VPC has a local route for each of its ranges.
 fn relocate(cloud: &mut Cloud, vpc: &str, ranges: &[Cidr]) {
     let is_here = |(_, table): &(&u64, &RouteTable)| table.vpc == vpc;
-    let here: Vec<u64> =
-        cloud.network.route_tables.iter().filter(is_here).map(|(number, _)| *number).collect();
+    let here: Vec<u64> = cloud.store.route_tables.iter().filter(is_here).map(|(number, _)| *number).collect();
     for number in here {
         cloud.touch::<RouteTable>(number, true);
-        if let Some(table) = cloud.network.route_tables.get_mut(&number) {
+        if let Some(table) = cloud.store.route_tables.get_mut(&number) {
             table.set_local(ranges);
         }
     }

@@ -3,9 +3,9 @@
 
 use anyhow::{Result, anyhow, bail};
 
-use crate::Simulator;
 use crate::kind::Kind;
 use crate::service::Service;
+use crate::simulator::Simulator;
 
 use super::values;
 

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, anyhow};
 
-use crate::Simulator;
 use crate::kind::Kind;
+use crate::simulator::Simulator;
 
 impl Simulator {
     /// Creates an object of a kind with these tags out of band, and its missing dependencies, such as a VPC for a subnet,

@@ -3,6 +3,7 @@
 mod changes;
 mod create;
 mod network;
+mod parts;
 mod values;
 
 use std::time::Duration;
@@ -13,7 +14,8 @@ use tokio::time::Instant;
 pub use changes::{OutOfBandChange, out_of_band_changes};
 
 use crate::form::Form;
-use crate::{Kind, Simulator};
+use crate::kind::Kind;
+use crate::simulator::Simulator;
 
 impl Simulator {
     /// Executes a call of the API, given by its parameters without `Action`; returns the ids of the affected objects.

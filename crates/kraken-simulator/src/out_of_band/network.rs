@@ -2,10 +2,10 @@
 
 use anyhow::{Result, anyhow, bail};
 
-use crate::Simulator;
 use crate::kind::Kind;
-use crate::network::InternetGateway;
+use crate::model::InternetGateway;
 use crate::service::Service;
+use crate::simulator::Simulator;
 
 impl Simulator {
     /// Executes a call of the load balancing API, as [`Simulator::out_of_band`] does one of EC2's.

@@ -3,9 +3,10 @@
 use anyhow::{Result, anyhow};
 
 use crate::cloud::Cloud;
-use crate::elb;
-use crate::instance::Instance;
-use crate::network::{self, default_group};
+use crate::model::{Instance, LoadBalancer, TargetGroup};
+use crate::network::default_group;
+
+use super::parts::part_of;
 
 /// The parameters of a call: `Name=value`, with lookups replaced by their results.
 pub(super) fn filled(cloud: &Cloud, id: &str, template: &str) -> Result<Vec<(String, String)>> {
@@ -39,13 +40,21 @@ fn value(cloud: &Cloud, id: &str, name: &str) -> Option<String> {
             let mut live = cloud.live_instances().filter(|one| !one.state(cloud.now).is_over());
             live.find(|one| here.as_ref().is_none_or(|vpc| *vpc == one.place.vpc)).map(|one| one.id.clone())
         }
-        "$target" => elb::target_of(cloud, id),
-        name => network::part_of(cloud, id, name),
+        "$target" => target_of(cloud, id),
+        name => part_of(cloud, id, name),
     }
 }
 
 /// The VPC of an object.
 fn vpc(cloud: &Cloud, id: &str) -> Option<String> {
     let instance = cloud.existing::<Instance>(id).map(|one| one.place.vpc.clone());
-    instance.or_else(|| elb::vpc_of(cloud, id))
+    let group = || cloud.existing::<TargetGroup>(id).map(|group| group.settings.vpc.clone());
+    let balancer = || cloud.existing::<LoadBalancer>(id).map(|one| one.vpc.clone());
+    instance.or_else(group).or_else(balancer)
+}
+
+/// A target of a group as parameters of a call.
+fn target_of(cloud: &Cloud, group: &str) -> Option<String> {
+    let (id, port) = cloud.existing::<TargetGroup>(group)?.targets.keys().next()?;
+    Some(format!("Targets.member.1.Id={id} Targets.member.1.Port={port}"))
 }

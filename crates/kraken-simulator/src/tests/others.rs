@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::network::Vpc;
+use crate::model::Vpc;
 use crate::{ChangeType, Kind, Simulator, SimulatorOptions, out_of_band_changes};
 
 fn simulator() -> Simulator {

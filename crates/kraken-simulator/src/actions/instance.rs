@@ -1,128 +1,10 @@
-//! One instance: its settings, its states over time, and its representation in Describe calls.
+//! The representation of an instance in Describe calls.
 
-use tokio::time::Instant;
-
-use super::cloud::Cloud;
-use super::kind::id;
-use super::listing::Described;
-use super::markup::Xml;
-use super::network::{self, SecurityGroup};
-use super::state_transition::StateTransition;
-
-pub(super) const ROOT_DEVICE: &str = "/dev/sda1";
-
-/// A state of an instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    Pending,
-    Running,
-    ShuttingDown,
-    Terminated,
-    Stopping,
-    Stopped,
-}
-
-impl State {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::ShuttingDown => "shutting-down",
-            Self::Terminated => "terminated",
-            Self::Stopping => "stopping",
-            Self::Stopped => "stopped",
-        }
-    }
-
-    fn code(self) -> u8 {
-        match self {
-            Self::Pending => 0,
-            Self::Running => 16,
-            Self::ShuttingDown => 32,
-            Self::Terminated => 48,
-            Self::Stopping => 64,
-            Self::Stopped => 80,
-        }
-    }
-
-    /// Whether it is terminated or shutting down.
-    pub(super) fn is_over(self) -> bool {
-        matches!(self, Self::ShuttingDown | Self::Terminated)
-    }
-
-    pub(super) fn write(self, xml: &mut Xml, name: &str) {
-        xml.tag(name, |xml| {
-            xml.text("code", self.code());
-            xml.text("name", self.name());
-        });
-    }
-}
-
-/// The metadata service's settings.
-#[derive(Debug, Clone)]
-pub(super) struct Metadata {
-    pub(super) tokens: String,
-    pub(super) hop_limit: usize,
-    pub(super) endpoint: String,
-}
-
-impl Metadata {
-    pub(super) fn write(&self, xml: &mut Xml, name: &str) {
-        xml.tag(name, |xml| {
-            xml.text("state", "applied");
-            xml.text("httpTokens", &self.tokens);
-            xml.text("httpPutResponseHopLimit", self.hop_limit);
-            xml.text("httpEndpoint", &self.endpoint);
-        });
-    }
-}
-
-/// The settings of a launch, which later calls can change.
-#[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the API")]
-pub(super) struct Settings {
-    pub(super) image: String,
-    pub(super) instance_type: String,
-    pub(super) subnet: String,
-    pub(super) groups: Vec<String>,
-    pub(super) key_name: Option<String>,
-    /// In base64, as in the call.
-    pub(super) user_data: Option<String>,
-    pub(super) profile: Option<String>,
-    pub(super) public: bool,
-    pub(super) monitoring: bool,
-    pub(super) ebs_optimized: bool,
-    pub(super) metadata: Metadata,
-    pub(super) protected: bool,
-}
-
-/// The network location of an instance.
-#[derive(Debug, Clone)]
-pub(super) struct Place {
-    pub(super) vpc: String,
-    pub(super) zone: String,
-    pub(super) address: String,
-}
-
-/// One instance.
-#[derive(Debug, Clone)]
-pub(super) struct Instance {
-    /// The number of the launch, from which ids and addresses are derived.
-    pub(super) number: u64,
-    pub(super) id: String,
-    pub(super) place: Place,
-    /// The ids of its volumes, first the one that it was launched with.
-    pub(super) volumes: Vec<String>,
-    pub(super) reservation: String,
-    pub(super) index: usize,
-    pub(super) token: Option<String>,
-    pub(super) launch_time: String,
-    pub(super) settings: Settings,
-    pub(super) transition: StateTransition<State>,
-    pub(super) ended_by: Option<u64>,
-    /// The Elastic IP address that is associated with it.
-    pub(super) elastic: Option<String>,
-}
+use crate::cloud::Cloud;
+use crate::described::Described;
+use crate::markup::Xml;
+use crate::model::instance::{ROOT_DEVICE, State};
+use crate::model::{Instance, SecurityGroup, Volume};
 
 impl Described for Instance {
     const IDS: &'static str = "InstanceId";
@@ -166,22 +48,6 @@ impl Described for Instance {
 }
 
 impl Instance {
-    pub(super) fn state(&self, now: Instant) -> State {
-        self.transition.state(now)
-    }
-
-    /// The network interface that it was launched with.
-    pub(super) fn interface(&self) -> String {
-        id("eni-", self.number)
-    }
-
-    pub(super) fn public_address(&self, now: Instant) -> Option<String> {
-        let [.., a, b, c] = self.number.to_be_bytes();
-        let own =
-            || (self.settings.public && self.state(now) == State::Running).then(|| format!("54.{a}.{b}.{c}"));
-        self.elastic.clone().or_else(own)
-    }
-
     /// The representation in DescribeInstances and RunInstances.
     fn write_all(&self, xml: &mut Xml, cloud: &Cloud) {
         let (settings, state) = (&self.settings, self.state(cloud.now));
@@ -212,7 +78,7 @@ impl Instance {
         }
         // A terminated instance has lost its volumes, addresses and interfaces, and is in no network.
         if state != State::Terminated {
-            network::write_devices(xml, cloud, self);
+            write_devices(xml, cloud, self);
             self.write_network(xml, cloud);
         }
     }
@@ -255,4 +121,18 @@ impl Instance {
             }
         });
     }
+}
+
+/// The volumes in an instance's description.
+fn write_devices(xml: &mut Xml, cloud: &Cloud, instance: &Instance) {
+    let volumes = instance.volumes.iter().filter_map(|id| cloud.existing::<Volume>(id));
+    let devices = volumes.filter_map(|volume| Some((volume, volume.attachment.as_ref()?)));
+    xml.list("blockDeviceMapping", devices, |xml, (volume, attachment)| {
+        xml.text("deviceName", &attachment.device);
+        xml.tag("ebs", |xml| {
+            xml.text("volumeId", &volume.id);
+            xml.text("status", attachment.state(cloud.now));
+            xml.text("deleteOnTermination", attachment.goes_with_it);
+        });
+    });
 }

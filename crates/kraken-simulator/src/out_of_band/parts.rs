@@ -1,10 +1,9 @@
 //! The parts of networks, for out-of-band changes.
 
 use crate::cloud::Cloud;
-use crate::objects::CloudObject as _;
-
-use super::permissions::{Peer, Rule};
-use super::{Address, InternetGateway, KeyPair, RouteTable, SecurityGroup, Subnet, Volume, Vpc, has_gateway};
+use crate::model::permissions::{Peer, Rule};
+use crate::model::{Address, InternetGateway, KeyPair, RouteTable, SecurityGroup, Subnet, Volume, Vpc};
+use crate::network::has_gateway;
 
 /// A part of an object by its name in changes.
 pub(crate) fn part_of(cloud: &Cloud, id: &str, name: &str) -> Option<String> {
@@ -14,7 +13,7 @@ pub(crate) fn part_of(cloud: &Cloud, id: &str, name: &str) -> Option<String> {
         "$block" => Some(cloud.existing::<Vpc>(id)?.blocks.get(1)?.association.clone()),
         "$vpc" => cloud.existing::<InternetGateway>(id)?.vpc.clone(),
         "$free-vpc" => {
-            let free = Vpc::all(cloud).values().find(|vpc| !has_gateway(cloud, &vpc.id));
+            let free = cloud.all::<Vpc>().values().find(|vpc| !has_gateway(cloud, &vpc.id));
             free.map(|vpc| vpc.id.clone())
         }
         "$address-association" => Some(cloud.existing::<Address>(id)?.used.as_ref()?.association.clone()),
@@ -24,7 +23,7 @@ pub(crate) fn part_of(cloud: &Cloud, id: &str, name: &str) -> Option<String> {
             rules.find(|rule| rule.permission.egress == wanted).map(|rule| rule.id.clone())
         }
         "$described-ingress" => described(cloud.existing::<SecurityGroup>(id)?.rules.iter()),
-        "$table-association" => RouteTable::all(cloud).values().find_map(|table| association(table, id)),
+        "$table-association" => cloud.all::<RouteTable>().values().find_map(|table| association(table, id)),
         _ => of_table(cloud, cloud.existing::<RouteTable>(id)?, name),
     }
 }
@@ -33,7 +32,7 @@ fn of_table(cloud: &Cloud, table: &RouteTable, name: &str) -> Option<String> {
     match name {
         "$gateway" => {
             let of_vpc = |one: &&InternetGateway| one.vpc.as_ref() == Some(&table.vpc);
-            InternetGateway::all(cloud).values().find(of_vpc).map(|gateway| gateway.id.clone())
+            cloud.all::<InternetGateway>().values().find(of_vpc).map(|gateway| gateway.id.clone())
         }
         "$destination" => {
             let route = table.routes.iter().find(|route| !route.is_local())?;
@@ -44,16 +43,16 @@ fn of_table(cloud: &Cloud, table: &RouteTable, name: &str) -> Option<String> {
             table.associations.iter().find(|one| one.subnet.is_some()).map(|one| one.id.clone())
         }
         "$main" => {
-            let others = RouteTable::all(cloud).values().filter(|other| other.vpc == table.vpc);
+            let others = cloud.all::<RouteTable>().values().filter(|other| other.vpc == table.vpc);
             let mut all = others.flat_map(|table| &table.associations);
             all.find(|one| one.subnet.is_none()).map(|one| one.id.clone())
         }
         "$subnet" => {
             let is_free = |subnet: &&Subnet| {
-                let mut tables = RouteTable::all(cloud).values();
+                let mut tables = cloud.all::<RouteTable>().values();
                 subnet.vpc == table.vpc && !tables.any(|table| association(table, &subnet.id).is_some())
             };
-            Subnet::all(cloud).values().find(is_free).map(|subnet| subnet.id.clone())
+            cloud.all::<Subnet>().values().find(is_free).map(|subnet| subnet.id.clone())
         }
         _ => None,
     }

@@ -4,8 +4,6 @@ use crate::form::Form;
 use crate::markup::Xml;
 use crate::refusal::Refusal;
 
-use super::invalid;
-
 /// The maximum number of values in all conditions of a rule.
 const MOST_VALUES: usize = 5;
 
@@ -21,7 +19,7 @@ const TYPES: [(&str, &str); 6] = [
 
 /// A condition: one matching value is sufficient.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Condition {
+pub(crate) struct Condition {
     field: &'static str,
     config: &'static str,
     header: Option<String>,
@@ -31,16 +29,18 @@ pub(super) struct Condition {
 
 impl Condition {
     /// The conditions of a call.
-    pub(super) fn of(form: &Form) -> Result<Vec<Self>, Refusal> {
+    pub(crate) fn of(form: &Form) -> Result<Vec<Self>, Refusal> {
         let all: Vec<Self> =
             form.structures("Conditions.member").iter().map(Self::one).collect::<Result<_, _>>()?;
         let values: usize = all.iter().map(|condition| condition.values.len()).sum();
         if values > MOST_VALUES {
-            return Err(invalid(format!("You can specify at most {MOST_VALUES} condition values per rule")));
+            return Err(Refusal::invalid(format!(
+                "You can specify at most {MOST_VALUES} condition values per rule"
+            )));
         }
         for (field, _) in TYPES.iter().filter(|(field, _)| !["http-header", "query-string"].contains(field)) {
             if all.iter().filter(|condition| condition.field == *field).count() > 1 {
-                return Err(invalid(format!("A rule can have only one '{field}' condition")));
+                return Err(Refusal::invalid(format!("A rule can have only one '{field}' condition")));
             }
         }
         Ok(all)
@@ -49,7 +49,7 @@ impl Condition {
     fn one(form: &Form) -> Result<Self, Refusal> {
         let field = form.required("Field")?;
         let Some((field, config)) = TYPES.iter().find(|(known, _)| *known == field) else {
-            return Err(invalid(format!("Condition field '{field}' must be one of '{}'", fields())));
+            return Err(Refusal::invalid(format!("Condition field '{field}' must be one of '{}'", fields())));
         };
         let list = format!("{config}.Values.member");
         let mut values: Vec<(Option<String>, String)> = match *field {
@@ -64,16 +64,16 @@ impl Condition {
             values = form.list("Values.member").into_iter().map(|value| (None, value.to_owned())).collect();
         }
         if values.is_empty() {
-            return Err(invalid("A condition value must be specified"));
+            return Err(Refusal::invalid("A condition value must be specified"));
         }
         let header = form.text("HttpHeaderConfig.HttpHeaderName");
         if *field == "http-header" && header.is_none() {
-            return Err(invalid("An HTTP header name must be specified"));
+            return Err(Refusal::invalid("An HTTP header name must be specified"));
         }
         Ok(Self { field, config, header, values })
     }
 
-    pub(super) fn write_xml(&self, xml: &mut Xml) {
+    pub(crate) fn write_xml(&self, xml: &mut Xml) {
         xml.text("Field", self.field);
         if ["host-header", "path-pattern"].contains(&self.field) {
             xml.members("Values", &self.values, |xml, (_, value)| xml.plain(value));

@@ -4,14 +4,12 @@ use crate::form::Form;
 use crate::markup::Xml;
 use crate::refusal::Refusal;
 
-use super::invalid;
-
 /// A health check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Health {
+pub(crate) struct Health {
     enabled: bool,
     protocol: String,
-    pub(super) port: String,
+    pub(crate) port: String,
     /// For HTTP and HTTPS only.
     path: Option<String>,
     /// For HTTP and HTTPS only.
@@ -24,7 +22,7 @@ pub(super) struct Health {
 
 impl Health {
     /// AWS's defaults for a target group of this protocol, with the parameters of a call.
-    pub(super) fn of(form: &Form, http: bool) -> Result<Self, Refusal> {
+    pub(crate) fn of(form: &Form, http: bool) -> Result<Self, Refusal> {
         let protocol = if http { "HTTP" } else { "TCP" };
         let mut health = Self {
             enabled: true,
@@ -50,7 +48,7 @@ impl Health {
     }
 
     /// Absent fields are unchanged.
-    pub(super) fn change(&mut self, form: &Form) -> Result<(), Refusal> {
+    pub(crate) fn change(&mut self, form: &Form) -> Result<(), Refusal> {
         for (name, field) in
             [("HealthCheckProtocol", &mut self.protocol), ("HealthCheckPort", &mut self.port)]
         {
@@ -59,7 +57,7 @@ impl Health {
             }
         }
         if !["HTTP", "HTTPS", "TCP"].contains(&self.protocol.as_str()) {
-            return Err(invalid(format!(
+            return Err(Refusal::invalid(format!(
                 "Health check protocol '{}' must be one of '[HTTP, HTTPS, TCP]'",
                 self.protocol
             )));
@@ -77,7 +75,9 @@ impl Health {
             if let Some(value) = form.number(name)? {
                 if !allowed.contains(&value) {
                     let (least, most) = allowed.into_inner();
-                    return Err(invalid(format!("{name} '{value}' must be between {least} and {most}")));
+                    return Err(Refusal::invalid(format!(
+                        "{name} '{value}' must be between {least} and {most}"
+                    )));
                 }
                 *field = value;
             }
@@ -87,14 +87,14 @@ impl Health {
             self.path = path.or(self.path.take()).or_else(|| Some("/".to_owned()));
             self.codes = codes.or(self.codes.take()).or_else(|| Some("200".to_owned()));
         } else if path.is_some() {
-            return Err(invalid(
+            return Err(Refusal::invalid(
                 "Health check paths are not supported for health checks with protocol 'TCP'",
             ));
         } else {
             (self.path, self.codes) = (None, None);
         }
         if self.timeout >= self.interval {
-            return Err(invalid(format!(
+            return Err(Refusal::invalid(format!(
                 "Health check timeout '{}' must be smaller than the interval '{}'",
                 self.timeout, self.interval
             )));
@@ -102,7 +102,7 @@ impl Health {
         Ok(())
     }
 
-    pub(super) fn write_xml(&self, xml: &mut Xml) {
+    pub(crate) fn write_xml(&self, xml: &mut Xml) {
         xml.text("HealthCheckEnabled", self.enabled);
         xml.text("HealthCheckProtocol", &self.protocol);
         xml.text("HealthCheckPort", &self.port);

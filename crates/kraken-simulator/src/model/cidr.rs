@@ -13,7 +13,7 @@ pub(crate) struct Cidr {
 }
 
 impl Cidr {
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (address, length) = text.split_once('/')?;
         let address: Ipv4Addr = address.parse().ok()?;
         let length: u32 = length.parse().ok().filter(|length| *length <= 32)?;
@@ -21,35 +21,35 @@ impl Cidr {
     }
 
     /// As [`Cidr::parse`], with AWS's error for a parameter.
-    pub(super) fn of(text: &str, parameter: &str) -> Result<Self, Refusal> {
+    pub(crate) fn of(text: &str, parameter: &str) -> Result<Self, Refusal> {
         Self::parse(text).ok_or_else(|| malformed(text, parameter))
     }
 
     /// Whether it has a size that a VPC or subnet can have.
-    pub(super) fn fits_a_network(self) -> bool {
+    pub(crate) fn fits_a_network(self) -> bool {
         (16..=28).contains(&self.length)
     }
 
-    pub(super) fn contains(self, other: Self) -> bool {
+    pub(crate) fn contains(self, other: Self) -> bool {
         self.length <= other.length && self.has(Ipv4Addr::from_bits(other.first))
     }
 
-    pub(super) fn overlaps(self, other: Self) -> bool {
+    pub(crate) fn overlaps(self, other: Self) -> bool {
         self.contains(other) || other.contains(self)
     }
 
-    pub(super) fn has(self, address: Ipv4Addr) -> bool {
+    pub(crate) fn has(self, address: Ipv4Addr) -> bool {
         address.to_bits() & mask(self.length) == self.first
     }
 
     /// The addresses that AWS does not reserve: all except the first four and the last.
-    pub(super) fn hosts(self) -> impl Iterator<Item = Ipv4Addr> {
+    pub(crate) fn hosts(self) -> impl Iterator<Item = Ipv4Addr> {
         let last = self.first | !mask(self.length);
         (self.first.saturating_add(4)..last).map(Ipv4Addr::from_bits)
     }
 
     /// The number of [`Cidr::hosts`].
-    pub(super) fn host_count(self) -> usize {
+    pub(crate) fn host_count(self) -> usize {
         let size = 1_usize << (32 - self.length);
         size.saturating_sub(5)
     }
@@ -66,7 +66,7 @@ fn mask(length: u32) -> u32 {
 }
 
 /// A range of IPv6 addresses in canonical form.
-pub(super) fn of_v6(text: &str, parameter: &str) -> Result<String, Refusal> {
+pub(crate) fn of_v6(text: &str, parameter: &str) -> Result<String, Refusal> {
     let parts = text.split_once('/').and_then(|(address, length)| {
         let address: Ipv6Addr = address.parse().ok()?;
         let length: u32 = length.parse().ok().filter(|length| *length <= 128)?;

@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-use crate::cloud::Cloud;
 use crate::form::Form;
 use crate::markup::Xml;
 use crate::refusal::Refusal;
 
 use super::cidr::{Cidr, of_v6};
+use super::part_ids::PartIds;
 
 /// The peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Peer {
+pub(crate) enum Peer {
     V4(String),
     V6(String),
     Group(String),
@@ -20,33 +20,33 @@ pub(super) enum Peer {
 
 /// The permissions, one peer each.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Permission {
-    pub(super) egress: bool,
+pub(crate) struct Permission {
+    pub(crate) egress: bool,
     /// `tcp`, `udp`, `icmp`, `icmpv6`, a number, or `-1` for all.
-    pub(super) protocol: String,
+    pub(crate) protocol: String,
     /// `None` for all.
-    pub(super) ports: Option<(i32, i32)>,
-    pub(super) peer: Peer,
+    pub(crate) ports: Option<(i32, i32)>,
+    pub(crate) peer: Peer,
 }
 
 /// A permission in a group.
 #[derive(Debug, Clone)]
-pub(super) struct Rule {
-    pub(super) id: String,
-    pub(super) permission: Permission,
-    pub(super) description: Option<String>,
+pub(crate) struct Rule {
+    pub(crate) id: String,
+    pub(crate) permission: Permission,
+    pub(crate) description: Option<String>,
 }
 
 impl Peer {
-    pub(super) fn v4(&self) -> Option<&String> {
+    pub(crate) fn v4(&self) -> Option<&String> {
         if let Self::V4(range) = self { Some(range) } else { None }
     }
 
-    pub(super) fn v6(&self) -> Option<&String> {
+    pub(crate) fn v6(&self) -> Option<&String> {
         if let Self::V6(range) = self { Some(range) } else { None }
     }
 
-    pub(super) fn group(&self) -> Option<&String> {
+    pub(crate) fn group(&self) -> Option<&String> {
         if let Self::Group(id) = self { Some(id) } else { None }
     }
 
@@ -62,16 +62,16 @@ impl Peer {
 
 impl Rule {
     /// The default rule of every new group.
-    pub(super) fn allow_all_egress(cloud: &mut Cloud) -> Self {
+    pub(crate) fn allow_all_egress(part_ids: &mut PartIds) -> Self {
         let peer = Peer::V4("0.0.0.0/0".to_owned());
         let permission = Permission { egress: true, protocol: "-1".to_owned(), ports: None, peer };
-        Self { id: cloud.network.part("sgr-"), permission, description: None }
+        Self { id: part_ids.next("sgr-"), permission, description: None }
     }
 }
 
 impl Permission {
     /// The permissions of a call, each with its description.
-    pub(super) fn of(form: &Form, egress: bool) -> Result<Vec<(Self, Option<String>)>, Refusal> {
+    pub(crate) fn of(form: &Form, egress: bool) -> Result<Vec<(Self, Option<String>)>, Refusal> {
         let mut found = vec![];
         for form in form.structures("IpPermissions") {
             let (protocol, ports) = protocol_and_ports(&form)?;
@@ -151,7 +151,7 @@ fn peers(form: &Form) -> Result<Vec<(Peer, Option<String>)>, Refusal> {
 }
 
 /// Rules with the same protocol and port range are returned as one permission with several peers.
-pub(super) fn write_permissions<'a>(
+pub(crate) fn write_permissions<'a>(
     xml: &mut Xml,
     account: &str,
     name: &str,

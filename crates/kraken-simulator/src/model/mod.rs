@@ -1,0 +1,42 @@
+//! The objects of an account as data: their fields, and what follows from these alone.
+
+pub(crate) mod action;
+pub(crate) mod address;
+pub(crate) mod cidr;
+pub(crate) mod condition;
+pub(crate) mod health;
+pub(crate) mod instance;
+pub(crate) mod interface;
+pub(crate) mod internet_gateway;
+pub(crate) mod key_pair;
+pub(crate) mod listener;
+pub(crate) mod listener_rule;
+pub(crate) mod load_balancer;
+pub(crate) mod nat_gateway;
+pub(crate) mod part_ids;
+pub(crate) mod permissions;
+pub(crate) mod route;
+pub(crate) mod route_table;
+pub(crate) mod security_group;
+pub(crate) mod shape;
+pub(crate) mod subnet;
+pub(crate) mod target_group;
+pub(crate) mod volume;
+pub(crate) mod vpc;
+pub(crate) mod zone;
+
+pub(crate) use address::Address;
+pub(crate) use instance::Instance;
+pub(crate) use interface::Interface;
+pub(crate) use internet_gateway::InternetGateway;
+pub(crate) use key_pair::KeyPair;
+pub(crate) use listener::Listener;
+pub(crate) use listener_rule::ListenerRule;
+pub(crate) use load_balancer::LoadBalancer;
+pub(crate) use nat_gateway::NatGateway;
+pub(crate) use route_table::RouteTable;
+pub(crate) use security_group::SecurityGroup;
+pub(crate) use subnet::Subnet;
+pub(crate) use target_group::TargetGroup;
+pub(crate) use volume::Volume;
+pub(crate) use vpc::Vpc;
