@@ -142,6 +142,7 @@ impl Program for TofuController {
         let configs = Configs::watch(&manager);
         let kinds = Kinds::new(manager.clone(), args.common)
             .with_accounts(config::kind("default"), Arc::new(configs.clone()));
+        kinds.release_accounts();
         kinds.mount(&hook());
         let known = manager.watches().cluster_objects("ProviderInstall", {
             let queue = queues.installs.clone();

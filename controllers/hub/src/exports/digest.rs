@@ -36,7 +36,7 @@ pub(super) async fn of(
     let digest = key.digest_of(texts).ok_or_else(|| {
         format!(
             "the hub has no key for digests of Secrets; permit its service account to get, create and update Secret {secret} in its \
-             namespace, and restart it"
+             namespace; it is tried again every minute"
         )
     })?;
     Ok(Some(digest))

@@ -153,7 +153,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
             };
             let target = targets.of_content(digest.as_deref());
             let is_new = last.as_ref() != Some(&target);
-            let since = export.spec.rotate.then(|| Since { now: clock::now(), is_new });
+            let since = export.spec.rotate.then(|| Since { now: targets.after_all(clock::now()), is_new });
             let finished = match writer(since).reconcile_target(&target, Some(&content)).await {
                 Ok(Done::InPlace(version)) => {
                     cluster.router.settled.note(&uid, |progress| {

@@ -16,7 +16,7 @@ use kube::{
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::resolve::names::words;
+use crate::{resolve::names::words, store::digest_key::are_comparable};
 
 /// The field manager of the annotation, and of the source of a volume.
 pub(super) const MANAGER: &str = "kraken-restart";
@@ -33,9 +33,9 @@ pub(crate) struct RestartError {
 }
 
 /// Whether the workloads have not been restarted for the content with this digest. The first content restarts nothing: pods wait for
-/// their ConfigMap or Secret.
+/// their ConfigMap or Secret. Neither does one after the hub's key was lost, because nobody can tell whether the content is another one.
 pub(crate) fn is_due(before: Option<&str>, digest: &str) -> bool {
-    before.is_some_and(|before| before != digest)
+    before.is_some_and(|before| before != digest && are_comparable(before, digest))
 }
 
 /// Restarts the workloads of an export for this content; returns those that exist.
@@ -93,8 +93,11 @@ mod tests {
     #[test]
     fn a_restart_is_due_when_the_content_differs_from_the_last_one() {
         assert!(!is_due(None, "1"), "the first content");
-        assert!(!is_due(Some("1"), "1"));
-        assert!(is_due(Some("1"), "2"));
+        assert!(!is_due(Some("k.1"), "k.1"));
+        assert!(is_due(Some("k.1"), "k.2"));
+        for before in ["other.1", "1", ""] {
+            assert!(!is_due(Some(before), "k.2"), "{before}: of another key, or of a former version");
+        }
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! referenced Secret is read, or the first exported one restarts workloads or is rotated. Without a key, changes of referenced Secrets
 //! are detected within one process only.
 
+use std::time::Duration;
+
 use k8s_openapi::{ByteString, api::core::v1::Secret};
 use kraken_runtime::{
     patch::{ApiError, within},
@@ -14,8 +16,9 @@ use kube::{
     Api,
     api::{ObjectMeta, PostParams},
 };
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
-use tokio::sync::OnceCell;
+use tokio::{sync::OnceCell, time::Instant};
 use tracing::warn;
 
 use crate::store::index::ObjectRef;
@@ -30,26 +33,58 @@ const BYTES: usize = 32;
 const KEY_DIGITS: usize = 8;
 /// The number of hexadecimal digits of a digest.
 const DIGITS: usize = 32;
+/// What a digest has instead of those of the key if it has none.
+const PUBLIC: &str = "public";
+/// How often a key is asked for that the hub could not have.
+const AGAIN: Duration = Duration::from_mins(1);
+/// No sequence of texts begins so: it is no length. Thus no digest of texts is one of the value of a Secret.
+const TEXTS: [u8; 8] = [0xff; 8];
 
 /// The key, once it was read or created.
 #[derive(Debug)]
 pub(crate) struct DigestKey {
     secrets: Api<Secret>,
     key: OnceCell<Key>,
+    /// When the hub could not have one, most recently.
+    none_at: Mutex<Option<Instant>>,
+}
+
+/// There is no key.
+enum NoKey {
+    /// It was not permitted, or the system has no random bytes.
+    Impossible,
+    /// A request failed.
+    Failed(ApiError),
 }
 
 impl DigestKey {
     /// The key in the hub's namespace.
     pub(crate) fn new(secrets: Api<Secret>) -> Self {
-        Self { secrets, key: OnceCell::new() }
+        Self { secrets, key: OnceCell::new(), none_at: Mutex::default() }
     }
 
-    /// The key.
+    /// The key; [none](Key::default) if the hub could not have it within the last minute.
     ///
     /// # Errors
     /// If it can be neither read nor created now.
-    pub(crate) async fn get(&self) -> Result<&Key, ApiError> {
-        self.key.get_or_try_init(|| self.read_or_create()).await
+    pub(crate) async fn get(&self) -> Result<Key, ApiError> {
+        match self.key.get_or_try_init(|| self.try_again()).await {
+            Ok(key) => Ok(key.clone()),
+            Err(NoKey::Impossible) => Ok(Key::default()),
+            Err(NoKey::Failed(error)) => Err(error),
+        }
+    }
+
+    async fn try_again(&self) -> Result<Key, NoKey> {
+        if self.none_at.lock().is_some_and(|at| at.elapsed() < AGAIN) {
+            return Err(NoKey::Impossible);
+        }
+        let key = self.read_or_create().await.map_err(NoKey::Failed)?;
+        if key == Key::default() {
+            *self.none_at.lock() = Some(Instant::now());
+            return Err(NoKey::Impossible);
+        }
+        Ok(key)
     }
 
     async fn read_or_create(&self) -> Result<Key, ApiError> {
@@ -132,23 +167,29 @@ impl Key {
                 .chain_update([u8::from(value.is_some())])
                 .chain_update(value.unwrap_or_default())
         });
-        let key = hex::encode(Sha256::digest(key));
-        format!("{}.{digest}", &key[..KEY_DIGITS])
+        format!("{}.{digest}", id(key))
     }
 
     /// The digest of a sequence of texts; `None` without a key.
     pub(crate) fn digest_of<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Option<String> {
-        self.0.as_ref().map(|key| digest_of(key, texts))
+        self.0.as_ref().map(|key| format!("{}.{}", id(key), digest_of(key, texts)))
     }
+}
+
+/// What tells two keys apart, and says nothing about them.
+fn id(key: &[u8; BYTES]) -> String {
+    let mut id = hex::encode(Sha256::digest(key));
+    id.truncate(KEY_DIGITS);
+    id
 }
 
 /// The digest of a sequence of texts that are not secret: everybody can compute it.
 pub(crate) fn public_digest_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    digest_of(&[], texts)
+    format!("{PUBLIC}.{}", digest_of(&[], texts))
 }
 
 fn digest_of<'a>(key: &[u8], texts: impl IntoIterator<Item = &'a str>) -> String {
-    keyed(key, |inner| texts.into_iter().map(str::as_bytes).fold(inner, with_length))
+    keyed(key, |inner| texts.into_iter().map(str::as_bytes).fold(inner.chain_update(TEXTS), with_length))
 }
 
 fn keyed(key: &[u8], add: impl FnOnce(Sha256) -> Sha256) -> String {
@@ -203,14 +244,27 @@ mod tests {
     fn a_digest_of_texts_depends_on_each_of_them_and_on_the_key() {
         let key = |byte| Key(Some([byte; BYTES]));
         let first = key(1).digest_of(["a", "bc"]).unwrap();
-        assert_eq!(first.len(), DIGITS);
+        assert_eq!(first.len(), KEY_DIGITS + 1 + DIGITS);
         assert_eq!(key(1).digest_of(["a", "bc"]).as_ref(), Some(&first));
         for other in [["a", "bd"], ["ab", "c"]] {
-            assert_ne!(key(1).digest_of(other).as_ref(), Some(&first), "{other:?}");
+            let other = key(1).digest_of(other).unwrap();
+            assert_ne!(other, first);
+            assert!(are_comparable(&other, &first));
         }
-        assert_ne!(key(2).digest_of(["a", "bc"]).as_ref(), Some(&first), "another key");
-        assert_ne!(public_digest_of(["a", "bc"]), first);
+        assert!(!are_comparable(&key(2).digest_of(["a", "bc"]).unwrap(), &first), "another key");
+        let public = public_digest_of(["a", "bc"]);
+        assert!(!are_comparable(&public, &first));
+        assert!(are_comparable(&public, &public_digest_of(["a"])));
         assert_eq!(Key(None).digest_of(["a"]), None, "never without a key");
+    }
+
+    #[test]
+    fn no_digest_of_texts_is_one_of_a_value() {
+        // The bytes of a Secret's value that give those of the texts after its place, but for their beginning.
+        let key = Key(Some([1; BYTES]));
+        let value = [&[0; 7][..], b"k", &3u64.to_le_bytes(), b"abc"].concat();
+        let of_value = key.digest(&named("e"), "Opaque", Some(&value));
+        assert_ne!(key.digest_of(["ns", "e", "Opaque", "k", "abc"]), Some(of_value));
     }
 
     #[test]

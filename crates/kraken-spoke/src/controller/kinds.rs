@@ -1,6 +1,10 @@
 //! The kinds of a process: those that are compiled in run until it ends, and others are added and removed meanwhile.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use futures::future::BoxFuture;
 use kraken_runtime::{
@@ -34,7 +38,7 @@ pub struct Kinds {
     running: Arc<Mutex<BTreeMap<String, Running>>>,
     reviewers: Reviewers,
     /// Cancelled when accounts are not released any more.
-    released: Option<CancellationToken>,
+    released: Arc<OnceLock<CancellationToken>>,
 }
 
 /// The controller of one kind.
@@ -53,7 +57,7 @@ impl Kinds {
             common: Common::default(),
             running: Arc::default(),
             reviewers: Reviewers::default(),
-            released: None,
+            released: Arc::default(),
         }
     }
 
@@ -61,21 +65,29 @@ impl Kinds {
     #[must_use]
     pub fn with_accounts(mut self, kind: AccountKind, accounts: Arc<dyn KnownAccounts>) -> Self {
         let uses = Uses::new(self.manager.clone(), kind, accounts.clone());
+        self.common = Common { accounts: Some(accounts), uses: Some(uses), ..self.common };
+        self
+    }
+
+    /// Begins to release the accounts that no resource uses. [`Kinds::run`] does it itself, once it watches all resources: before, none
+    /// would seem to be used. With kinds that are added later, the accounts must [know](KnownAccounts::users_are_known) their users.
+    pub fn release_accounts(&self) {
+        let Some(uses) = self.common.uses.clone() else { return };
         let ended = CancellationToken::new();
-        self.released = Some(ended.clone());
-        let releasing = release_unused(self.manager.clone(), uses.clone());
+        if self.released.set(ended.clone()).is_err() {
+            return;
+        }
+        let releasing = release_unused(self.manager.clone(), uses);
         task::spawn(async move {
             let _ended = ended.drop_guard();
             releasing.await;
         });
-        self.common = Common { accounts: Some(accounts), uses: Some(uses), ..self.common };
-        self
     }
 
     /// Waits until the controllers of all kinds have ended, with their operations.
     pub async fn ended(&self) {
         let running = self.running.lock().values().map(|running| running.ended.clone()).collect::<Vec<_>>();
-        for ended in running.iter().chain(&self.released) {
+        for ended in running.iter().chain(self.released.get()) {
             ended.cancelled().await;
         }
     }
@@ -106,7 +118,8 @@ impl Kinds {
     /// If one of them panics outside of a reconcile; failures are reported as conditions of resources.
     pub async fn run(self, kinds: Vec<Served>) -> anyhow::Result<()> {
         let members = self.members(kinds, &|| self.manager.clone());
-        run_set(self.manager.clone(), members, self.args.clone(), self.common.clone()).await?;
+        let on_watched = || self.release_accounts();
+        run_set(self.manager.clone(), members, self.args.clone(), self.common.clone(), on_watched).await?;
         self.ended().await;
         Ok(())
     }
@@ -121,7 +134,7 @@ impl Kinds {
         }
         let (args, common, process) = (self.args.clone(), self.common.clone(), self.manager.shutdown.clone());
         task::spawn(async move {
-            if let Err(failed) = run_set(set, members, args, common).await {
+            if let Err(failed) = run_set(set, members, args, common, || {}).await {
                 error!(error = %failed, "a controller ended; stopping the process, to be restarted");
                 process.cancel();
             }

@@ -41,8 +41,15 @@ pub(crate) struct Member {
     ended: DropGuard,
 }
 
-/// Runs the controllers of these kinds, which share the watches of what they write, until the manager of each has stopped.
-async fn run_set(manager: Manager, kinds: Vec<Member>, args: LoopArgs, common: Common) -> anyhow::Result<()> {
+/// Runs the controllers of these kinds, which share the watches of what they write, until the manager of each has stopped. `on_watched` is
+/// called when all watches are registered: from then on, the process is not ready until it has listed them.
+async fn run_set(
+    manager: Manager,
+    kinds: Vec<Member>,
+    args: LoopArgs,
+    common: Common,
+    on_watched: impl FnOnce(),
+) -> anyhow::Result<()> {
     let imports = Imports::watch(&manager, kinds.iter().map(|kind| kind.served.clone()).collect());
     let mut owned = Owned::of(manager.name);
     let mut watched = Vec::new();
@@ -52,6 +59,7 @@ async fn run_set(manager: Manager, kinds: Vec<Member>, args: LoopArgs, common: C
     }
     // Before any controller waits for the stores, and after the selectors are known.
     owned.watch(&manager.watches());
+    on_watched();
     let (mut controllers, mut of_all) = (JoinSet::new(), JoinSet::new());
     of_all.spawn(task::inherit(imports.run()));
     for (shared, external, ended) in watched {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use kraken_api::{Deletion, Lifecycle, ResourceStatus};
 use kraken_options::Problem;
 use kraken_runtime::watch::RawObject;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
@@ -81,28 +80,19 @@ fn json_of(member: Option<&RawValue>) -> Value {
     RawObject::decode(member).unwrap_or_default()
 }
 
-/// What the status records of the remote objects.
+/// The status without the members that do not decode. Of lists of ids, those that are texts remain.
 fn status_of(status: &Value) -> ResourceStatus {
-    fn member<T: DeserializeOwned + Default>(status: &Value, name: &str) -> T {
-        serde_json::from_value(status[name].clone()).unwrap_or_default()
+    let mut read = Map::new();
+    for (name, value) in status.as_object().into_iter().flatten() {
+        let mut value = value.clone();
+        if let ("externalIds" | "adopted", Some(ids)) = (name.as_str(), value.as_array_mut()) {
+            ids.retain(Value::is_string);
+        }
+        if serde_json::from_value::<ResourceStatus>(json!({name: value})).is_ok() {
+            read.insert(name.clone(), value);
+        }
     }
-    if let Ok(whole) = serde_json::from_value(status.clone()) {
-        return whole;
-    }
-    let texts = |name: &str| {
-        let texts = status[name].as_array().into_iter().flatten();
-        texts.filter_map(Value::as_str).map(str::to_owned).collect()
-    };
-    ResourceStatus {
-        external_ids: texts("externalIds"),
-        adopted: texts("adopted"),
-        epoch: member(status, "epoch"),
-        record_digest: member(status, "recordDigest"),
-        replaced_before: member(status, "replacedBefore"),
-        location: member(status, "location"),
-        conditions: member(status, "conditions"),
-        ..ResourceStatus::default()
-    }
+    serde_json::from_value(read.into()).unwrap_or_default()
 }
 
 /// The options of `spec.lifecycle`, whatever else does not decode. One that does not decode counts as the value that forbids most; one
@@ -167,9 +157,15 @@ mod tests {
 
     #[test]
     fn ids_are_read_from_a_partly_undecodable_status() {
-        let status = json!({"externalIds": ["i-1", 7, "i-2"], "epoch": 3, "conditions": "oh", "location": 7});
+        let status = json!({
+            "externalIds": ["i-1", 7, "i-2"], "epoch": 3, "conditions": "oh", "location": 7,
+            "completedPlan": "0123", "secretFields": ["userData"], "plan": {"action": 7},
+        });
         let status = status_of(&status);
         assert_eq!((status.external_ids, status.epoch), (vec!["i-1".into(), "i-2".into()], Some(3)));
         assert_eq!(status.location, None);
+        assert_eq!(status.plan, None);
+        assert_eq!(status.completed_plan.as_deref(), Some("0123"), "an old approval must not match again");
+        assert_eq!(status.secret_fields, ["userData"]);
     }
 }

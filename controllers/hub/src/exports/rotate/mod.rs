@@ -8,6 +8,7 @@ mod workloads;
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use kraken_api::ConfigExport;
 use kube::ResourceExt;
 
@@ -77,6 +78,15 @@ impl<'a> Targets<'a> {
             (target, since)
         });
         names::surplus(owned.collect(), &self.plain(), current, kept)
+    }
+
+    /// This time, or one after those of all targets if the clock of a former leader was ahead: their order must be true.
+    pub(super) fn after_all(self, now: Timestamp) -> Timestamp {
+        let owned =
+            self.cluster.router.owned.lock().of(&self.namespace(), &self.export.uid().unwrap_or_default());
+        let times = owned.iter().filter_map(|target| self.cluster.meta(target, names::current_since));
+        let next = times.filter_map(|time| time.checked_add(Duration::from_micros(1)).ok()).max();
+        next.map_or(now, |next| now.max(next))
     }
 
     fn plain(self) -> ObjectRef {

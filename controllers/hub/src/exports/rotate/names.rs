@@ -13,15 +13,18 @@ const DIGITS: usize = 10;
 
 /// The target of the content with this digest; `plain`: the target without one.
 pub(crate) fn named(plain: &ObjectRef, digest: &str) -> ObjectRef {
+    let digest = digest.rsplit('.').next().unwrap_or(digest);
     let digits = digest.get(..DIGITS).unwrap_or(digest);
     ObjectRef::new(plain.class, &plain.key.namespace, &format!("{}-{digits}", plain.key.name))
 }
 
-/// Whether this is the name of a target of some content.
+/// Whether this is the name of a target of some content, or that of a former version, with a number. Its workloads are set to the new one
+/// before it is deleted.
 pub(crate) fn is_of(base: &str, target: &str) -> bool {
-    let digits = target.strip_prefix(base).and_then(|rest| rest.strip_prefix('-'));
+    let Some(end) = target.strip_prefix(base).and_then(|rest| rest.strip_prefix('-')) else { return false };
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    digits.is_some_and(|digits| digits.len() == DIGITS && digits.bytes().all(is_digit))
+    let is_number = || end.parse::<u32>().is_ok_and(|number| number > 0 && number.to_string() == end);
+    end.len() == DIGITS && end.bytes().all(is_digit) || is_number()
 }
 
 /// When a target became the current one, most recently.
@@ -82,9 +85,22 @@ mod tests {
         assert_eq!(named, target("app-0123456789"));
         assert!(is_of("app", &named.key.name));
         assert!(is_of("app-0123456789", "app-0123456789-abcdefabcd"));
-        for other in
-            ["app", "app-", "app-1", "app-0123456789a", "app-ABCDEFABCD", "web-0123456789", "app0123456789"]
-        {
+        assert!(is_of("app", "app-3"), "of a former version");
+        assert_eq!(
+            super::named(&target("app"), "89abcdef.0123456789abcdef"),
+            named,
+            "without the part for the key"
+        );
+        for other in [
+            "app",
+            "app-",
+            "app-0",
+            "app-03",
+            "app-0123456789a",
+            "app-ABCDEFABCD",
+            "web-0123456789",
+            "app0123456789",
+        ] {
             assert!(!is_of("app", other), "{other}");
         }
     }

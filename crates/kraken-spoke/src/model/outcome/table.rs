@@ -133,6 +133,8 @@ impl Outcome {
             Self::Approved(_) => row(R::Updating, A::Continuing, O::Differs, D::Resolved, Again::Soon(AT_ONCE)),
             Self::Changed(_) => row(R::Updating, A::Progress, O::Differs, D::Resolved, Again::Soon(AT_ONCE)),
             Self::ChangeHadNoEffect(_) => row(R::Updating, A::Retrying, O::Differs, D::Resolved, Again::Backoff),
+            // Of an object that does not decode, which has no plan.
+            Self::InProgress(R::AwaitingApproval, _) => row(R::AwaitingApproval, A::Waiting, O::Differs, D::Resolved, Again::Resync),
             Self::InProgress(reason, _) => row(*reason, A::Progress, O::Differs, D::Resolved, Again::Soon(SOON)),
             Self::NotVisibleYet(reason, _, left) => row(*reason, A::Progress, O::Differs, D::Resolved, Again::After(*left)),
             Self::NotYet(reason, _) => row(*reason, A::NotYet, O::Unreached, D::Resolved, Again::Growing),
