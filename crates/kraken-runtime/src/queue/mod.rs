@@ -213,7 +213,7 @@ impl<K: Key> State<K> {
         self.depth[lane as usize] += 1;
         match lane {
             Lane::Edit => self.edits.push_back(key),
-            Lane::Edit | Lane::Resync => self.resyncs.push_back(key),
+            Lane::Resync => self.resyncs.push_back(key),
         }
     }
 
