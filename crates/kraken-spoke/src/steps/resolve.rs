@@ -17,7 +17,6 @@ use crate::{
         observation::Target,
         outcome::Outcome,
         secrecy::{self, Secrecy, SecretFields},
-        status::is_ready,
     },
     policy::{self, retention::adopted},
 };
