@@ -98,7 +98,9 @@ impl Sources {
                     });
                 }
                 other => {
-                    in_code(other.into_token_stream(), &mut |path| source.needed.push(absolute(module, path)))
+                    in_code(other.into_token_stream(), &mut |path| {
+                        source.needed.push(absolute(module, path));
+                    });
                 }
             }
         }

@@ -17,7 +17,7 @@ pub trait Program: Send + 'static {
     const NAME: &'static str;
     /// One line for `--help`.
     const ABOUT: &'static str;
-    /// The controller's own flags of `run`, in addition to [`RunArgs`].
+    /// The controller's own flags of `run`, in addition to [`RunArgs`](crate::RunArgs).
     type Args: Args + Debug + Clone + Send + Sync;
 
     /// The time to finish after the first signal. The grace period of its pod must be longer.

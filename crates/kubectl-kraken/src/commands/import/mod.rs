@@ -60,17 +60,3 @@ async fn taken(cluster: &Cluster, kinds: &[&Kind]) -> Result<BTreeSet<(String, S
 fn is_ambiguous(cluster: &Cluster, kind: &str) -> bool {
     cluster.kinds.of_reference(kind).count() > 1
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tag_has_a_key_and_a_value() {
-        assert_eq!(tag("Team=shop=a").unwrap(), ("Team".to_owned(), "shop=a".to_owned()));
-        assert_eq!(tag("Team=").unwrap(), ("Team".to_owned(), String::new()));
-        for wrong in ["Team", "=shop", ""] {
-            assert!(tag(wrong).unwrap_err().contains("KEY=VALUE"), "{wrong}");
-        }
-    }
-}

@@ -28,3 +28,17 @@ fn tag(text: &str) -> Result<(String, String), String> {
         _ => Err("expected KEY=VALUE, for example Team=shop".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_has_a_key_and_a_value() {
+        assert_eq!(tag("Team=shop=a").unwrap(), ("Team".to_owned(), "shop=a".to_owned()));
+        assert_eq!(tag("Team=").unwrap(), ("Team".to_owned(), String::new()));
+        for wrong in ["Team", "=shop", ""] {
+            assert!(tag(wrong).unwrap_err().contains("KEY=VALUE"), "{wrong}");
+        }
+    }
+}
