@@ -8,9 +8,8 @@ use kraken_tfplugin::{
     schema::{Block, ProviderSchema},
 };
 use serde_json::Value as Json;
+use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
-
-use crate::config;
 
 /// Shown instead of a secret value in a text of the provider.
 const HIDDEN: &str = "(sensitive)";
@@ -117,14 +116,14 @@ impl Provider {
         if let Ok(config) = Value::from_config(&config.options, &schema.provider.value_type) {
             collect_secrets(&schema.provider.block, &config, &mut secrets);
         }
-        let (key, process) = (config::key(&program, &config), Mutex::default());
+        let (key, process) = (key(&program, &config), Mutex::default());
         Self { program, config, key, is_configured: true, process, secrets }
     }
 
     /// The provider without a configuration, for validations only.
     pub(crate) fn unconfigured(program: Arc<Program>) -> Self {
         let provider = Self::new(program, Config::default());
-        Self { key: config::key_of_validations(&provider.program), is_configured: false, ..provider }
+        Self { key: key_of_validations(&provider.program), is_configured: false, ..provider }
     }
 
     /// Its program.
@@ -270,4 +269,29 @@ fn texts_in(value: &Value, texts: &mut Vec<String>) {
         Value::Dynamic(dynamic) => texts_in(&dynamic.1, texts),
         _ => {}
     }
+}
+
+/// The key of the process: a digest of everything that determines its calls, which reveals none of it.
+pub(crate) fn key(program: &Program, config: &Config) -> Arc<str> {
+    let options = program.options();
+    let parts = [
+        options.path.display().to_string(),
+        options.sha256.clone().unwrap_or_default(),
+        format!("{:?}", options.environment),
+        config.options.to_string(),
+        // Part of what a resource records, so that it is not that of another configuration.
+        config.location.as_ref().map(|location| location.account.clone()).unwrap_or_default(),
+    ];
+    let mut digest = Sha256::new();
+    for part in parts {
+        // With its length, so that no two lists have the same text.
+        digest.update(part.len().to_be_bytes());
+        digest.update(part);
+    }
+    hex::encode(digest.finalize()).into()
+}
+
+/// What identifies the provider of this program that only validates.
+pub(crate) fn key_of_validations(program: &Program) -> Arc<str> {
+    format!("validations of {}", key(program, &Config::default())).into()
 }

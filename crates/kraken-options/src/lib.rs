@@ -44,6 +44,7 @@ mod scan;
 mod schema;
 mod scrub;
 mod secret_name;
+mod step;
 mod template;
 mod types;
 mod values;

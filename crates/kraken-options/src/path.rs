@@ -11,6 +11,7 @@ use crate::budget::Budget;
 use crate::jsonpath::Query;
 use crate::lookup::{self, LookupError};
 use crate::scan::{Scanner, Unexpected};
+use crate::step::Step;
 
 /// Longest path, in bytes.
 const MAX_PATH: usize = 1024;
@@ -32,17 +33,6 @@ pub struct Path {
 enum Form {
     One(Vec<Step>),
     Many(Query),
-}
-
-/// One step from a value to a value inside it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// A segment of a dotted path: an index of a list or a key of an object.
-    Segment(String),
-    /// A key of an object in a JSONPath.
-    Key(String),
-    /// An index of a list in a JSONPath, counted from the end if negative.
-    Index(i64),
 }
 
 /// Why text is not a path.

@@ -164,7 +164,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::program::tests::Spoke;
+    use crate::program::fixtures::Spoke;
 
     fn objects<P: Program>() -> Vec<Value> {
         serde_saphyr::from_multiple(&yaml::<P>().unwrap()).unwrap()
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn no_role_aggregates_others() {
-        let all = [objects::<Spoke>(), objects::<crate::program::tests::Hub>()].concat();
+        let all = [objects::<Spoke>(), objects::<crate::program::fixtures::Hub>()].concat();
         assert!(all.iter().all(|object| object.get("aggregationRule").is_none()), "{all:?}");
     }
 

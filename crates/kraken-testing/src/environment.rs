@@ -7,10 +7,10 @@ use tokio::sync::Mutex;
 
 use crate::canary::random_marker;
 use crate::cluster::{ControlPlane, ControlPlaneOptions, Seed};
-use crate::leaks::Searched;
 use crate::moto::Moto;
 use crate::pool::Pool;
 use crate::proxy::Proxy;
+use crate::searched::Searched;
 use crate::shared::Shared;
 use crate::suite::{self, Suite, SuiteOptions};
 

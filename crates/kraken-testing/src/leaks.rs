@@ -1,10 +1,9 @@
 //! The search for values of Secrets in everything of an environment that is not a Secret. Each value of a test has the environment's
 //! [marker](Environment::marker) in it.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -17,15 +16,6 @@ const DESCRIBED: [&str; 3] = ["DescribeTags", "DescribeKeyPairs", "DescribeSecur
 const SHOWN: usize = 10;
 /// The length of the text before and after a value that is reported with it, in bytes.
 const AROUND: usize = 160;
-
-/// The parts that were searched already.
-#[derive(Debug, Default)]
-pub(crate) struct Searched {
-    /// etcd's first revision that was not.
-    revision: u64,
-    /// The first byte of each log that was not.
-    logs: BTreeMap<PathBuf, u64>,
-}
 
 impl Environment {
     /// Searches for values of Secrets: etcd outside of Secrets and all logs since the last search, and the controllers' metrics and the

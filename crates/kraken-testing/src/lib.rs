@@ -36,6 +36,7 @@ pub mod proxy;
 mod random;
 pub mod schemas;
 mod scratch;
+mod searched;
 mod shared;
 pub mod suite;
 

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+pub use crate::go::quoted;
+
 /// An invalid field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
@@ -57,9 +59,4 @@ pub fn shown(value: &Value) -> String {
         Value::Number(number) if number.is_f64() => crate::go::plain(value),
         other => other.to_string(),
     }
-}
-
-/// As Go's `%q`.
-pub fn quoted(text: &str) -> String {
-    format!("{text:?}").replace("\\'", "'")
 }

@@ -49,18 +49,22 @@ pub fn syntax(value: &Value) -> String {
         Value::Null => "interface {}(nil)".to_owned(),
         Value::Bool(value) => value.to_string(),
         Value::Number(number) => number_of(number),
-        Value::String(text) => crate::cause::quoted(text),
+        Value::String(text) => quoted(text),
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(syntax).collect();
             format!("[]interface {{}}{{{}}}", items.join(", "))
         }
         Value::Object(map) => {
-            let field =
-                |(key, value): (&String, &Value)| format!("{}:{}", crate::cause::quoted(key), syntax(value));
+            let field = |(key, value): (&String, &Value)| format!("{}:{}", quoted(key), syntax(value));
             let fields: Vec<String> = map.iter().map(field).collect();
             format!("map[string]interface {{}}{{{}}}", fields.join(", "))
         }
     }
+}
+
+/// `%q`.
+pub fn quoted(text: &str) -> String {
+    format!("{text:?}").replace("\\'", "'")
 }
 
 /// `%T`.

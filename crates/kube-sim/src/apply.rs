@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{
-    Inner, State,
     decode::{self, decode_applied, typed},
     fault::Fault,
     fields::{Managed, Operation, applied},
     meta,
     patch::{Request, emptied},
+    state::{Inner, State},
     write::{Draft, Written, ignored},
 };
 

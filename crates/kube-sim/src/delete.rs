@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
-    Inner, State,
     cause::Cause,
     fault::{Fault, deleted},
     kinds::{Kind, Nature},
     meta,
     request::{Query, Target, dry_run_cause},
     selectors::Selector,
+    state::{Inner, State},
     store::{Key, Object},
 };
 

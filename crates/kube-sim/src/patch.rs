@@ -6,7 +6,6 @@ use http::HeaderMap;
 use serde_json::Value;
 
 use super::{
-    Inner, State,
     decode::{self, decode, typed},
     fault::Fault,
     fields::{Managed, Manager, Operation, is_typed, scaled, updated},
@@ -14,6 +13,7 @@ use super::{
     merge_patch, meta, operations,
     request::{self, Query, Target},
     scale,
+    state::{Inner, State},
     store::Object,
     write::{Author, Draft, OTHER_NAMESPACE, Written, ignored},
 };

@@ -6,12 +6,12 @@ use hyper::body::Bytes;
 use serde_json::json;
 
 use super::{
-    Inner, State,
     fault::Fault,
     kinds::Kind,
     request::{self, Form, Query, Target},
     scale,
     selectors::Selector,
+    state::{Inner, State},
     store::{Key, Object},
 };
 

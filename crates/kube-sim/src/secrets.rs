@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{cause::Cause, decode::decoded};
+use super::{base64::decoded, cause::Cause};
 
 /// Adds the validation errors of the data that the type of a Secret requires.
 pub(super) fn check(secret: &Value, causes: &mut Vec<Cause>) {

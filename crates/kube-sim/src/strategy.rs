@@ -31,17 +31,10 @@ pub(super) fn before_create(kind: &Kind, value: &mut Value) {
             }
             value["spec"] = json!({"finalizers": finalizers});
             value["status"] = json!({"phase": "Active"});
-            name_label(value);
+            decode::name_label(value);
         }
         Nature::ConfigMap | Nature::Secret | Nature::Plain => {}
     }
-}
-
-/// Each namespace has its name as a label.
-pub(super) fn name_label(value: &mut Value) {
-    let mut labels = value["metadata"]["labels"].as_object().cloned().unwrap_or_default();
-    labels.insert("kubernetes.io/metadata.name".to_owned(), value["metadata"]["name"].clone());
-    meta::set(value, "labels", Value::Object(labels));
 }
 
 /// Before a new version is stored: each endpoint writes its part alone.
@@ -77,7 +70,7 @@ pub(super) fn before_update(kind: &Kind, subresource: &str, value: &mut Value, o
         (Nature::Namespace, _) => {
             keep(value, "spec");
             keep(value, "status");
-            name_label(value);
+            decode::name_label(value);
         }
         (Nature::Secret, _) => {
             if value["type"].as_str().unwrap_or_default().is_empty() {

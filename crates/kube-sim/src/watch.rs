@@ -13,13 +13,13 @@ use serde_json::json;
 use tokio::time::{Instant, Sleep};
 
 use super::{
-    Inner, State,
     decode::zero,
     fault::Fault,
     meta,
     read::selector,
     request::{self, Form, Query, Target},
     selectors::Selector,
+    state::{Inner, State},
     store::{Entry, Object},
 };
 

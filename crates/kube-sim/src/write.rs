@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
-    Inner, State,
     cause::Cause,
     decode,
     fault::{Fault, MODIFIED},
@@ -14,6 +13,7 @@ use super::{
     meta,
     request::Target,
     schema::apply_defaults,
+    state::{Inner, State},
     store::{Key, Object},
     strategy,
 };

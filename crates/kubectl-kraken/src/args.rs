@@ -1,14 +1,16 @@
 //! The command line, with flags named as those of kubectl.
 
-use std::path::PathBuf;
+use clap::{Args as ClapArgs, Parser, Subcommand};
 
-use crate::commands::{
-    lint,
-    plan::{self, Selection},
-    transfer, ui,
+use crate::{
+    commands::{
+        lint,
+        plan::{self, Selection},
+        transfer, ui,
+    },
+    connection::Connection,
+    output::{DepsOutput, InventoryOutput, PlanOutput, TextOrJson},
 };
-
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 /// See what Kraken does in a cluster, why a resource is not ready, and what depends on what.
 #[derive(Parser, Debug)]
@@ -20,27 +22,6 @@ pub(crate) struct Args {
     pub(crate) connection: Connection,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// Which cluster, which namespace, and as whom.
-#[derive(ClapArgs, Clone, Debug, Default)]
-#[command(next_help_heading = "Options of all commands")]
-pub(crate) struct Connection {
-    /// The path of the kubeconfig [default: KUBECONFIG, then ~/.kube/config].
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig [default: the current one].
-    #[arg(long, global = true, value_name = "NAME")]
-    pub(crate) context: Option<String>,
-    /// The namespace [default: that of the context].
-    #[arg(short, long, global = true, value_name = "NAME")]
-    pub(crate) namespace: Option<String>,
-    /// All namespaces.
-    #[arg(short = 'A', long, global = true, conflicts_with = "namespace")]
-    pub(crate) all_namespaces: bool,
-    /// The user to impersonate, as with kubectl.
-    #[arg(long = "as", global = true, value_name = "USER")]
-    pub(crate) impersonate: Option<String>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -286,35 +267,6 @@ pub(crate) struct Named {
     /// KIND/NAME...
     #[arg(required = true)]
     pub(crate) targets: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TextOrJson {
-    Text,
-    Json,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PlanOutput {
-    Text,
-    Markdown,
-    Json,
-    Yaml,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DepsOutput {
-    Tree,
-    Dot,
-    Mermaid,
-    Json,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum InventoryOutput {
-    Table,
-    Csv,
-    Json,
 }
 
 impl Command {

@@ -11,7 +11,7 @@ use kube::{
 };
 
 use crate::{
-    args::Connection,
+    connection::Connection,
     discovery::{Kind, Kinds, Unknown},
     failure::{explain, is_forbidden},
     target::Target,

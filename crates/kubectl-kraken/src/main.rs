@@ -6,10 +6,12 @@
 mod args;
 mod cluster;
 mod commands;
+mod connection;
 mod discovery;
 mod embedded;
 mod failure;
 mod graph;
+mod output;
 mod print;
 mod resource;
 mod target;

@@ -29,10 +29,9 @@ use parking_lot::Mutex;
 
 use crate::{
     api::{self, ProviderConfig},
-    provider::{Config, Program, Provider},
+    provider::{Config, Program, Provider, key, key_of_validations},
 };
 pub(crate) use check::check;
-pub(crate) use resolve::{key, key_of_validations};
 
 /// ProviderConfig as the kind of accounts of resources whose ProviderInstall has this name.
 pub(crate) fn kind(default_name: &str) -> AccountKind {
@@ -193,7 +192,7 @@ impl OfInstall {
             )));
         }
         let values = self.configs.values(program, &config).await?;
-        let key = resolve::key(program, &values);
+        let key = key(program, &values);
         let providers = &self.configs.0.providers;
         providers.expire();
         let provider = if let Some(provider) = providers.get(&key) {

@@ -1,7 +1,5 @@
 //! The values of a ProviderConfig, checked against the options of its provider. Pure.
 
-use std::sync::Arc;
-
 use kraken_spoke::{Location, options::KeyRef};
 use kraken_tfplugin::{
     Type, Value,
@@ -12,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     api::{ConfigValue, ProviderConfigSpec},
-    provider::{Config, Program},
+    provider::Config,
 };
 
 /// The options that say where objects are, unless a ProviderConfig names others.
@@ -121,31 +119,6 @@ fn location(spec: &ProviderConfigSpec) -> Option<Location> {
     let text = named.into_iter().filter_map(place).collect::<Vec<_>>().join(", ");
     let text = if text.len() > MAX_LOCATION { hex::encode(Sha256::digest(&text)) } else { text };
     (!text.is_empty()).then_some(Location { account: text, region: String::new() })
-}
-
-/// The key of the process: a digest of everything that determines its calls, which reveals none of it.
-pub(crate) fn key(program: &Program, config: &Config) -> Arc<str> {
-    let options = program.options();
-    let parts = [
-        options.path.display().to_string(),
-        options.sha256.clone().unwrap_or_default(),
-        format!("{:?}", options.environment),
-        config.options.to_string(),
-        // Part of what a resource records, so that it is not that of another configuration.
-        config.location.as_ref().map(|location| location.account.clone()).unwrap_or_default(),
-    ];
-    let mut digest = Sha256::new();
-    for part in parts {
-        // With its length, so that no two lists have the same text.
-        digest.update(part.len().to_be_bytes());
-        digest.update(part);
-    }
-    hex::encode(digest.finalize()).into()
-}
-
-/// What identifies the provider of this program that only validates.
-pub(crate) fn key_of_validations(program: &Program) -> Arc<str> {
-    format!("validations of {}", key(program, &Config::default())).into()
 }
 
 #[cfg(test)]

@@ -9,106 +9,34 @@ mod journaled;
 mod looking;
 mod operation;
 mod outputs;
+mod provided;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
     Adopt, Candidate, Failure, FailureClass, Identity, Launch, Location, ObserveRequest,
     account::{Connection, OnChange, Refusal},
-    dynamic::{Calls, Change, Desired, Kind, Observed, Spec},
+    dynamic::{Calls, Change, Desired, Observed, Spec},
     runtime::webhook::ReviewResult,
 };
-use kraken_tfplugin::{ResourceState, Value, schema::Schema};
-use kube::Client;
-use parking_lot::Mutex;
-use tokio::time::Instant;
+use kraken_tfplugin::{ResourceState, Value};
 
 use crate::{
-    config::OfInstall,
-    journal::{Journal, Journals},
-    kind::TofuKind,
-    marker,
+    journal::Journal,
     observed::{self, Object, main_object},
-    provider::Provider,
-    review::{self, Reviewer},
+    review,
 };
 use journaled::object;
 use looking::Looking;
 use operation::{Label, Verb};
-use outputs::Secrets;
+pub(crate) use provided::READS;
+pub use provided::TofuExternal;
 
 /// How long an object that is not found may still appear: its request may have reached the provider's service just before its process
 /// ended.
 const SETTLES: Duration = Duration::from_secs(30);
-
-/// The number of resources that are read at the same time.
-pub(crate) const READS: usize = 16;
-
-/// The calls of one resource type.
-#[derive(Clone)]
-pub struct TofuExternal {
-    provider: Arc<Provider>,
-    type_name: String,
-    schema: Arc<Schema>,
-    is_marked: bool,
-    journals: Arc<Journals>,
-    secrets: Arc<Secrets>,
-    /// Since when nothing was found of the creations without a response, by UID.
-    nothing_since: Arc<Mutex<BTreeMap<String, Instant>>>,
-    /// The objects whose states were upgraded, by the UID of their resource and their launch.
-    upgraded: Arc<Mutex<BTreeSet<(String, i64)>>>,
-    /// The configurations of namespaces, with which calls are made instead.
-    configs: Option<OfInstall>,
-    reviewer: Option<Reviewer>,
-}
-
-impl TofuExternal {
-    /// The calls of the type of this kind. `manager` is the field manager of the journals.
-    pub fn new(provider: Arc<Provider>, kind: &TofuKind, client: Client, manager: &'static str) -> Self {
-        let (type_name, schema, info) = (kind.type_name().to_owned(), kind.schema().clone(), kind.info());
-        Self {
-            is_marked: marker::is_marked(provider.schema(), &type_name),
-            secrets: Arc::new(Secrets { client: client.clone(), manager, resource: info.resource.clone() }),
-            journals: Arc::new(Journals::new(client, manager, info.resource.clone(), info.key.clone())),
-            nothing_since: Arc::default(),
-            upgraded: Arc::default(),
-            provider,
-            type_name,
-            schema,
-            configs: None,
-            reviewer: None,
-        }
-    }
-
-    /// The same with the validations of the provider.
-    #[must_use]
-    pub(crate) fn reviewed_by(self, reviewer: Reviewer) -> Self {
-        Self { reviewer: Some(reviewer), ..self }
-    }
-
-    /// The same, whose calls are made with the ProviderConfigs of namespaces.
-    #[must_use]
-    pub(crate) fn configured_by(self, configs: OfInstall) -> Self {
-        Self { configs: Some(configs), ..self }
-    }
-
-    /// Whether a creation without a response is found again.
-    pub fn is_marked(&self) -> bool {
-        self.is_marked
-    }
-}
-
-impl std::fmt::Debug for TofuExternal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TofuExternal").field("type_name", &self.type_name).finish_non_exhaustive()
-    }
-}
 
 #[async_trait]
 impl Calls for TofuExternal {

@@ -8,26 +8,17 @@ use kraken_spoke::{
 };
 use kraken_tfplugin::ResourceState;
 use kube::{
-    Api, Client, ResourceExt,
+    Api, ResourceExt,
     api::{DeleteParams, Preconditions},
-    core::ApiResource,
 };
 use serde_json::json;
 
-use super::TofuExternal;
+use super::{TofuExternal, provided::Secrets};
 use crate::{journal::owner_of, observed::Desired, outputs};
 
 /// The type of the Secrets. A Secret of another type is never written: its type cannot be changed.
 pub(crate) const SECRET_TYPE: &str = "kraken-iac.eoinfennessy.com/tofu-outputs";
 const ACTION: &str = "failed to write the sensitive outputs";
-
-/// The Secrets of the resources of one kind.
-pub(crate) struct Secrets {
-    pub(crate) client: Client,
-    /// The field manager.
-    pub(crate) manager: &'static str,
-    pub(crate) resource: ApiResource,
-}
 
 impl Secrets {
     fn api(&self, identity: &Identity) -> Option<Api<Secret>> {

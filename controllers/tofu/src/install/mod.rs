@@ -4,9 +4,11 @@
 //! a type whose resources exist, a field that a resource has, a ProviderInstall with resources.
 
 mod choose;
+mod compared;
 mod crds;
 mod lost;
 mod outcome;
+mod program;
 mod serving;
 mod switch;
 
@@ -17,7 +19,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use kraken_spoke::{
@@ -41,17 +42,12 @@ use crate::{
     provider::{Program, ProgramOptions},
 };
 use choose::{Chosen, choose};
+use compared::Compared;
 use crds::Crds;
 use outcome::{Installed, Outcome};
-use switch::Compared;
 
 /// Removed only when no resources of its kinds exist.
 const FINALIZER: &str = "providers.kraken-iac.eoinfennessy.com/kinds";
-/// When what is in use, or a program that does not start, is looked at again.
-const RETRY: Duration = Duration::from_secs(15);
-/// When a CRD that is being deleted is looked at again.
-const SOON: Duration = Duration::from_secs(1);
-
 /// What a process has loaded of one ProviderInstall.
 #[derive(Clone)]
 struct Loaded {
@@ -181,14 +177,14 @@ impl Inner {
     /// Loads the program, and makes its types kinds.
     async fn install(&self, install: &ProviderInstall) -> Result<Outcome, ApiError> {
         let (name, options) =
-            (install.name_any(), switch::options(&self.folder, &switch::wanted(&install.spec)));
+            (install.name_any(), program::options(&self.folder, &program::wanted(&install.spec)));
         if self.leads() && !install.finalizers().iter().any(|finalizer| finalizer == FINALIZER) {
             let api: Api<ProviderInstall> = Api::all(self.manager.client.clone());
             set_finalizer(&api, self.manager.name, &install.metadata, FINALIZER, true).await?;
             return Ok(Outcome::Again); // the watch returns it with its new version
         }
         let existing = crds::existing(&self.manager).await?;
-        let former_program = switch::former(install);
+        let former_program = program::former(install);
         if let Some(used) = &former_program {
             self.continue_with(install, used, &existing).await;
             if !self.leads() {

@@ -1,5 +1,7 @@
 //! The outcome of a reconcile of a ProviderInstall, and the resulting status. Pure.
 
+use std::time::Duration;
+
 use kraken_spoke::{
     api::{
         conditions::{self, State},
@@ -10,9 +12,9 @@ use kraken_spoke::{
 use kraken_tfplugin::Protocol;
 
 use super::{
-    RETRY, SOON,
     choose::{Chosen, Of},
-    switch::{COMPARED_EVERY, wanted},
+    compared::COMPARED_EVERY,
+    program::wanted,
 };
 use crate::{
     api::{InstalledType, ProviderInstall, ProviderInstallStatus, Recovery, Switch},
@@ -20,6 +22,10 @@ use crate::{
     provider::Program,
 };
 
+/// When what is in use, or a program that does not start, is looked at again.
+const RETRY: Duration = Duration::from_secs(15);
+/// When a CRD that is being deleted is looked at again.
+const SOON: Duration = Duration::from_secs(1);
 /// The most resources that a message names.
 const NAMED: usize = 3;
 

@@ -3,11 +3,7 @@
 //! The status says which program is in use. It is written before the new one touches anything, so that a process that starts at any moment,
 //! and every standby, continues with the program that was decided.
 
-use std::{
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 
 use kraken_spoke::{
     api::effect::Effect,
@@ -19,48 +15,20 @@ use kube::ResourceExt;
 use super::{
     Inner,
     choose::{Chosen, choose},
+    compared::{COMPARED_EVERY, Compared},
     crds::{self, Crds},
     outcome::Outcome,
+    program::options,
 };
 use crate::{
     api::{ProgramInUse, ProviderInstall, ProviderInstallSpec, Switch, SwitchPolicy},
-    provider::{Program, ProgramOptions},
+    provider::Program,
 };
 
-/// How long plans are believed. Then the resources are compared again, if the switch still waits.
-pub(super) const COMPARED_EVERY: Duration = Duration::from_mins(5);
 /// The most resources that the status names.
 const EXAMPLES: usize = 10;
 /// The most characters about one of them.
 const LENGTH: usize = 300;
-
-/// Plans of a program for the resources.
-#[derive(Clone)]
-pub(super) struct Compared {
-    options: ProgramOptions,
-    at: Instant,
-    switch: Switch,
-}
-
-/// The program that a spec names.
-pub(super) fn wanted(spec: &ProviderInstallSpec) -> ProgramInUse {
-    let (path, sha256) = (spec.path.clone(), spec.sha256.clone());
-    ProgramInUse { path, sha256, environment: spec.environment.clone() }
-}
-
-/// The program that is in use and that the spec replaces, if there is one.
-pub(super) fn former(install: &ProviderInstall) -> Option<ProgramInUse> {
-    let used = install.status.as_ref()?.program.clone()?;
-    (used != wanted(&install.spec)).then_some(used)
-}
-
-pub(super) fn options(folder: &Path, program: &ProgramInUse) -> ProgramOptions {
-    ProgramOptions {
-        path: folder.join(&program.path),
-        sha256: Some(program.sha256.clone()),
-        environment: program.environment.clone(),
-    }
-}
 
 impl Inner {
     /// Continues with the program in use: at the start of a process, and on a standby that did not see each change. Does nothing if it is

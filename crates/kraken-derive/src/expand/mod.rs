@@ -7,6 +7,7 @@ mod desired;
 mod differences;
 mod edits;
 mod group;
+mod ignored;
 mod imports;
 mod lookup;
 mod observed;
@@ -85,7 +86,7 @@ fn spec(kind: &Kind) -> Result<TokenStream> {
         state::constants(kind),
         desired::function(kind),
         differences::function(kind),
-        changes::without_ignored(kind)?,
+        ignored::without_ignored(kind)?,
         changes::at_creation(kind),
         edits::function(kind),
         imports::function(kind),

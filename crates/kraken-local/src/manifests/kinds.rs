@@ -9,7 +9,7 @@ use kube::api::{Api, ApiResource, DynamicObject};
 use kube::core::GroupVersionKind;
 use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
 
-use super::{Document, POLL};
+use super::{Document, served::POLL};
 
 /// Cached discovery results, per kind.
 #[derive(Debug, Default)]

@@ -8,7 +8,6 @@ mod served;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use kube::Client;
@@ -18,12 +17,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use kinds::Kinds;
-use served::served;
+use served::{SERVED_WITHIN, served};
 
 /// The field manager of applied objects.
 pub const FIELD_MANAGER: &str = "kraken-testing";
-const SERVED_WITHIN: Duration = Duration::from_secs(20);
-const POLL: Duration = Duration::from_millis(50);
 
 /// One object of a file.
 #[derive(Debug, Clone)]

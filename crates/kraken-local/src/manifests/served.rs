@@ -1,6 +1,6 @@
 //! Waits until CRDs are served.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
@@ -8,7 +8,10 @@ use kube::core::GroupVersionKind;
 use kube::{Client, ResourceExt as _};
 use serde_json::Value;
 
-use super::{POLL, SERVED_WITHIN};
+/// How long a kind may take to be served.
+pub(super) const SERVED_WITHIN: Duration = Duration::from_secs(20);
+/// The pause between two requests that ask for it.
+pub(super) const POLL: Duration = Duration::from_millis(50);
 
 /// Waits until every CRD among `applied` is served.
 pub(super) async fn served(client: &Client, applied: &[DynamicObject]) -> Result<()> {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use regex::{Regex, RegexBuilder};
 use serde_json::{Number, Value};
 
-use super::eval::{Exhausted, Steps};
+use super::steps::{Exhausted, Steps};
 
 /// The maximum memory of a compiled regular expression. Matching is linear in it.
 const MAX_REGEX_BYTES: usize = 256 * 1024;

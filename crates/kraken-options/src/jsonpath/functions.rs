@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use jsonpath_rust::parser::model::{FnArg, Literal, Test, TestFunction};
+use jsonpath_rust::parser::model::{FnArg, Test, TestFunction};
 use serde_json::Value;
 
 use super::compare::regex;
-use super::eval::{Evaluator, Exhausted, Operand};
+use super::eval::{Evaluator, Operand, literal};
+use super::steps::Exhausted;
 
 /// The number of steps for the compilation of a regular expression.
 const STEPS_PER_REGEX: usize = 10_000;
@@ -76,16 +77,6 @@ impl<'v> Evaluator<'v> {
         }
         let compiled = self.regexes.get(&key).and_then(Option::as_ref);
         Ok(Some(Cow::Owned(compiled.is_some_and(|regex| regex.is_match(text)).into())))
-    }
-}
-
-pub(super) fn literal(value: &Literal) -> Value {
-    match value {
-        Literal::Int(integer) => (*integer).into(),
-        Literal::Float(float) => (*float).into(),
-        Literal::String(text) => text.as_str().into(),
-        Literal::Bool(boolean) => (*boolean).into(),
-        Literal::Null => Value::Null,
     }
 }
 

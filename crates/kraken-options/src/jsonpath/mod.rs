@@ -6,8 +6,9 @@
 mod compare;
 mod eval;
 mod functions;
+mod steps;
 
-pub(crate) use eval::{Exhausted, Steps};
+pub(crate) use steps::{Exhausted, Steps};
 
 use jsonpath_rust::parser::model::{
     Comparable, Filter, FilterAtom, FnArg, JpQuery, Literal, Segment, Selector, Test, TestFunction,
@@ -15,7 +16,7 @@ use jsonpath_rust::parser::model::{
 use jsonpath_rust::parser::parse_json_path;
 use serde_json::Value;
 
-use crate::path::Step;
+use crate::step::Step;
 
 /// The maximum nesting depth of brackets and parentheses. The grammar tries alternatives at each level, so the time to parse
 /// grows exponentially with this depth.

@@ -3,6 +3,8 @@
 //! Implemented manually: a derived schema of an enum has its properties inside `oneOf`, which Kubernetes does not
 //! allow.
 
+mod patterns;
+
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -12,35 +14,8 @@ use crate::json_type::JsonType;
 use crate::option::{KeyRef, Opt, ResourceRef, ValueFrom};
 use crate::types::Text;
 
-/// A kind, with or without a dot and a group.
-macro_rules! kind {
-    () => {
-        r"[A-Za-z][-A-Za-z0-9]{0,62}(\.[A-Za-z0-9][-A-Za-z0-9]*)*"
-    };
-}
-
-/// The name of an object.
-macro_rules! name {
-    () => {
-        r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-    };
-}
-
-/// The name of a namespace.
-macro_rules! namespace {
-    () => {
-        r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-    };
-}
-
-/// The pattern of a kind, with or without a dot and a group.
-pub const KIND_PATTERN: &str = concat!("^", kind!(), "$");
-/// The pattern of the name of an object.
-pub const NAME_PATTERN: &str = concat!("^", name!(), "$");
-/// The pattern of the name of a namespace.
-pub const NAMESPACE_PATTERN: &str = concat!("^", namespace!(), "$");
-/// The pattern of a key of a ConfigMap or Secret.
-pub const KEY_PATTERN: &str = r"^\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$";
+use patterns::SHORT_REF;
+pub use patterns::{KEY_PATTERN, KIND_PATTERN, NAME_PATTERN, NAMESPACE_PATTERN};
 
 /// The schema of any JSON, for `#[schemars(schema_with = "kraken_options::any_json")]`.
 ///
@@ -120,7 +95,7 @@ impl JsonSchema for ValueFrom {
                     "type": "string",
                     "minLength": 3,
                     "maxLength": 1_660,
-                    "pattern": concat!("^", kind!(), "/(", namespace!(), ":)?", name!(), "(/.+)?$"),
+                    "pattern": SHORT_REF,
                     "description": "The short form of `krakenResource`: `KIND/NAME` for the main id, `KIND/NAME/PATH` for a \
                         field of the state; `KIND.GROUP` where several providers have the kind; `NAMESPACE:NAME` in \
                         another namespace with a ReferenceGrant. Example: \

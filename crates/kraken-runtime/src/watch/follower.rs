@@ -6,7 +6,8 @@ use kube::{Resource, api::ObjectMeta, runtime::watcher};
 use parking_lot::RwLock;
 
 use super::{
-    store::{Change, ObjectKey, Store},
+    key::ObjectKey,
+    store::{Change, Store},
     stored::Stored,
 };
 use crate::hash::{HashMap, HashSet};

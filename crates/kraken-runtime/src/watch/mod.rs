@@ -5,6 +5,7 @@
 
 mod follower;
 mod guarded;
+mod key;
 mod outage;
 mod presence;
 mod raw;
@@ -26,13 +27,14 @@ use tokio_util::sync::CancellationToken;
 use crate::{clock, metrics::Metrics, serve::Health};
 use follower::{Follower, Opened};
 use guarded::Guarded;
+pub use key::ObjectKey;
 use outage::{Failure, Outage};
 use presence::Probe;
 pub use presence::{Presence, Served};
 pub use raw::RawObject;
 use routes::Router;
 pub use routes::Routes;
-pub use store::{Change, ObjectKey, Store, version};
+pub use store::{Change, Store, version};
 use stored::{Decode, Stored, essential};
 
 /// The shared settings of all watches of a process.

@@ -11,7 +11,8 @@ use kube::{
 
 use super::{
     follower::{Follower, Opened},
-    store::{Change, ObjectKey, Store},
+    key::ObjectKey,
+    store::{Change, Store},
 };
 
 /// Why a store loses an object that it has never decoded.

@@ -21,8 +21,7 @@ use kraken_options::{Governed, Problem, RestrictedValue};
 use kraken_runtime::{patch::ApiError, watch::ObjectKey};
 use kube::{api::ObjectMeta, core::ApiResource};
 
-use crate::Calls;
-
+pub use crate::dynamic::{Connected, Connection};
 pub use recent::{KEPT, Recent};
 pub use secrets::{Secrets, SecretsError};
 
@@ -75,33 +74,6 @@ pub struct KnownAccount {
     pub meta: ObjectMeta,
     /// The keys of Secrets that it names.
     pub secrets: Vec<KeyDependency>,
-}
-
-/// The connection and the rules that a resource uses instead of the controller's own.
-#[derive(Debug)]
-pub struct Connection<E = Arc<dyn Calls>> {
-    /// The calls; `None` if they are made with the controller's own credentials.
-    pub connected: Option<Connected<E>>,
-    /// The rules of the account.
-    pub rules: Arc<dyn Rules>,
-}
-
-/// A connection whose credentials or region differ from the controller's own.
-#[derive(Debug)]
-pub struct Connected<E = Arc<dyn Calls>> {
-    /// The calls.
-    pub external: E,
-    /// A digest of the credentials, the role and the region: resources with the same key share batches.
-    pub key: Arc<str>,
-}
-
-impl<E> Connection<E> {
-    /// Converts the calls to another type.
-    pub fn map<F>(self, form: impl FnOnce(E) -> F) -> Connection<F> {
-        let connected =
-            self.connected.map(|Connected { external, key }| Connected { external: form(external), key });
-        Connection { connected, rules: self.rules }
-    }
 }
 
 /// The rules of one account. Pure. By default, it adds and restricts nothing.

@@ -6,6 +6,7 @@ pub(crate) mod location; // client required
 pub(crate) mod operate; // client required
 pub(crate) mod persist; // client required
 pub(crate) mod references; // client required
+pub(crate) mod release; // client required
 pub(crate) mod retag;
 pub(crate) mod states; // client required
 pub(crate) mod unprotect; // client required

@@ -10,7 +10,7 @@ use kube::ResourceExt;
 use tracing::{debug, warn};
 
 use crate::{
-    actions::{references, states},
+    actions::{release, states},
     context::{Context, Reconcile},
     model::{
         coverage as names,
@@ -119,7 +119,7 @@ async fn forget(context: &Context, key: &ObjectKey) -> Requeue {
         context.memories.forget(key);
     }
     let released = async {
-        let is_gone = references::release_of_missing(context, key).await?;
+        let is_gone = release::release_of_missing(context, key).await?;
         Ok::<bool, ApiError>(is_gone && states::drop_ownerless(context, key).await?)
     };
     match released.await {

@@ -13,9 +13,8 @@ use serde::Deserialize;
 use tokio::task::JoinSet;
 use tokio_util::sync::DropGuard;
 
-pub use crate::preview::Preview;
 use crate::{
-    Calls, Kind,
+    Calls,
     account::KnownAccounts,
     args::LoopArgs,
     context::{Context, Shared},
@@ -24,13 +23,11 @@ use crate::{
     preview::Previews,
     shared::{connections::Link, uses::Uses, vanished::Vanished},
 };
+pub use crate::{dynamic::Served, preview::Preview};
 use isolate::guarded;
 pub use kinds::Kinds;
 use triggers::{dependents, enqueue_users, search_unrecorded};
 pub(crate) use watch::{Common, Owned, watch};
-
-/// A kind and its calls.
-pub type Served = (Arc<dyn Kind>, Arc<dyn Calls>);
 
 /// One of the kinds whose controllers start at once.
 pub(crate) struct Member {

@@ -1,4 +1,4 @@
-//! The calls of a kind to its provider.
+//! The calls of a kind to its provider, and the connection that makes them.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use kraken_runtime::webhook::ReviewResult;
 use super::{Change, Desired, Observed, Spec};
 use crate::{
     Candidate, Failure, Identity, Launch, ObserveRequest,
-    account::{Connection, OnChange, Refusal},
+    account::{OnChange, Refusal, Rules},
     import::{Import, Scope},
 };
 
@@ -170,5 +170,32 @@ pub trait Calls: Send + Sync + 'static {
     /// it back, and deletes it in the end. By default nothing is marked.
     async fn mark_created(&self, _: &Identity, _: &Observed) -> Result<(), Failure> {
         Ok(())
+    }
+}
+
+/// The connection and the rules that a resource uses instead of the controller's own.
+#[derive(Debug)]
+pub struct Connection<E = Arc<dyn Calls>> {
+    /// The calls; `None` if they are made with the controller's own credentials.
+    pub connected: Option<Connected<E>>,
+    /// The rules of the account.
+    pub rules: Arc<dyn Rules>,
+}
+
+/// A connection whose credentials or region differ from the controller's own.
+#[derive(Debug)]
+pub struct Connected<E = Arc<dyn Calls>> {
+    /// The calls.
+    pub external: E,
+    /// A digest of the credentials, the role and the region: resources with the same key share batches.
+    pub key: Arc<str>,
+}
+
+impl<E> Connection<E> {
+    /// Converts the calls to another type.
+    pub fn map<F>(self, form: impl FnOnce(E) -> F) -> Connection<F> {
+        let connected =
+            self.connected.map(|Connected { external, key }| Connected { external: form(external), key });
+        Connection { connected, rules: self.rules }
     }
 }

@@ -12,6 +12,7 @@ mod object;
 mod observed;
 mod opaque;
 mod schema;
+mod served;
 mod typed;
 
 use std::{
@@ -21,7 +22,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-pub use calls::Calls;
+pub use calls::{Calls, Connected, Connection};
 pub use info::KindInfo;
 pub use kind::Kind;
 pub(crate) use object::account_of;
@@ -29,6 +30,7 @@ pub use object::{Object, Spec};
 pub use observed::{Existence, Observed, ObservedObject};
 pub use opaque::{Change, Desired, Opaque, Payload};
 pub use schema::Schema;
+pub use served::Served;
 pub use typed::decode;
 
 /// A name that is known only at run time, for metrics and messages, which borrow it for ever. Each is stored once per process.

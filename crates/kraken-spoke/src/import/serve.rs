@@ -27,8 +27,7 @@ use super::{
 };
 use crate::{
     account::{Connected, Connection, Rules},
-    controller::Served,
-    dynamic::Calls,
+    dynamic::{Calls, Served},
 };
 
 /// The age at which a request is deleted.

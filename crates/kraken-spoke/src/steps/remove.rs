@@ -14,7 +14,7 @@ use crate::{
     Failure,
     actions::{
         event::publish_event,
-        location, operate, references, remove_finalizer,
+        location, operate, release, remove_finalizer,
         retag::{Untagged, awaiting_tags, retag},
         states,
     },
@@ -287,6 +287,6 @@ async fn finish(reconcile: &Reconcile<'_>, reason: Reason, note: &str) -> Result
 
 /// Releases the dependencies of this resource for deletion.
 async fn release_dependencies(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
-    let released = references::release_of(&reconcile.context, &reconcile.key()).await;
+    let released = release::release_of(&reconcile.context, &reconcile.key()).await;
     released.map_err(Outcome::Kubernetes)
 }

@@ -22,7 +22,7 @@ use tokio::sync::OnceCell;
 
 pub(crate) use self::baseline::Seed;
 use crate::assets::Assets;
-use crate::node::{self, API_SERVICE, Network};
+use crate::node::{API_SERVICE, NAME as NODE, Network};
 use crate::process::Process;
 use crate::scratch::Scratch;
 use crate::{audit, kubeconfig};
@@ -306,7 +306,7 @@ async fn launch(
 
 /// The certificates for connections between API server and kubelet.
 fn node_files(authority: &Authority, network: Network, folder: &Path) -> Result<()> {
-    let kubelet = authority.server(vec![network.node().to_string(), node::NAME.to_owned()], "kubelet")?;
+    let kubelet = authority.server(vec![network.node().to_string(), NODE.to_owned()], "kubelet")?;
     let client = authority.client("kube-apiserver", "system:masters")?; // the permission to call the kubelet
     write_private(&folder.join("ca.crt"), authority.pem())?;
     write_private(&folder.join("kubelet.crt"), &kubelet.certificate)?;

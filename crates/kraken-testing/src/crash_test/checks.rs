@@ -121,8 +121,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::outage::ApiServer;
-    use super::super::scenario::{Bound, scenarios};
     use super::super::scenarios::hub::encoded_value;
+    use super::super::{scenario::Bound, scenarios};
     use super::*;
 
     fn recorder_of(name: &str) -> Recorder {

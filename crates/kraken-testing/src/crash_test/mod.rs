@@ -37,8 +37,9 @@ use crate::{paths, suite};
 pub use fault::{Fault, Numbered, Point};
 use outage::{ApiServer, KilledProgram};
 pub use recorder::Entry;
+pub use scenario::Scenario;
 use scenario::Stress;
-pub use scenario::{Scenario, scenarios};
+pub use scenarios::scenarios;
 
 /// The selected scenarios and faults.
 #[derive(Debug, Clone)]

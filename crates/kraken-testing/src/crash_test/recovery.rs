@@ -7,15 +7,11 @@ use nix::sys::signal::Signal;
 
 use super::desired::Desired;
 use super::fault::Fault;
-use super::run::{POLL, Run};
+use super::run::{CONVERGED_WITHIN, POLL, QUIET, Run};
 use crate::process::LOST_LEASE;
 
-/// The maximum time after the last fault until the desired state is reached.
-pub(super) const CONVERGED_WITHIN: Duration = Duration::from_secs(30);
 /// The maximum time after an outage of kube-apiserver: watches are retried after up to 30 s.
 const RECONNECTED_WITHIN: Duration = Duration::from_mins(1);
-/// The time without writes after which a resource counts as settled: longer than the loop's delays of 1 s.
-pub(super) const QUIET: Duration = Duration::from_millis(2500);
 /// The maximum time for which a resource in the desired state may still be written.
 const QUIET_WITHIN: Duration = Duration::from_secs(20);
 /// After this time a lease of 3 s has expired, and the other replica is active.

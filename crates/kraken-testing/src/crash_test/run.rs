@@ -13,10 +13,8 @@ use super::desired::Desired;
 use super::fault::Point;
 use super::kinds::resource;
 use super::recorder::Recorder;
-use super::recovery::{CONVERGED_WITHIN, QUIET};
 use super::scenario::{Bound, HUB, OutOfBand, Scenario, Step};
 use super::side::Side;
-use super::user::is_temporary;
 use super::worker::{self, Settings, Worker};
 use super::{RunResult, SharedEnvironment};
 use crate::fault_proxy::FaultProxy;
@@ -28,6 +26,12 @@ const BRIEF: Duration = Duration::from_millis(400);
 const SETUP_WITHIN: Duration = Duration::from_mins(1);
 const LEADS_AFTER: Duration = Duration::from_millis(500);
 pub(super) const POLL: Duration = Duration::from_millis(50);
+/// The maximum time after the last fault until the desired state is reached.
+pub(super) const CONVERGED_WITHIN: Duration = Duration::from_secs(30);
+/// The time without writes after which a resource counts as settled: longer than the loop's delays of 1 s.
+pub(super) const QUIET: Duration = Duration::from_millis(2500);
+/// The maximum outage of the API server for the test itself.
+const OUTAGE_WITHIN: Duration = Duration::from_secs(30);
 
 /// One run.
 pub(super) struct Run {
@@ -225,4 +229,16 @@ impl Run {
 /// The bounds of a scenario without those that only apply during its steps.
 fn most(scenario: &Scenario) -> Vec<Bound> {
     scenario.bounds.iter().map(|bound| Bound { least: 0, ..*bound }).collect()
+}
+
+/// Whether an error may be temporary: no response, or a server error.
+pub(super) fn is_temporary(problem: &anyhow::Error, begun: Instant) -> bool {
+    if begun.elapsed() > OUTAGE_WITHIN {
+        return false;
+    }
+    match problem.chain().find_map(|cause| cause.downcast_ref::<kube::Error>()) {
+        Some(kube::Error::Api(status)) => status.code >= 500 || status.code == 429,
+        Some(_) => true,
+        None => false,
+    }
 }

@@ -1,4 +1,4 @@
-//! The scenarios of the crash test.
+//! A scenario of the crash test: what is applied, what is broken before, and what may exist.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,7 +9,6 @@ use serde_json::Value;
 use super::cloud::LAG;
 use super::desired::Desired;
 use super::kinds::text;
-use super::scenarios::{balancing, hub, instances, network};
 
 /// The programs that can be killed.
 pub(super) const HUB: &str = "kraken-hub";
@@ -138,9 +137,4 @@ impl Scenario {
 /// Applies it, and waits until it is settled.
 pub(super) fn apply(desired: Desired) -> Vec<Step> {
     vec![Step::Apply(desired), Step::Settle]
-}
-
-/// All variants.
-pub fn scenarios() -> Vec<Scenario> {
-    [instances::all(), network::all(), balancing::all(), hub::all()].concat()
 }

@@ -1,6 +1,6 @@
 //! The user of a run: applies and deletes objects.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use kube::api::{DeleteParams, Patch, PatchParams};
@@ -8,10 +8,7 @@ use serde_json::json;
 
 use super::desired::{Desired, Known, resolve};
 use super::kinds::key;
-use super::run::{POLL, Run};
-
-/// The maximum outage of the API server for the test itself.
-const OUTAGE_WITHIN: Duration = Duration::from_secs(30);
+use super::run::{POLL, Run, is_temporary};
 
 impl Run {
     /// Applies it like a user, and deletes previously applied objects that are not part of it.
@@ -55,17 +52,5 @@ impl Run {
                 result => return result,
             }
         }
-    }
-}
-
-/// Whether an error may be temporary: no response, or a server error.
-pub(super) fn is_temporary(problem: &anyhow::Error, begun: Instant) -> bool {
-    if begun.elapsed() > OUTAGE_WITHIN {
-        return false;
-    }
-    match problem.chain().find_map(|cause| cause.downcast_ref::<kube::Error>()) {
-        Some(kube::Error::Api(status)) => status.code >= 500 || status.code == 429,
-        Some(_) => true,
-        None => false,
     }
 }

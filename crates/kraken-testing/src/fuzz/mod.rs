@@ -15,6 +15,7 @@ mod generate;
 mod minimize;
 mod mutate;
 mod mutate_json;
+mod target;
 mod tokens;
 
 use std::time::{Duration, Instant};
@@ -24,6 +25,7 @@ pub use fastrand::Rng;
 
 pub use generate::{json, pieces};
 pub use mutate_json::mutate_json;
+pub use target::{Generate, Target};
 pub use tokens::{PATH_TOKENS, STATE_DICTIONARY, STATE_WORDS};
 
 use attempt::attempt;
@@ -41,27 +43,6 @@ pub const SEPARATOR: &str = "\n---\n";
 /// The text, if the property does not hold.
 pub fn require(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what()) }
-}
-
-/// Makes an input from random numbers and the corpus.
-pub type Generate = dyn Fn(&mut Rng, &[Vec<u8>]) -> Vec<u8>;
-
-/// One target.
-pub struct Target<'a> {
-    /// The name, which is that of the folder of its corpus: `tests/fuzz/corpus/<name>`.
-    pub name: &'static str,
-    /// Words of the format, which mutations insert.
-    pub dictionary: &'static [&'static str],
-    /// Makes an input that is nearly valid. It can use the entries of the corpus.
-    pub generate: &'a Generate,
-    /// Checks one input; the error says which property does not hold.
-    pub check: &'a dyn Fn(&[u8]) -> Result<(), String>,
-}
-
-impl std::fmt::Debug for Target<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Target").field("name", &self.name).finish_non_exhaustive()
-    }
 }
 
 /// How long a target runs, and its seed.

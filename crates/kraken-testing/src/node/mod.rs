@@ -23,7 +23,7 @@ use tokio::process::Command;
 pub use cluster::NodeCluster;
 pub use images::{TOOLS, write_tools};
 pub(crate) use network::{API_SERVICE, SERVICES};
-pub use network::{Link, Network};
+pub use network::{Link, NAME, Network};
 #[cfg(test)]
 pub(crate) use programs::PROGRAMS;
 pub use programs::{ensure, kubectl, kubectl_program};
@@ -32,8 +32,6 @@ use crate::cluster::ControlPlane;
 use crate::process::{Process, Spec};
 use crate::scratch::Scratch;
 
-/// The node's name in the cluster.
-pub const NAME: &str = "kraken-node";
 /// The image of the pause container of pods.
 const PAUSE: &str = "docker.io/library/kraken-pause:0.1.0";
 const INIT: &str = include_str!("init.sh");

@@ -9,6 +9,8 @@ use tokio::process::Command;
 
 use super::requirements;
 
+/// The node's name in the cluster.
+pub const NAME: &str = "kraken-node";
 /// The network of Services. It exists inside of the node only, so that every node may use the same.
 pub(crate) const SERVICES: &str = "10.96.0.0/24";
 /// The address of the API server for pods: the first address of [`SERVICES`].

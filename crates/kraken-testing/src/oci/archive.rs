@@ -7,9 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use tar::{Builder, EntryType};
-
-use super::layer::header;
+use tar::{Builder, EntryType, Header};
 
 /// Content-addressed bytes.
 pub(super) struct Blob {
@@ -38,6 +36,18 @@ impl Blob {
     pub(super) fn path(&self) -> String {
         self.digest.replacen("sha256:", "blobs/sha256/", 1)
     }
+}
+
+/// All files belong to root, so that the container's user cannot change them.
+pub(super) fn header(kind: EntryType, mode: u32, created: u64) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_mode(mode);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_size(0);
+    header.set_mtime(created);
+    header
 }
 
 /// Writes the archive atomically.

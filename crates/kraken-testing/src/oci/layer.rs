@@ -6,9 +6,9 @@ use std::io::Write as _;
 use anyhow::{Context as _, Result};
 use flate2::{Compression, GzBuilder};
 use sha2::{Digest as _, Sha256};
-use tar::{Builder, EntryType, Header};
+use tar::{Builder, EntryType};
 
-use super::archive::Blob;
+use super::archive::{Blob, header};
 
 /// An entry of a layer.
 #[derive(Debug, Clone)]
@@ -89,18 +89,6 @@ impl Layer {
         let of = |path: &'_ str| path.match_indices('/').map(|(at, _)| at).collect::<Vec<_>>();
         self.entries.keys().flat_map(|path| of(path).into_iter().map(move |at| &path[..at])).collect()
     }
-}
-
-/// All files belong to root, so that the container's user cannot change them.
-pub(super) fn header(kind: EntryType, mode: u32, created: u64) -> Header {
-    let mut header = Header::new_gnu();
-    header.set_entry_type(kind);
-    header.set_mode(mode);
-    header.set_uid(0);
-    header.set_gid(0);
-    header.set_size(0);
-    header.set_mtime(created);
-    header
 }
 
 #[cfg(test)]

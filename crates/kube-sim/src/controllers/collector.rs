@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::{Pace, text};
 use crate::{
-    Inner, State,
     delete::Options,
     kinds::Kind,
     meta,
     request::Target,
+    state::{Inner, State},
     store::{Key, Object},
 };
 

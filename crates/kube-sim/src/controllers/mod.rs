@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 use futures::future::join;
 use serde_json::Value;
 
-use super::{ApiServer, Inner, uids::Uids};
+use super::{ApiServer, state::Inner, uids::Uids};
 
 /// A controller takes at most so long for one step.
 const STEP: u64 = 250;

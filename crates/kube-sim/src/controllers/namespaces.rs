@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use serde_json::{Value, json};
 
 use super::Pace;
-use crate::{Inner, delete::Options, kinds::Kind, request::Target, selectors::Selector};
+use crate::{delete::Options, kinds::Kind, request::Target, selectors::Selector, state::Inner};
 
 /// How long it waits for finalizers: half of Kubernetes' estimate of 15 s, and one.
 const RETRY: Duration = Duration::from_secs(8);

@@ -10,8 +10,9 @@ use clap::{CommandFactory as _, Parser as _};
 use tokio::time::timeout;
 
 use crate::{
-    args::{Args, Connection},
+    args::Args,
     cluster::Cluster,
+    connection::Connection,
     print::{clean, out},
 };
 

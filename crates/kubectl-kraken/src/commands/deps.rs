@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::{existing, graph_in_place};
 use crate::{
-    args::DepsOutput,
     cluster::Cluster,
     graph::{Graph, Node, Use, Via},
+    output::DepsOutput,
     print::{Lines, clean, out},
     resource::{Ready, Resource},
     target::{self, Target},

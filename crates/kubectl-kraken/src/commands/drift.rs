@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::selected;
 use crate::{
-    args::TextOrJson,
     cluster::Cluster,
     graph::Node,
+    output::TextOrJson,
     print::{Style, Table, out},
     resource::Resource,
 };

@@ -8,8 +8,8 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 
 use crate::{
-    args::Connection,
     cluster::Cluster,
+    connection::Connection,
     print::{Style, Table, out},
     resource::Resource,
 };

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::{graph, status::none};
 use crate::{
-    args::InventoryOutput,
     cluster::Cluster,
     graph::Graph,
+    output::InventoryOutput,
     print::{Style, Table, clean, out},
     resource::Resource,
 };

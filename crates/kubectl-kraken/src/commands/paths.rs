@@ -13,10 +13,10 @@ use kube::{Api, ResourceExt as _, api::DynamicObject};
 use serde_json::{Value, json};
 
 use crate::{
-    args::TextOrJson,
     cluster::Cluster,
     discovery::Kind,
     failure::explain,
+    output::TextOrJson,
     print::{Style, Table, out},
     target,
 };

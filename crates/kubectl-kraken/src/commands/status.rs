@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::{existing, graph};
 use crate::{
-    args::TextOrJson,
     cluster::Cluster,
     graph::{Graph, Node, Ranked},
+    output::TextOrJson,
     print::{Color, Lines, Style, Table, count, out},
     resource::{Next, Ready, Resource},
 };

@@ -7,8 +7,8 @@ use k8s_openapi::api::apps::v1::Deployment;
 
 use super::check::{image_version, of_installation};
 use crate::{
-    args::Connection,
     cluster::Cluster,
+    connection::Connection,
     print::{clean, out},
 };
 

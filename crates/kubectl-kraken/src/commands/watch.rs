@@ -18,10 +18,10 @@ use tokio::time::{Instant, timeout_at};
 
 use super::status;
 use crate::{
-    args::TextOrJson,
     cluster::Cluster,
     discovery::Kind,
     graph::{Graph, Node},
+    output::TextOrJson,
     print::{Lines, Style, clean, out},
     resource::Resource,
 };

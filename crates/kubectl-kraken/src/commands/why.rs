@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::{existing, graph_in_place};
 use crate::{
-    args::TextOrJson,
     cluster::Cluster,
     graph::{Graph, Node, Root},
+    output::TextOrJson,
     print::{Lines, clean, count, out},
     resource::Ready,
 };

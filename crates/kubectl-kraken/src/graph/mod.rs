@@ -2,6 +2,7 @@
 
 mod advice;
 mod causes;
+mod node;
 pub(crate) mod note;
 mod ranking;
 mod references;
@@ -24,41 +25,9 @@ use kube::api::DynamicObject;
 
 use crate::{discovery::Kinds, resource::Resource};
 
+pub(crate) use node::Node;
 pub(crate) use ranking::Ranked;
 pub(crate) use roots::Root;
-
-/// An object in a namespace: a resource, a ConfigMap, a Secret or a static state, whether it exists or not.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Node {
-    pub(crate) namespace: String,
-    pub(crate) group: String,
-    pub(crate) kind: String,
-    pub(crate) name: String,
-}
-
-impl Node {
-    pub(crate) fn new(namespace: &str, group: &str, kind: &str, name: &str) -> Self {
-        let [namespace, group, kind, name] = [namespace, group, kind, name].map(str::to_owned);
-        Self { namespace, group, kind, name }
-    }
-
-    /// As `Kind/name`, or `Kind/namespace:name` if the other object is in another namespace.
-    pub(crate) fn seen_from(&self, other: &Self) -> String {
-        let Self { namespace, kind, name, .. } = self;
-        if *namespace == other.namespace { self.to_string() } else { format!("{kind}/{namespace}:{name}") }
-    }
-
-    /// As an argument of kubectl: `ec2instance/web`.
-    pub(crate) fn argument(&self) -> String {
-        format!("{}/{}", self.kind.to_lowercase(), self.name)
-    }
-}
-
-impl fmt::Display for Node {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.kind, self.name)
-    }
-}
 
 /// How an object uses another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,39 +4,15 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use jsonpath_rust::parser::model::{
-    Comparable, Comparison, Filter, FilterAtom, Segment, Selector, SingularQuery, SingularQuerySegment, Test,
+    Comparable, Comparison, Filter, FilterAtom, Literal, Segment, Selector, SingularQuery,
+    SingularQuerySegment, Test,
 };
 use regex::Regex;
 use serde_json::Value;
 
 use super::compare::{equal, less};
-use super::functions::literal;
-use crate::lookup::from_end;
-
-/// The query takes more steps than it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Exhausted;
-
-/// The remaining steps.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Steps(usize);
-
-impl Steps {
-    pub(crate) fn of(steps: usize) -> Self {
-        Self(steps)
-    }
-
-    pub(crate) fn left(self) -> usize {
-        self.0
-    }
-
-    /// Counts steps. If too few remain, the rest is discarded.
-    pub(crate) fn spend(&mut self, steps: usize) -> Result<(), Exhausted> {
-        let left = self.0.checked_sub(steps);
-        self.0 = left.unwrap_or(0);
-        left.map(drop).ok_or(Exhausted)
-    }
-}
+use super::steps::{Exhausted, Steps};
+use crate::step::from_end;
 
 /// A side of a comparison: a value of the data, a computed one, or nothing.
 pub(super) type Operand<'v> = Option<Cow<'v, Value>>;
@@ -226,6 +202,17 @@ impl<'v> Evaluator<'v> {
                 Ok(found.map(Cow::Borrowed))
             }
         }
+    }
+}
+
+/// The value of a literal in a query.
+pub(super) fn literal(value: &Literal) -> Value {
+    match value {
+        Literal::Int(integer) => (*integer).into(),
+        Literal::Float(float) => (*float).into(),
+        Literal::String(text) => text.as_str().into(),
+        Literal::Bool(boolean) => (*boolean).into(),
+        Literal::Null => Value::Null,
     }
 }
 

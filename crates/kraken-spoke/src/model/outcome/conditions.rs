@@ -10,7 +10,7 @@ use crate::{
         ids::listed,
         outcome::{
             Lookup, Outcome, plan,
-            table::{Observed, References},
+            row::{Observed, References},
         },
     },
 };

@@ -7,7 +7,7 @@ use kraken_api::reasons::Reason;
 
 use crate::{
     FailureClass,
-    model::outcome::table::{AT_ONCE, Activity, Again},
+    model::outcome::row::{AT_ONCE, Activity, Again},
 };
 
 /// How often credentials are retried: they may have been corrected meanwhile.

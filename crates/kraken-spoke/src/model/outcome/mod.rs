@@ -6,6 +6,7 @@ mod failed;
 mod failure;
 mod plan;
 mod requeue;
+mod row;
 mod table;
 
 use std::time::Duration;
@@ -20,8 +21,8 @@ use crate::Failure;
 pub(crate) use failed::{attributed, in_namespace, refused};
 pub(crate) use failure::{Created, FailureRow, Rejects, Split};
 pub(crate) use requeue::{Circumstances, InARow, Presence, RECHECK, after_conflict};
-use table::Observed;
-pub(crate) use table::{Activity, Again};
+use row::Observed;
+pub(crate) use row::{Activity, Again};
 
 /// How long a resource may be in progress before its status reports it. Most operations complete sooner, and a write is
 /// saved.

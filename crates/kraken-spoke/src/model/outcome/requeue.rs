@@ -10,7 +10,7 @@ use crate::{
         delay::doubling,
         outcome::{
             Outcome,
-            table::{AT_ONCE, Again, SOON},
+            row::{AT_ONCE, Again, SOON},
         },
     },
 };

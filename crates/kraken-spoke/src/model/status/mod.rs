@@ -1,11 +1,11 @@
 //! The next status, from an outcome and the previous status. Pure.
 
-use std::collections::BTreeMap;
+mod facts;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_api::{
-    FieldDiff, InPlace, Location, ResourceStatus,
+    FieldDiff, ResourceStatus,
     conditions::{
         self, DEPENDENCIES_RESOLVED, DRIFTED, READY, RECONCILING, STALLED, SYNCED, State, UPDATE_AVAILABLE,
     },
@@ -20,74 +20,13 @@ use crate::model::{
     memory::Memory,
     outcome::Outcome,
     record_digest,
-    secrecy::SecretFields,
 };
+
+pub(crate) use facts::{Answered, Launched, ReconcileFacts};
 
 /// The suffix of the Ready message while references are not kept up to date. It does not change the outcome, and no
 /// event is published for it.
 pub(crate) const UNFOLLOWED: &str = "; kraken-hub is not running: see DependenciesResolved";
-
-/// What a reconcile determined in addition to its outcome.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ReconcileFacts {
-    /// The UID of the resource.
-    pub uid: String,
-    /// The ids of the remote objects, if they were observed.
-    pub ids: Option<Vec<String>>,
-    /// The ids that were created after that observation.
-    pub created: Vec<String>,
-    /// The number of remote objects, of a kind that scales.
-    pub replicas: Option<i32>,
-    /// The highest epoch known to have taken effect.
-    pub epoch: Option<i64>,
-    /// Whether objects may exist besides the observed ones, because another client edited the record.
-    pub is_record_edited: bool,
-    /// The record of what is in place if the outcome is `InPlace`.
-    pub in_place: Option<InPlace>,
-    /// An addition to the message of a paused resource.
-    pub note: Option<String>,
-    /// Whether changes of the references have an effect.
-    pub followed: Followed,
-    /// The fields that must not be shown, if the spec was resolved.
-    pub secret_fields: Option<SecretFields>,
-    /// Whether a change was made because of an edit: the record of what was in place before is void.
-    pub edit_under_way: bool,
-    /// The values of fields that are applied only at creation, as digests.
-    pub at_creation: BTreeMap<String, String>,
-    /// Selected public values of the remote objects, if they are published.
-    pub summary: Option<BTreeMap<String, String>>,
-    /// The adopted ids among them.
-    pub adopted: Vec<String>,
-    /// What a look-up publishes.
-    pub answer: Option<Answered>,
-    /// Their location.
-    pub location: Option<Location>,
-    /// The epoch from which objects are current.
-    pub replaced_before: Option<i64>,
-    /// The result of the last launch or adoption of this process, for a reconcile that observes nothing.
-    pub launched: Option<Launched>,
-}
-
-/// What a look-up publishes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Answered {
-    pub ids: Vec<String>,
-    /// The objects in words.
-    pub words: String,
-    /// The ids of a newer answer that is not published.
-    pub newer: Vec<String>,
-}
-
-/// Remote objects that a process created or adopted.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Launched {
-    pub ids: Vec<String>,
-    /// The adopted ids among them.
-    pub adopted: Vec<String>,
-    pub location: Option<Location>,
-    /// The fields whose values came from a Secret.
-    pub secret_fields: Vec<String>,
-}
 
 impl Launched {
     /// From the memory of a process; `None` if it created and adopted nothing.
@@ -107,15 +46,6 @@ impl Launched {
             launched.secret_fields = intent.secret_fields.keys().cloned().collect();
         }
         Some(launched)
-    }
-}
-
-impl ReconcileFacts {
-    /// Sets the ids of the remote objects, and which of them were adopted.
-    pub(crate) fn of(&mut self, ids: &[String], mut adopted: Vec<String>) {
-        adopted.retain(|id| ids.contains(id));
-        self.adopted = adopted;
-        self.ids = Some(ids.to_vec());
     }
 }
 

@@ -1,3 +1,5 @@
+use kraken_api::{InPlace, Location};
+
 use super::*;
 use crate::{
     Failure, FailureClass,

@@ -1,6 +1,13 @@
 //! The scenarios, by the controller that is killed.
 
-pub(super) mod balancing;
+mod balancing;
 pub(super) mod hub;
-pub(super) mod instances;
-pub(super) mod network;
+mod instances;
+mod network;
+
+use super::scenario::Scenario;
+
+/// All variants.
+pub fn scenarios() -> Vec<Scenario> {
+    [instances::all(), network::all(), balancing::all(), hub::all()].concat()
+}

@@ -21,8 +21,8 @@ use kube::{Api, Resource, api::ListParams};
 use serde::de::DeserializeOwned;
 
 use crate::{
-    args::Connection,
     cluster::Cluster,
+    connection::Connection,
     discovery::Kinds,
     failure::{explain, is_forbidden},
     print::{Color, Style, Table, out},

@@ -22,9 +22,9 @@ use self::{
 };
 use super::plan::documents::{Text, texts};
 use crate::{
-    args::TextOrJson,
     discovery::{Kinds, Unknown},
     graph::Node,
+    output::TextOrJson,
     print::{Style, out},
     yaml::{self, Spot},
 };

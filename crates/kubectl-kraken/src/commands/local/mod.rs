@@ -26,8 +26,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use self::programs::Programs;
 use crate::{
-    args::Connection,
     cluster::Cluster,
+    connection::Connection,
     print::{count, out},
 };
 

@@ -18,7 +18,7 @@ use self::{
     protocol::{Answer, Output, Request},
     tools::Call,
 };
-use crate::args::Connection;
+use crate::connection::Connection;
 
 /// A command that takes longer is stopped, so that the assistant gets an answer.
 const LIMIT: Duration = Duration::from_mins(2);

@@ -18,11 +18,11 @@ use super::{
     request::Request,
 };
 use crate::{
-    args::PlanOutput,
     cluster::Cluster,
     commands::graph_of,
     failure::explain,
     graph::{Graph, Node},
+    output::PlanOutput,
     print::{Style, out},
 };
 
