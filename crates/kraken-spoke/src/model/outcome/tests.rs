@@ -35,6 +35,13 @@ fn rejected_call_is_retried_with_backoff_and_a_missing_value_is_awaited() {
 }
 
 #[test]
+fn an_approval_of_what_has_no_plan_is_awaited_and_not_polled() {
+    let awaited = Outcome::InProgress(Reason::AwaitingApproval, String::new());
+    assert_eq!(awaited.requeue(&resynced(None)), Requeue::Never);
+    assert!(!awaited.is_in_progress(), "a person acts");
+}
+
+#[test]
 fn operation_not_possible_yet_is_retried_with_backoff_up_to_a_minute() {
     let not_yet = refused(
         Failure { class: FailureClass::NotYet, action: "a".into(), code: "c".into(), message: "m".into() },
