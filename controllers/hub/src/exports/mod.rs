@@ -219,6 +219,10 @@ async fn wait(
             {
                 return Outcome::Failed(error.to_string()).into();
             }
+            cluster
+                .router
+                .settled
+                .note(&writer.export.uid().unwrap_or_default(), |progress| progress.target = None);
             TargetState::Absent
         }
     };

@@ -212,9 +212,11 @@ pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, progress: Progress,
     let ConfigExportSpec { rotate, restart, config_type, config_metadata, .. } = &export.spec;
     let progress = progress.or(Progress::of(before));
     let plain = || format!("{config_type:?}/{}", config_metadata.name);
-    let target = progress.target.filter(|_| *rotate).unwrap_or_else(plain);
+    // The status in the cache may name a former target, which must not be taken for the one that was written last.
+    let last = if *rotate { progress.target } else { before.and_then(|status| status.target.clone()) };
+    let target = last.clone().filter(|_| *rotate).unwrap_or_else(plain);
     let (state, reason) = (ready(outcome), outcome.reason().as_str());
-    let kept = outcome.target(target.clone(), before.and_then(|status| status.target.clone()), *rotate);
+    let kept = outcome.target(target.clone(), last, *rotate);
     let message = outcome.message(&target, kept.as_deref(), export);
     let reported = |kind| before.and_then(|status| conditions::get(&status.conditions, kind));
     // Only the hub's conditions: conditions of others are preserved by server-side apply.

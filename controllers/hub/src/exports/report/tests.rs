@@ -177,6 +177,9 @@ fn a_rotated_target_and_the_one_of_the_workloads_are_reported() {
     );
     assert_eq!(status.target, Some(name("4")), "the current target still exists");
 
+    let status = written(next(&rotating, &waiting("no value"), at_target("5", None), at(2))).0;
+    assert_eq!(status.target, Some(name("5")), "the status in the cache is older");
+
     rotating.spec.rotate = false;
     let status = written(next(&rotating, &Outcome::Exported(1), Progress::default(), at(2))).0;
     assert_eq!(of(&status), (Some("ConfigMap/app".to_owned()), None));
