@@ -132,6 +132,7 @@ fn the_documentation_names_the_reasons_that_are_stalled() {
         Outcome::LaunchRefused(text()),
         Outcome::LaunchLimit(text()),
         Outcome::MassLossHeld(text()),
+        Outcome::CreationUnknown(text()),
         failure(FailureClass::Terminal),
         failure(FailureClass::Credentials),
         Outcome::Protected(text()),

@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn an_account_whose_credentials_do_not_work_fails_the_check() {
         assert_eq!(level(ready()), Level::Ok);
-        assert_eq!(level(not_ready("CredentialsInvalid", "the token is expired")), Level::Fails);
+        assert_eq!(level(not_ready("AccountNotReady", "the token is expired")), Level::Fails);
         assert_eq!(level(json!({})), Level::Note);
         assert_eq!(judged(&[])[0].level, Level::Ok);
     }

@@ -82,7 +82,7 @@ mod tests {
         let set = Set {
             location: Some("account 1, region r".into()),
             refused: vec![("SecurityGroup".into(), "sg-0".into(), "the default security group".into())],
-            unsupported: vec!["network ACLs: acl-1".into()],
+            unsupported: vec!["VPN gateways: vgw-1".into()],
             managed: vec![("VPC/main".into(), "vpc-9".into())],
             elsewhere: 2,
             forbidden: 1,
@@ -94,7 +94,7 @@ mod tests {
             "7 objects in account 1, region r: 1 EC2Instance, 1 KeyPair",
             "6 references instead of ids",
             "not written: SecurityGroup sg-0: the default security group",
-            "no kind for network ACLs: acl-1",
+            "no kind for VPN gateways: vgw-1",
             "managed already: vpc-9 by VPC/main",
             "2 objects managed by resources of other namespaces",
             "1 object that the Account does not allow",
