@@ -109,7 +109,7 @@ pub struct ImportAnswer {
     #[serde(default)]
     pub forbidden: u32,
 
-    /// What exists and has no kind. Example: `1 network ACL besides the default one`.
+    /// What exists and has no kind. Example: `VPN gateways: vgw-0a1b2c3d`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsupported: Vec<String>,
 

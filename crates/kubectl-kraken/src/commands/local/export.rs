@@ -20,6 +20,8 @@ use crate::{
 
 /// Namespaces of Kubernetes and of the controllers.
 const NOT_OF_USERS: [&str; 4] = ["kube-system", "kube-public", "kube-node-lease", "kraken-system"];
+/// Kinds whose objects are owned by their name, which the provider cannot change: their controllers accept no adoption.
+const NOT_ADOPTED: [&str; 1] = ["ScalingPolicy"];
 
 /// Writes the YAML to standard output, and what it lacks to standard error.
 pub(super) async fn run(cluster: &Cluster) -> Result<ExitCode> {
@@ -69,7 +71,7 @@ pub(super) async fn run(cluster: &Cluster) -> Result<ExitCode> {
         eprintln!("{}", clean(note));
     }
     eprintln!(
-        "To move, while nothing changes: 1. let go of what exists, which stays in the cloud: set lifecycle.deletion of each resource to Retain (and \
+        "To move, while nothing changes: 1. release the remote objects, which stay in the cloud: set lifecycle.deletion of each resource to Retain (and \
          lifecycle.protect to false), and delete it here.\n\
          2. kubectl apply the file in the cluster. Each resource takes over its object, and deletes it with itself as before.\n\
          3. kubectl kraken local down"
@@ -100,6 +102,12 @@ fn resource(object: &DynamicObject) -> (Value, Option<String>) {
         }
         [] => Some(format!(
             "{}/{} in {} has no remote object yet: wait until it is ready and export again, or the cluster may find one that it does not take over",
+            types.kind,
+            object.name_any(),
+            object.namespace().unwrap_or_default()
+        )),
+        [_] if NOT_ADOPTED.contains(&types.kind.as_str()) => Some(format!(
+            "{}/{} in {} cannot be kept: it is deleted here in step 1, and created again in the cluster",
             types.kind,
             object.name_any(),
             object.namespace().unwrap_or_default()
@@ -208,6 +216,14 @@ mod tests {
         assert!(document["spec"]["lifecycle"].is_null());
         assert!(note.unwrap().contains("VPC/main in shop has 2 remote objects (i-1, i-2)"));
         assert!(resource(&vpc(json!(null), json!({}))).1.unwrap().contains("no remote object yet"));
+        let mut policy = vpc(json!(null), json!({"externalIds": ["arn:1"]}));
+        policy.types = Some(kube::api::TypeMeta {
+            kind: "ScalingPolicy".to_owned(),
+            ..policy.types.unwrap_or_default()
+        });
+        let (document, note) = resource(&policy);
+        assert!(document["spec"]["lifecycle"].is_null(), "its controller would reject the adoption");
+        assert!(note.unwrap().contains("ScalingPolicy/main in shop cannot be kept"));
         let mut deleted = vpc(json!(null), json!({"externalIds": ["vpc-1"]}));
         assert!(is_of_user(&deleted));
         deleted.metadata.deletion_timestamp =

@@ -48,9 +48,10 @@ pub(crate) struct Options {
 enum Command {
     /// Start it in the background. Standard output has the line that sets KUBECONFIG.
     #[command(after_help = "Examples:\n  \
-        eval \"$(kubectl kraken local up)\"\n  \
+        eval \"$(kubectl kraken local up --controllers target/debug)\"\n  \
         AWS_PROFILE=test kubectl kraken local up --only hub,aws-vpc\n\n\
-        The controllers get the variables AWS_*, KRAKEN_* and those of proxies from this command, and HOME, in which the AWS SDK finds its \
+        The programs of the controllers are those of a release beside this program, or in the folder of --controllers; `cargo build \
+        --workspace --bins` builds them. The controllers get the variables AWS_*, KRAKEN_* and those of proxies from this command, and HOME, in which the AWS SDK finds its \
         profiles. The first start compiles the control plane with Go, unless KUBEBUILDER_ASSETS names a folder with etcd, kube-apiserver \
         and kube-controller-manager.")]
     Up(Programs),

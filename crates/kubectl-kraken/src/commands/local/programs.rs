@@ -66,7 +66,8 @@ impl Programs {
                 programs.push(Of { controller, program: folder.join(file) });
             } else if !self.only.is_empty() || controller.name == HUB {
                 bail!(
-                    "{} has no program kraken-{}: set --controllers to the folder with the programs of a release",
+                    "{} has no program kraken-{}: set --controllers to the folder with the programs of a release, or to target/debug of a \
+                     checkout after `cargo build --workspace --bins`",
                     folder.display(),
                     controller.name
                 );
