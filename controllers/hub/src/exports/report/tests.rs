@@ -177,7 +177,8 @@ fn a_rotated_target_and_the_one_of_the_workloads_are_reported() {
     );
     assert_eq!(status.target, Some(name("4")), "the current target still exists");
 
-    let status = written(next(&rotating, &waiting("no value"), at_target("5", None), at(2))).0;
+    let waiting = Outcome::Waiting("no value".into(), TargetState::Kept);
+    let status = written(next(&rotating, &waiting, at_target("5", None), at(2))).0;
     assert_eq!(status.target, Some(name("5")), "the status in the cache is older");
 
     rotating.spec.rotate = false;
