@@ -25,8 +25,8 @@ macro_rules! mutants {
                 }
             }
 
-            /// The file: what the controllers do wrong, and the patch.
-            fn file(self) -> &'static str {
+            /// The patch, after a sentence that says what the controllers do wrong.
+            pub fn patch(self) -> &'static str {
                 match self {
                     $(Self::$name => include_str!(concat!("../patches/", stringify!($name), ".patch")),)+
                 }
@@ -104,7 +104,7 @@ pub const BUILT_IN: bool = false;
 impl Mutant {
     /// The misbehavior of the controllers.
     pub fn description(self) -> &'static str {
-        self.split().0.trim()
+        self.patch().split("--- ").next().unwrap_or_default().trim()
     }
 
     /// Whether this bug is active on this thread. Only patched code asks.
@@ -112,16 +112,6 @@ impl Mutant {
     pub fn is_active(self) -> bool {
         REACHED.set(REACHED.get() | 1 << self as u64);
         SELECTED.get() == Some(self)
-    }
-
-    /// The patch.
-    pub fn patch(self) -> &'static str {
-        self.split().1
-    }
-
-    fn split(self) -> (&'static str, &'static str) {
-        let file = self.file();
-        file.split_at(file.find("--- ").unwrap_or(file.len()))
     }
 }
 

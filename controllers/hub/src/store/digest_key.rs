@@ -63,14 +63,14 @@ impl DigestKey {
         Self { secrets, key: OnceCell::new(), none_at: Mutex::default() }
     }
 
-    /// The key; [none](Key::default) if the hub could not have it within the last minute.
+    /// The key; [`Key::NONE`] if the hub could not have it within the last minute.
     ///
     /// # Errors
     /// If it can be neither read nor created now.
-    pub(crate) async fn get(&self) -> Result<Key, ApiError> {
+    pub(crate) async fn get(&self) -> Result<&Key, ApiError> {
         match self.key.get_or_try_init(|| self.try_again()).await {
-            Ok(key) => Ok(key.clone()),
-            Err(NoKey::Impossible) => Ok(Key::default()),
+            Ok(key) => Ok(key),
+            Err(NoKey::Impossible) => Ok(&Key::NONE),
             Err(NoKey::Failed(error)) => Err(error),
         }
     }
@@ -80,7 +80,7 @@ impl DigestKey {
             return Err(NoKey::Impossible);
         }
         let key = self.read_or_create().await.map_err(NoKey::Failed)?;
-        if key == Key::default() {
+        if key == Key::NONE {
             *self.none_at.lock() = Some(Instant::now());
             return Err(NoKey::Impossible);
         }
@@ -146,6 +146,9 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
+    /// No key.
+    const NONE: Self = Self(None);
+
     fn none(error: &ApiError) -> Self {
         warn!(%error, "no key for the digests of Secret values: after a restart, a changed label of a Secret counts as a changed value");
         Self(None)
@@ -202,6 +205,11 @@ fn keyed(key: &[u8], add: impl FnOnce(Sha256) -> Sha256) -> String {
 /// With its length, so that no two sequences give the same bytes.
 fn with_length(hash: Sha256, part: &[u8]) -> Sha256 {
     hash.chain_update((part.len() as u64).to_le_bytes()).chain_update(part)
+}
+
+/// The digits of a digest, which depend on what is digested.
+pub(crate) fn digits(digest: &str) -> &str {
+    digest.split_once('.').map_or(digest, |(_, digits)| digits)
 }
 
 /// Whether two digests were made with the same key. An empty one was made with none.

@@ -61,7 +61,7 @@ impl Reader {
         Ok(found.map_or(Read { version: None, lookup: Lookup::Missing }, |secret| {
             let version = secret.resource_version();
             let (uid, data) = (secret.uid().unwrap_or_default(), secret.data.unwrap_or_default());
-            let versions = self.digests.note(named, uid, version.as_deref().unwrap_or_default(), &data, &key);
+            let versions = self.digests.note(named, uid, version.as_deref().unwrap_or_default(), &data, key);
             Read { version, lookup: Lookup::Secret(versions) }
         }))
     }
@@ -129,7 +129,7 @@ impl Reader {
     ///
     /// # Errors
     /// If it can be neither read nor created now.
-    pub(crate) async fn digest_key(&self) -> Result<Key, ApiError> {
+    pub(crate) async fn digest_key(&self) -> Result<&Key, ApiError> {
         self.key.get().await
     }
 

@@ -39,8 +39,7 @@ pub(super) async fn copy(root: &Path) -> Result<PathBuf> {
 fn patched(root: &Path) -> Result<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
     let mutants = Mutant::ALL.iter().map(|mutant| (mutant.name(), mutant.patch()));
-    for (name, patch) in [("base", &BASE[BASE.find("--- ").unwrap_or_default()..])].into_iter().chain(mutants)
-    {
+    for (name, patch) in [("base", BASE)].into_iter().chain(mutants) {
         apply(root, patch, &mut files).with_context(|| {
             format!("the seeded bug in crates/kraken-mutants/patches/{name}.patch does not fit the source any more: correct it")
         })?;

@@ -65,8 +65,7 @@ impl<'a> Targets<'a> {
 
     /// The targets to delete when `current` is in place.
     pub(super) fn surplus(self, current: Option<&ObjectRef>, outcome: Option<&Outcome>) -> Vec<ObjectRef> {
-        let owned =
-            self.cluster.router.owned.lock().of(&self.namespace(), &self.export.uid().unwrap_or_default());
+        let owned = self.owned();
         if !self.export.spec.rotate {
             return owned.into_iter().filter(|target| Some(target) != current).collect();
         }
@@ -82,11 +81,15 @@ impl<'a> Targets<'a> {
 
     /// This time, or one after those of all targets if the clock of a former leader was ahead: their order must be true.
     pub(super) fn after_all(self, now: Timestamp) -> Timestamp {
-        let owned =
-            self.cluster.router.owned.lock().of(&self.namespace(), &self.export.uid().unwrap_or_default());
+        let owned = self.owned();
         let times = owned.iter().filter_map(|target| self.cluster.meta(target, names::current_since));
         let next = times.filter_map(|time| time.checked_add(Duration::from_micros(1)).ok()).max();
         next.map_or(now, |next| now.max(next))
+    }
+
+    /// All that the export owns.
+    fn owned(self) -> Vec<ObjectRef> {
+        self.cluster.router.owned.lock().of(&self.namespace(), &self.export.uid().unwrap_or_default())
     }
 
     fn plain(self) -> ObjectRef {

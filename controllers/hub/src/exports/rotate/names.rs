@@ -6,15 +6,15 @@ use jiff::Timestamp;
 use kraken_api::CURRENT_SINCE_ANNOTATION;
 use kube::api::ObjectMeta;
 
-use crate::store::index::ObjectRef;
+use crate::store::{digest_key::digits, index::ObjectRef};
 
 /// The number of hexadecimal digits in the name of a target, as in names of Kustomize.
 const DIGITS: usize = 10;
 
 /// The target of the content with this digest; `plain`: the target without one.
 pub(crate) fn named(plain: &ObjectRef, digest: &str) -> ObjectRef {
-    let digest = digest.rsplit('.').next().unwrap_or(digest);
-    let digits = digest.get(..DIGITS).unwrap_or(digest);
+    let digits = digits(digest);
+    let digits = digits.get(..DIGITS).unwrap_or(digits);
     ObjectRef::new(plain.class, &plain.key.namespace, &format!("{}-{digits}", plain.key.name))
 }
 
