@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::{ExitCode, ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use kraken_testing::{paths, progress};
@@ -38,6 +38,11 @@ pub(crate) async fn run_in<S: AsRef<OsStr>>(
         .status()
         .await
         .context("cannot run cargo; is it on PATH?")
+}
+
+/// The exit code of cargo, for the command that ran it; a signal has none.
+pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
+    status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// The output of cargo in a checkout.

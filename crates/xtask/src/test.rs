@@ -110,7 +110,7 @@ async fn test(selection: &[&str], args: &[String], names: &[&str]) -> Result<Exi
     let command = ["test"].iter().chain(selection).copied().chain(args.iter().map(String::as_str));
     let command = command.chain(exact.iter().chain(names).copied());
     let status = cargo::run_with(command, &[(THREADS, &threads())]).await?;
-    Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
+    Ok(cargo::exit_code(status))
 }
 
 #[cfg(test)]

@@ -29,5 +29,5 @@ pub(crate) async fn run(args: Vec<String>) -> Result<ExitCode> {
     command.extend(["--bin", "kraken-simulate", "--"].map(ToOwned::to_owned));
     command.extend(args);
     let status = cargo::run_with(command, &[ALLOCATOR]).await?;
-    Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
+    Ok(cargo::exit_code(status))
 }
