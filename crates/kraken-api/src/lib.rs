@@ -10,7 +10,9 @@ pub mod dependency_request;
 pub mod effect;
 pub mod import_request;
 pub mod interval;
+pub mod ledger;
 pub mod lifecycle;
+pub mod location;
 pub mod lookup;
 pub mod names;
 pub mod reasons;
@@ -22,13 +24,15 @@ pub use config_export::{ConfigExport, ConfigExportSpec, ConfigExportStatus, Conf
 pub use dependency_request::{DependencyRequest, DependencyRequestSpec, DependencyRequestStatus};
 pub use import_request::{ImportRequest, ImportRequestSpec, ImportRequestStatus};
 pub use interval::Interval;
+pub use ledger::{Launches, Ledger};
 pub use lifecycle::{
     Adopt, Approval, ById, ByTags, Deletion, DependsOn, Disruption, Drift, HasLifecycle, Lifecycle, Replace,
     Share,
 };
+pub use location::Location;
 pub use reference_grant::{ReferenceGrant, ReferenceGrantSpec};
 pub use state_declaration::{StateDeclaration, StateDeclarationSpec};
-pub use status::{AtCreation, FieldDiff, InPlace, Location, Plan, PlanAction, ResourceStatus};
+pub use status::{AtCreation, FieldDiff, InPlace, Plan, PlanAction, ResourceStatus};
 
 /// The domain of every API group, label and annotation of Kraken.
 pub const DOMAIN: &str = "kraken-iac.eoinfennessy.com";
@@ -95,8 +99,8 @@ pub const PREVIEW_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/preview";
 /// Annotation by which a user approves a plan: its value is the plan's hash.
 pub const APPROVED_PLAN_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/approved-plan";
 
-/// Annotation with the persisted intent of a launch, written before the create call.
-pub const INTENT_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/intent";
+/// Annotation in which earlier versions kept the [ledger](Ledger). A controller that finds it moves it to the status.
+pub const LEDGER_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/intent";
 
 /// Annotation by which a user confirms that objects may be created although a circuit breaker stopped it: the time of the
 /// confirmation in RFC 3339, such as `2026-01-31T12:00:00Z`. It applies to events before that time. For objects that

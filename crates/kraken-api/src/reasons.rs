@@ -137,7 +137,7 @@ reasons! {
         CreationUnknown: False => "Look for the object at the provider. If it exists, name it in `lifecycle.adopt.id`; if it does not, annotate the resource as the message says.",
         /// Many remote objects of the kind disappeared at once.
         RecreationHeld: False => "Check credentials, region and endpoint. If the objects were really deleted, annotate the resource as the message says.",
-        /// The finalizer or the intent was removed by another client and was restored (event only).
+        /// The finalizer or the ledger was removed by another client and was restored (event only).
         RecordRestored,
         /// `lifecycle.paused` is `true`.
         Paused: False => "Set it to `false`.",

@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::lookup::Answer;
+use crate::{ledger::Ledger, location::Location, lookup::Answer};
 
 /// The last observed state and the result of the last reconcile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +22,8 @@ pub struct ResourceStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
-    /// The provider's ids of the remote objects, the main id first. Example: `["i-0abc1234def567890"]`.
+    /// The provider's ids of the remote objects, the main id first. An edit has no effect. Example:
+    /// `["i-0abc1234def567890"]`.
     // Not "externalIDs", which kubectl describe displays as "External I Ds".
     #[serde(default, rename = "externalIds", skip_serializing_if = "Vec::is_empty")]
     pub external_ids: Vec<String>,
@@ -45,20 +46,10 @@ pub struct ResourceStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
 
-    /// The epoch of the last recorded launch. A higher epoch in the intent means that a launch is in progress.
+    /// What was launched, adopted and replaced for the resource. The controller writes it before it acts, and it is the only record that
+    /// it reads after a restart: it must not be edited.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub epoch: Option<i64>,
-
-    /// A digest of `externalIds` and `epoch`, 16 hexadecimal digits. After an edit of these by another client it does not match, and
-    /// the remote objects are searched for by their tags. Example: `5f70bf18a0860070`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 64))]
-    pub record_digest: Option<String>,
-
-    /// The first epoch of the current remote objects: objects of earlier epochs are being replaced and are deleted.
-    /// Absent if nothing was ever replaced. Example: `2`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub replaced_before: Option<i64>,
+    pub ledger: Option<Ledger>,
 
     /// What a look-up found and publishes. Absent for every other kind. Example: `{ids: [ami-0abc1234def567890]}`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,24 +82,16 @@ pub struct ResourceStatus {
     pub plan: Option<Plan>,
 }
 
-/// The location of remote objects.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Location {
-    /// The account at the provider, or the options of its configuration that say where its objects are. Example: `123456789012`.
-    #[schemars(length(max = 256))]
-    pub account: String,
-    /// The region of the provider; empty if it has none. Example: `eu-west-1`.
-    #[schemars(length(max = 256))]
-    pub region: String,
-}
-
-impl std::fmt::Display for Location {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.region.is_empty() {
-            return f.write_str(&self.account); // a provider without regions says what it is
+impl ResourceStatus {
+    /// The status of the resource with this UID. What was restored from a backup of another one, such as a former one of its name, is no
+    /// record of this one: of that, only the ledger is kept, which says whose it is, and the fields whose values must not be shown.
+    #[must_use]
+    pub fn of(self, uid: Option<&str>) -> Self {
+        let is_own = self.ledger.as_ref().is_none_or(|ledger| Some(&*ledger.uid) == uid);
+        if is_own {
+            return self;
         }
-        write!(f, "account {}, region {}", self.account, self.region)
+        Self { ledger: self.ledger, secret_fields: self.secret_fields, ..Self::default() }
     }
 }
 

@@ -36,7 +36,7 @@ macro_rules! mutants {
 }
 
 mutants! {
-    SkipIntent,
+    SkipLedger,
     IgnoreWindow,
     DropTagFilter,
     ForgetAdoption,
@@ -68,8 +68,7 @@ mutants! {
     FormerReferencesForgotten,
     TakenBackIsKept,
     AccountNotKept,
-    EditedIntentTrusted,
-    EditedRecordTrusted,
+    EditedLedgerTrusted,
     AdoptedAsWhole,
     StrayByOwner,
     DriftFromCondition,
@@ -169,11 +168,11 @@ mod tests {
 
     #[test]
     fn one_mutant_is_active_on_its_thread() {
-        select(Some(Mutant::SkipIntent));
-        assert!(Mutant::SkipIntent.is_active());
+        select(Some(Mutant::SkipLedger));
+        assert!(Mutant::SkipLedger.is_active());
         assert!(!Mutant::RetainDeletes.is_active());
         select(None);
-        assert!(!Mutant::SkipIntent.is_active());
+        assert!(!Mutant::SkipLedger.is_active());
     }
 
     #[test]
@@ -182,7 +181,7 @@ mod tests {
         Mutant::RetainDeletes.is_active();
         let reached = take_reached();
         assert!(reached.contains(Mutant::RetainDeletes));
-        assert!(!reached.contains(Mutant::SkipIntent));
+        assert!(!reached.contains(Mutant::SkipLedger));
         assert_eq!(take_reached(), ReachedMutants::default());
     }
 }

@@ -10,7 +10,12 @@ use crate::{
     Launch,
     context::Reconcile,
     dynamic::{Change, Object},
-    model::{ids::listed, intent::Intent, observation::Observation, recorded::has_finalizer},
+    model::{
+        ids::listed,
+        ledger::{self, Ledger},
+        observation::Observation,
+        recorded::has_finalizer,
+    },
     policy::retention::ReleasePolicy,
 };
 
@@ -20,8 +25,8 @@ fn latest(reconcile: &Reconcile<'_>) -> Arc<Object> {
 }
 
 /// The last launch or adoption that is persisted.
-fn persisted(reconcile: &Reconcile<'_>) -> Option<Intent> {
-    Intent::of(&*latest(reconcile)).or_else(|| reconcile.memory.launch.intent.clone())
+fn persisted(reconcile: &Reconcile<'_>) -> Option<Ledger> {
+    ledger::of(&latest(reconcile)).or_else(|| reconcile.memory.launch.ledger.clone())
 }
 
 /// Nothing is created or changed for a resource that is paused or being deleted, nor without the connection of its account.
@@ -38,15 +43,15 @@ pub(crate) fn creates(reconcile: &Reconcile<'_>, observation: &Observation<'_>, 
     is_wanted(reconcile);
     let is_held = has_finalizer(&*latest(reconcile));
     assert!(is_held, "a launch without a finalizer: its objects would be left behind");
-    let intent = persisted(reconcile);
-    let epoch = intent.as_ref().map(|intent| intent.epoch);
+    let ledger = persisted(reconcile);
+    let epoch = ledger.as_ref().map(|ledger| ledger.epoch);
     assert_eq!(epoch, Some(launch.epoch), "a launch that is not persisted");
     assert_eq!(
         launch.token,
         reconcile.identity.token(launch.epoch),
         "a launch with the token of another one"
     );
-    let recorded = intent.and_then(|intent| intent.location);
+    let recorded = ledger.and_then(|ledger| ledger.location);
     if let (Some(recorded), Some(here)) = (&recorded, &observation.location) {
         assert_eq!(recorded, here, "a launch in another place than the persisted one");
     }
@@ -72,8 +77,8 @@ pub(crate) fn changes(
 /// A claim: the adoption of this object is persisted, so that its deletion keeps it.
 pub(crate) fn claims(reconcile: &Reconcile<'_>, id: &String) {
     is_wanted(reconcile);
-    let is_recorded = persisted(reconcile).is_some_and(|intent| {
-        intent.adopts && (intent.adopted.contains(id) || intent.taken_back.contains(id))
+    let is_recorded = persisted(reconcile).is_some_and(|ledger| {
+        ledger.adopts && (ledger.adopted.contains(id) || ledger.taken_back.contains(id))
     });
     assert!(is_recorded, "an adoption of {id} that is not persisted");
 }
@@ -82,7 +87,7 @@ pub(crate) fn claims(reconcile: &Reconcile<'_>, id: &String) {
 pub(crate) fn takes_over(reconcile: &Reconcile<'_>) {
     assert!(reconcile.is_connected, "a take-over without the connection of the account");
     assert!(!reconcile.lifecycle().paused, "a take-over for a resource that is paused");
-    let is_recorded = persisted(reconcile).is_some_and(|intent| intent.former.is_some());
+    let is_recorded = persisted(reconcile).is_some_and(|ledger| ledger.former.is_some());
     assert!(is_recorded, "a take-over that is not persisted");
 }
 

@@ -162,7 +162,7 @@ async fn look(reconcile: &mut Reconcile<'_>, edited: &EditedFields) -> Result<Op
     let target = resolve::resolve(reconcile, &dependencies, &values)?;
     reconcile.remember_secrets(&target);
     // Nothing is read in another account than that of the objects.
-    location::here(reconcile, target.intent.as_ref()).await?;
+    location::here(reconcile, target.ledger.as_ref()).await?;
     match wanted {
         Some(wanted) => adoption(reconcile, &target, &wanted).await.map(Some),
         None => differences(reconcile, &target, edited).await,
@@ -222,10 +222,10 @@ async fn attempt(
     target: &Target,
     search: bool,
 ) -> Result<Option<Attempt>, Outcome> {
-    let intent = target.intent.as_ref();
-    let recorded = reconcile.recorded(intent, reconcile.clock());
+    let ledger = target.ledger.as_ref();
+    let recorded = reconcile.recorded(ledger, reconcile.clock());
     let observed = reconcile.observe(&recorded, search, false).await.map_err(Outcome::Failed)?;
-    let Parts { outgoing: None, current } = Parts::of(intent, observed) else { return Ok(None) };
+    let Parts { outgoing: None, current } = Parts::of(ledger, observed) else { return Ok(None) };
     let found = current.ids();
     let Compared { comparison, .. } = compared(reconcile, target, current).await?;
     Ok(Some(Attempt { recorded: recorded.ids, found, comparison }))

@@ -23,7 +23,7 @@ use crate::{
 async fn steps(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     // What does not decode is only removed. No client required.
     reconcile.facts.note = undecoded::permits(&reconcile.object, reconcile.context.info().name)?;
-    // 1. Restore the finalizer and the intent if they were removed. Client required.
+    // 1. Restore the finalizer and the ledger if they were removed. Client required.
     Box::pin(restore::restore(reconcile)).await?;
     // 2. Connect with the account of the resource, and take over what a former resource of its name left. Client required.
     Box::pin(connect::connect(reconcile)).await?;

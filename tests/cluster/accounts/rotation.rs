@@ -88,7 +88,7 @@ async fn without_accounts_nothing_is_read_or_called_in_addition() -> Result<()> 
     let here: Vec<_> = by_spoke.filter(|request| request.namespace == **namespace).collect();
     let reads: Vec<_> = here.iter().filter(|request| request.verb == "get").collect();
     assert!(reads.is_empty(), "{reads:?}");
-    // For each its finalizer and intent, its state, and its statuses.
+    // For each its finalizer and ledger, its state, and its statuses.
     assert!(here.len() <= 6 * names.len(), "{} writes: {here:?}", here.len());
     let of_accounts: Vec<_> = requests.iter().filter(|request| request.resource == "accounts").collect();
     assert!(of_accounts.iter().all(|request| request.verb != "get"), "{of_accounts:?}");

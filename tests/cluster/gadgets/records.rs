@@ -1,4 +1,4 @@
-//! Lost records: finalizers, intents, status, owner tags. Nothing is duplicated or leaked because of it.
+//! Lost records: finalizers, ledgers, statuses, owner tags. Nothing is duplicated or leaked because of it.
 
 use anyhow::Result;
 use kraken_tests::toy::Fault;
@@ -8,18 +8,24 @@ use serde_json::{Value, json};
 use super::{Setting, gadget, setting, setting_with, small};
 
 const FINALIZER: &str = "kraken-iac.eoinfennessy.com/external";
-const INTENT: &str = "kraken-iac.eoinfennessy.com/intent";
 
 /// Like `kubectl replace` with a file that has neither.
-fn wiped() -> Value {
+fn replaced() -> Value {
     json!({"metadata": {"finalizers": null, "annotations": null}})
 }
 
 fn is_on_record(object: &Value) -> bool {
-    object["metadata"]["finalizers"][0] == FINALIZER && !object["metadata"]["annotations"][INTENT].is_null()
+    object["metadata"]["finalizers"][0] == FINALIZER && object["status"]["ledger"].is_object()
 }
 
 impl Setting {
+    /// Removes its ledger, or the whole status, as only a cluster administrator can.
+    async fn lose(&self, name: &str, status: &Value) -> Result<()> {
+        let patch = Patch::Merge(json!({ "status": status }));
+        self.test_env.api("Gadget").patch_status(name, &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
     /// Deletes it, and checks that no remote object remains.
     async fn deleted(&self, name: &str, owner: &str) -> Result<()> {
         self.test_env.delete("Gadget", name).await?;
@@ -30,10 +36,10 @@ impl Setting {
 }
 
 #[tokio::test]
-async fn a_removed_finalizer_and_intent_are_restored_at_once() -> Result<()> {
+async fn a_removed_finalizer_is_restored_at_once() -> Result<()> {
     let s = setting().await?;
     let by_hand = json!({"metadata": {"finalizers": null}});
-    for (name, patch) in [("replaced", wiped()), ("by-hand", by_hand)] {
+    for (name, patch) in [("replaced", replaced()), ("by-hand", by_hand)] {
         let owner = s.ready(name, &small()).await?;
         s.test_env.patch("Gadget", name, patch).await?;
         s.test_env.until("Gadget", name, is_on_record).await?;
@@ -46,17 +52,17 @@ async fn a_removed_finalizer_and_intent_are_restored_at_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn records_removed_while_no_controller_ran_are_rebuilt_from_the_status() -> Result<()> {
+async fn a_ledger_that_was_lost_while_no_controller_ran_is_rebuilt() -> Result<()> {
     let window = ["--visibility-window", "2s"];
     let mut s = setting_with(&window).await?;
     let owner = s.ready("a", &small()).await?;
     drop(std::mem::replace(&mut s.spoke, kraken_tests::InProcess::stopped()));
-    s.test_env.patch("Gadget", "a", wiped()).await?;
+    s.test_env.patch("Gadget", "a", replaced()).await?;
+    s.lose("a", &json!({"ledger": null})).await?;
     s = s.restart_with(&window).await?;
     let object = s.test_env.until("Gadget", "a", is_on_record).await?;
-    let intent: Value =
-        serde_json::from_str(object["metadata"]["annotations"][INTENT].as_str().unwrap_or_default())?;
-    assert_eq!(intent["epoch"], 2, "the next launch has a token of its own: {intent}");
+    let ledger = &object["status"]["ledger"];
+    assert!(ledger["hash"].is_null(), "the token of the launch is not used again: {ledger}");
     s.ready("a", &json!({"size": {"value": 4}})).await?;
     assert_eq!((s.cloud.alive(&owner).len(), s.calls("create")), (1, 1));
     s.deleted("a", &owner).await
@@ -68,9 +74,8 @@ async fn a_backup_from_before_the_launch_causes_no_duplicate() -> Result<()> {
     let mut s = setting_with(&window).await?;
     let owner = s.ready("a", &small()).await?;
     drop(std::mem::replace(&mut s.spoke, kraken_tests::InProcess::stopped()));
-    s.test_env.patch("Gadget", "a", wiped()).await?;
-    let nothing = json!({"status": null});
-    s.test_env.api("Gadget").patch_status("a", &PatchParams::default(), &Patch::Merge(nothing)).await?;
+    s.test_env.patch("Gadget", "a", replaced()).await?;
+    s.lose("a", &Value::Null).await?;
     s = s.restart_with(&window).await?;
     s.test_env.ready("Gadget", "a").await?;
     s.test_env.until("Gadget", "a", is_on_record).await?;
@@ -79,7 +84,7 @@ async fn a_backup_from_before_the_launch_causes_no_duplicate() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_removed_intent_does_not_lose_the_boundary_of_a_replacement() -> Result<()> {
+async fn a_removed_ledger_does_not_lose_the_boundary_of_a_replacement() -> Result<()> {
     let s = setting().await?;
     let owner = s.ready("a", &small()).await?;
     s.cloud.fault("create", Fault::Lag(3));
@@ -87,7 +92,8 @@ async fn a_removed_intent_does_not_lose_the_boundary_of_a_replacement() -> Resul
         json!({"size": {"value": 3}, "colour": {"value": "red"}, "lifecycle": {"replace": "CreateFirst"}});
     s.test_env.apply(&gadget("a", &red)).await?;
     s.called("create", 2).await;
-    s.test_env.patch("Gadget", "a", wiped()).await?;
+    s.test_env.patch("Gadget", "a", replaced()).await?;
+    s.lose("a", &json!({"ledger": null})).await?;
     s.test_env.ready("Gadget", "a").await?;
     let alive = s.cloud.alive(&owner);
     assert_eq!(alive.iter().map(|object| object.colour.as_str()).collect::<Vec<_>>(), ["red"]);

@@ -249,8 +249,8 @@ async fn network_whose_provider_was_killed_exists_once() -> Result<()> {
         let name = format!("killed-{index}");
         test_env.apply(&object("Network", &name, &json!({"name": {"value": name}}))).await?;
         // Until the creation is requested.
-        let has_intent = |object: &Json| object["metadata"]["finalizers"].is_array();
-        test_env.until(&kind("Network"), &name, has_intent).await?;
+        let has_ledger = |object: &Json| object["metadata"]["finalizers"].is_array();
+        test_env.until(&kind("Network"), &name, has_ledger).await?;
         tokio::time::sleep(Duration::from_millis(delay)).await;
         if let Some(process) = provider.process_id().await {
             // It may have ended just now.

@@ -1,6 +1,6 @@
 //! Operations on the cluster.
 
-use kraken_api::{APPROVED_PLAN_ANNOTATION, DOMAIN, INTENT_ANNOTATION};
+use kraken_api::{APPROVED_PLAN_ANNOTATION, DOMAIN};
 use kraken_runtime::clock;
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ pub(super) fn strip(kube: &Kube<'_>, name: &ObjectName, lost: Lost) -> Result {
     let patch = match lost {
         Lost::Finalizers => json!({"metadata": {"finalizers": null}}),
         Lost::OwnerReferences => json!({"metadata": {"ownerReferences": null}}),
-        Lost::Intent => json!({"metadata": {"annotations": {INTENT_ANNOTATION: null}}}),
+        Lost::Ledger => return forge(kube, name, &json!({ "ledger": null })),
         Lost::Annotations => json!({"metadata": {"annotations": null}}),
         Lost::Labels => json!({"metadata": {"labels": null}}),
         Lost::Status => return kube.merge(name, "/status", &json!({"status": null})),

@@ -1,4 +1,4 @@
-//! Backups in Velero's form: the manifests of objects, without what the API server and controllers know of them.
+//! Backups in Velero's form: the manifests of objects, without what the API server knows of them.
 
 use std::time::Duration;
 
@@ -45,8 +45,15 @@ pub(super) fn vanish(api: &ApiServer, name: &ObjectName) -> Result {
     Ok(())
 }
 
-/// Creates those of the saved manifests that do not exist: Secrets and ConfigMaps first, as Velero does.
-pub(super) fn restore(api: &ApiServer, memory: &Memory, name: &ObjectName, finalizers: bool) -> Result {
+/// Creates those of the saved manifests that do not exist: Secrets and ConfigMaps first, as Velero does. Each status is written a moment
+/// after its object, unless somebody wrote meanwhile.
+pub(super) fn restore(
+    api: &ApiServer,
+    memory: &Memory,
+    name: &ObjectName,
+    finalizers: bool,
+    status: bool,
+) -> Result {
     let saved = memory.manifests.get(name).ok_or_else(|| "nothing was saved".to_owned())?;
     let mut manifests = saved.clone();
     manifests.sort_by_key(|object| (!is_builtin(object), ObjectName::of(object)));
@@ -55,17 +62,29 @@ pub(super) fn restore(api: &ApiServer, memory: &Memory, name: &ObjectName, final
             metadata.remove("finalizers");
         }
     }
-    if let [object] = manifests.as_slice() {
+    if let ([object], false) = (manifests.as_slice(), status) {
         return Kube::new(api).create(object);
     }
     let api = api.clone();
     tokio::spawn(async move {
         for object in manifests {
-            let _ = Kube::new(&api).create(&object); // what exists is left as it is
+            let (kube, name) = (Kube::new(&api), ObjectName::of(&object));
+            let is_created = kube.create(&object).is_ok(); // what exists is left as it is
+            let created = kube.get(&name).filter(|_| is_created && status && has_status(&object));
             tokio::time::sleep(PAUSE).await;
+            if let Some(created) = created {
+                let version = &created["metadata"]["resourceVersion"];
+                let patch = json!({"metadata": {"resourceVersion": version}, "status": object["status"]});
+                let _ = kube.merge(&name, "/status", &patch);
+            }
         }
     });
     Ok(())
+}
+
+/// Whether it has a status that is restored with others. The hub writes that of a request again.
+fn has_status(object: &Value) -> bool {
+    object["status"].is_object() && object["kind"] != "DependencyRequest"
 }
 
 fn is_namespace(name: &ObjectName) -> bool {
@@ -92,9 +111,6 @@ fn found(api: &ApiServer, name: &ObjectName) -> Vec<Value> {
 /// An object as it is created again.
 fn manifest(object: &Value) -> Value {
     let mut manifest = object.clone();
-    if let Some(fields) = manifest.as_object_mut() {
-        fields.remove("status");
-    }
     if let Some(metadata) = manifest["metadata"].as_object_mut() {
         metadata.retain(|field, _| !REMOVED.contains(&field.as_str()));
     }

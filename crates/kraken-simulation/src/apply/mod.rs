@@ -102,8 +102,8 @@ pub fn operation(engine: &dyn Installation, memory: &mut Memory, operation: &Ope
         },
         Operation::SaveManifests { object } => manifests::save(engine.api(), memory, object),
         Operation::Vanish { object } => manifests::vanish(engine.api(), object),
-        Operation::RestoreManifests { object, finalizers } => {
-            manifests::restore(engine.api(), memory, object, *finalizers)
+        Operation::RestoreManifests { object, finalizers, status } => {
+            manifests::restore(engine.api(), memory, object, *finalizers, *status)
         }
     };
     result.err()

@@ -190,11 +190,34 @@ fn a_backup_restores_deleted_objects() {
 }
 
 #[test]
+fn a_status_is_restored_unless_somebody_wrote_meanwhile() {
+    runtime().block_on(async {
+        for is_written in [false, true] {
+            let (site, mut memory) = (site(), Memory::default());
+            let mut act = |operation| done(&site, &mut memory, operation);
+            act(Operation::Apply { object: manifest() });
+            act(Operation::ForgeStatus { object: vpc(), status: json!({"externalIds": ["vpc-1"]}) });
+            act(Operation::SaveManifests { object: vpc() });
+            act(Operation::Vanish { object: vpc() });
+            act(Operation::RestoreManifests { object: vpc(), finalizers: true, status: true });
+            tokio::task::yield_now().await;
+            let edit = json!({"externalIds": ["vpc-2"]});
+            if is_written {
+                act(Operation::ForgeStatus { object: vpc(), status: edit });
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let ids = Kube::new(&site.api).get(&vpc()).unwrap()["status"]["externalIds"].clone();
+            assert_eq!(ids, if is_written { json!(["vpc-2"]) } else { json!(["vpc-1"]) });
+        }
+    });
+}
+
+#[test]
 fn what_vanished_is_restored_from_its_manifests_without_what_the_server_knows() {
     runtime().block_on(async {
         let (site, mut memory) = (site(), Memory::default());
         let mut act = |operation| done(&site, &mut memory, operation);
-        let restore = |finalizers| Operation::RestoreManifests { object: vpc(), finalizers };
+        let restore = |finalizers| Operation::RestoreManifests { object: vpc(), finalizers, status: false };
         assert_eq!(act(restore(true)).0.as_deref(), Some("nothing was saved"));
         let mut object = manifest();
         object["metadata"]["finalizers"] = json!(["example.com/x"]);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::history::{Changes, uid_of};
 use super::places::is_displacement;
-use super::policy::{intent, is_deleting, is_held, is_resource, strings};
+use super::policy::{is_deleting, is_held, is_resource, ledger, strings};
 use super::{CallingProcess, Checks, Class};
 use crate::schedule::Controller;
 
@@ -91,7 +91,7 @@ impl Checks {
             let Some(after) = after else { continue };
             let older = revision(after) < revision(before);
             let lost = (is_held(before) && !is_held(after))
-                || (intent(before).is_some() && intent(before) != intent(after))
+                || (ledger(before).is_some() && ledger(before) != ledger(after))
                 || before["status"]["externalIds"] != after["status"]["externalIds"];
             // The only record of the references of a resource that is being deleted.
             let forged = before["kind"] == "DependencyRequest" && before["spec"] != after["spec"];

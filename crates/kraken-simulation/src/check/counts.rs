@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::history::{Record, Version};
 use super::judge::{all, is_owned};
-use super::policy::{external_ids, intent, strings};
+use super::policy::{external_ids, ledger, strings};
 use super::remote::{place_of, plain, remote_kind};
 use super::{CallingProcess, Checks, Class, RemoteObject};
 
@@ -25,9 +25,9 @@ impl Checks {
             live.retain(|id| place_of(id) == by.place);
         }
         let outgoing = |version: &Version| {
-            let intent = intent(&version.value).unwrap_or_default();
+            let ledger = ledger(&version.value).unwrap_or_default();
             let is_live = |id: &&str| live.iter().any(|live| self.cloud.recorded_id(live) == *id);
-            strings(&intent["outgoing"]).filter(is_live).count()
+            strings(&ledger["outgoing"]).filter(is_live).count()
         };
         let explained = candidates.iter().map(|version| self.wanted(record, version)).max().unwrap_or(0);
         let replaced = candidates.iter().map(outgoing).max().unwrap_or(0);
@@ -79,11 +79,11 @@ impl Checks {
         record: &Record,
     ) -> bool {
         let candidates = self.history.candidates(record, by, now, self.calm);
-        // An intent also names the outgoing objects of a replacement that is complete.
+        // A ledger also names the outgoing objects of a replacement that is complete.
         let outgoing: BTreeSet<String> = candidates
             .iter()
-            .filter_map(|version| intent(&version.value))
-            .flat_map(|intent| strings(&intent["outgoing"]).map(ToOwned::to_owned).collect::<Vec<_>>())
+            .filter_map(|version| ledger(&version.value))
+            .flat_map(|ledger| strings(&ledger["outgoing"]).map(ToOwned::to_owned).collect::<Vec<_>>())
             .collect();
         // A key pair is on record by its name, which a deleted one does not have any more.
         let is_by_name = record.kind == "KeyPair" && !outgoing.is_empty();

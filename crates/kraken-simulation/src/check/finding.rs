@@ -35,9 +35,9 @@ pub enum Class {
     NotPermitted,
     /// A replacement began without an edit.
     DriftReplaced,
-    /// Something was created without an intent on record.
-    NoIntent,
-    /// An intent was written without a precondition.
+    /// Something was created without a ledger on record.
+    NoLedger,
+    /// A ledger was written without a precondition.
     NoPrecondition,
     /// An object was created for a resource that is deleted or being deleted.
     CreatedForGone,

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use kraken_spoke::api::INTENT_ANNOTATION;
 use serde_json::Value;
 
 use super::history::{Record, Version};
 use super::judge::is_owned;
 use super::order::{dependencies, dependent_uid};
-use super::policy::{intent, is_deleting, strings};
+use super::policy::{is_deleting, ledger, strings};
 use super::{CallingProcess, Checks, Class, SLACK};
 use crate::kinds::key;
 
@@ -18,9 +17,9 @@ impl Checks {
         let Some(record) = self.history.records.get(uid) else { return };
         let former = self.cloud.recorded_id(id);
         let is_replaced = |version: &Version| {
-            let intent = intent(&version.value).unwrap_or_default();
+            let ledger = ledger(&version.value).unwrap_or_default();
             version.value["spec"]["lifecycle"]["replace"] == "CreateFirst"
-                && strings(&intent["outgoing"]).any(|outgoing| outgoing == former)
+                && strings(&ledger["outgoing"]).any(|outgoing| outgoing == former)
         };
         let candidates = self.history.candidates(record, by, now, self.calm);
         // The deletion of the resource ends its replacement.
@@ -98,10 +97,7 @@ impl Checks {
         };
         let has_objects = |request: &Record| {
             let owner = dependent_uid(request).and_then(|uid| self.history.records.get(uid));
-            owner.is_some_and(|owner| {
-                let annotations = &owner.latest().value["metadata"]["annotations"];
-                owner.gone.is_none() && annotations[INTENT_ANNOTATION].is_string()
-            })
+            owner.is_some_and(|owner| owner.gone.is_none() && ledger(&owner.latest().value).is_some())
         };
         let user = self.history.records.values().find(|request| {
             let dependent = super::order::dependent(request);

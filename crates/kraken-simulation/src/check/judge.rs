@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::call::{ParsedCall, Verb};
 use super::history::Version;
-use super::policy::{Policy, intent, is_held};
+use super::policy::{Policy, is_held, ledger};
 use super::{CallingProcess, Checks, Class, RemoteObjects, SLACK};
 
 impl Checks {
@@ -68,7 +68,7 @@ impl Checks {
         }
         let what = format!("{} made {}", parsed.action, made.join(", "));
         let Some(uid) = parsed.uid().map(ToOwned::to_owned) else {
-            return self.violated(now, Class::NoIntent, format!("{what} without owner tags"));
+            return self.violated(now, Class::NoLedger, format!("{what} without owner tags"));
         };
         for id in made {
             self.launched.insert(id, uid.clone());
@@ -83,16 +83,16 @@ impl Checks {
             return self.violated(now, Class::CreatedForGone, format!("{what}, which is deleted"));
         }
         let all = |forbids: fn(&Policy) -> bool| all(candidates, forbids);
-        let has_intent = |version: &Version| {
-            let epoch = intent(&version.value).and_then(|intent| intent["epoch"].as_i64());
+        let has_ledger = |version: &Version| {
+            let epoch = ledger(&version.value).and_then(|ledger| ledger["epoch"].as_i64());
             epoch.is_some() && epoch == parsed.epoch() && is_held(&version.value)
         };
         let found = if all(|policy| policy.deleting) {
             Some((Class::CreatedForGone, "which is being deleted"))
         } else if all(|policy| policy.paused) {
             Some((Class::Paused, "which is paused"))
-        } else if !record.versions.iter().any(has_intent) {
-            Some((Class::NoIntent, "of which no such intent is on record"))
+        } else if !record.versions.iter().any(has_ledger) {
+            Some((Class::NoLedger, "of which no such ledger is on record"))
         } else if self.is_only_drift(by, &uid, candidates) && all(|policy| policy.report) {
             Some((Class::Reported, "whose drift is only reported"))
         } else if is_elsewhere(candidates, by) {
@@ -148,7 +148,7 @@ fn is_elsewhere(candidates: &[Version], by: &CallingProcess) -> bool {
     let differs = |version: &Version| {
         let recorded = &version.value["status"]["location"];
         // The location is on record before the first call.
-        let intended = intent(&version.value).unwrap_or_default();
+        let intended = ledger(&version.value).unwrap_or_default();
         let place = if recorded.is_object() { recorded } else { &intended["location"] };
         place.is_object() && (place["account"] != **account || place["region"] != **region)
     };

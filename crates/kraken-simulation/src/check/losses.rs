@@ -136,10 +136,7 @@ fn account(record: &Record) -> &Value {
 
 /// The parts of an object of which a change triggers a reconcile.
 fn edit(object: &Value) -> (&Value, Option<Value>, &Value) {
-    let mut annotations = object["metadata"]["annotations"].clone();
-    if let Some(annotations) = annotations.as_object_mut() {
-        annotations.remove(kraken_spoke::api::INTENT_ANNOTATION);
-    }
+    let annotations = object["metadata"]["annotations"].clone();
     let annotations = annotations.as_object().is_some_and(|all| !all.is_empty()).then_some(annotations);
     (&object["metadata"]["generation"], annotations, &object["metadata"]["deletionTimestamp"])
 }

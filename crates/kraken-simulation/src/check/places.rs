@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::full::suffix;
 use super::history::{Record, Version};
-use super::policy::intent;
+use super::policy::ledger;
 use super::remote::place_of;
 use super::{CallingProcess, Checks};
 use crate::engine::Place;
@@ -67,7 +67,7 @@ pub(super) fn is_displacement(before: &Value, after: &Value) -> bool {
 
 /// Where the objects of a resource are, according to its status or its last launch.
 pub(super) fn recorded_place(object: &Value) -> Option<Place> {
-    let intended = intent(object).unwrap_or_default();
+    let intended = ledger(object).unwrap_or_default();
     let recorded = &object["status"]["location"];
     let place = if recorded.is_object() { recorded } else { &intended["location"] };
     let text = |field: &str| place[field].as_str().map(ToOwned::to_owned);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use kraken_spoke::api::{APPROVED_PLAN_ANNOTATION, DOMAIN, FINALIZER, INTENT_ANNOTATION};
+use kraken_spoke::api::{APPROVED_PLAN_ANNOTATION, DOMAIN, FINALIZER};
 
 /// The policies.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,10 +68,10 @@ pub(super) fn is_held_by_others(object: &Value) -> bool {
     is_deleting(object) && strings(&object["metadata"]["finalizers"]).any(is_foreign)
 }
 
-/// The intent that is persisted on it. One without a digest was written by a user, and is none.
-pub(super) fn intent(object: &Value) -> Option<Value> {
-    let text = object["metadata"]["annotations"][INTENT_ANNOTATION].as_str()?;
-    serde_json::from_str(text).ok().filter(|intent: &Value| intent["digest"].is_string())
+/// The ledger that is persisted on it. That of another resource, which came with a restored status, is none.
+pub(super) fn ledger(object: &Value) -> Option<&Value> {
+    let ledger = &object["status"]["ledger"];
+    (ledger.is_object() && ledger["uid"] == object["metadata"]["uid"]).then_some(ledger)
 }
 
 /// The approved hash.
@@ -84,11 +84,11 @@ pub(super) fn external_ids(object: &Value) -> impl Iterator<Item = &str> {
     strings(&object["status"]["externalIds"])
 }
 
-/// The ids that existed before it, as its status and its intent have them.
+/// The ids that existed before it, as its status and its ledger have them.
 pub(super) fn adopted(object: &Value) -> Vec<String> {
     let mut all: Vec<String> = strings(&object["status"]["adopted"]).map(ToOwned::to_owned).collect();
-    if let Some(intent) = intent(object) {
-        all.extend(strings(&intent["adopted"]).map(ToOwned::to_owned));
+    if let Some(ledger) = ledger(object) {
+        all.extend(strings(&ledger["adopted"]).map(ToOwned::to_owned));
     }
     all
 }

@@ -1,14 +1,13 @@
-//! Checks what spokes write to their resources: the finalizer, the intent, and the start of a replacement.
+//! Checks what spokes write to their resources: the finalizer, the ledger, and the start of a replacement.
 
 use std::time::Duration;
 
 use kraken_simulator::hook::Call;
-use kraken_spoke::api::INTENT_ANNOTATION;
 use serde_json::Value;
 
 use super::judge::all;
 use super::places::is_missed;
-use super::policy::{intent, is_held};
+use super::policy::{is_held, ledger};
 use super::remote::{place_of, remote_kind};
 use super::{CallingProcess, Checks, Class};
 
@@ -35,9 +34,9 @@ impl Checks {
             self.plans.entry(key).or_insert_with(|| plan.clone());
         }
         let boundary =
-            |object: &Value| intent(object).map_or(Value::Null, |intent| intent["replacedBefore"].clone());
+            |object: &Value| ledger(object).map_or(Value::Null, |ledger| ledger["replacedBefore"].clone());
         let begins = before
-            .is_some_and(|before| boundary(before) != boundary(after) && intent(before).is_some())
+            .is_some_and(|before| boundary(before) != boundary(after) && ledger(before).is_some())
             && !boundary(after).is_null();
         if !begins {
             return;
@@ -94,22 +93,17 @@ impl Checks {
         }
     }
 
-    /// An intent is valid only if the object was not changed since the decision.
+    /// A ledger is valid only if the object was not changed since the decision.
     pub(super) fn check_precondition(&mut self, now: Duration, by: &CallingProcess, call: &Call) {
         if !by.controller.is_spoke() || !call.name.starts_with("PATCH") {
             return;
         }
-        // Most patches are of a status: they are not parsed.
-        if !std::str::from_utf8(&call.body).is_ok_and(|body| body.contains(INTENT_ANNOTATION)) {
-            return;
-        }
-        let Ok(body) = serde_json::from_slice::<Value>(&call.body) else { return };
-        let meta = &body["metadata"];
-        if meta["annotations"][INTENT_ANNOTATION].is_string()
-            && !(meta["resourceVersion"].is_string() && meta["uid"].is_string())
-        {
+        // Most calls are patches of a status: they are not parsed.
+        let Ok(body) = std::str::from_utf8(&call.body) else { return };
+        let tests = |path: &str| body.contains(&format!("{{\"op\":\"test\",\"path\":\"{path}\""));
+        if body.contains("\"ledger\":{") && !(tests("/metadata/resourceVersion") && tests("/metadata/uid")) {
             let message =
-                format!("the intent of {}/{} is written without a precondition", call.namespace, call.object);
+                format!("the ledger of {}/{} is written without a precondition", call.namespace, call.object);
             self.violated(now, Class::NoPrecondition, message);
         }
     }

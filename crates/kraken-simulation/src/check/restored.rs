@@ -1,4 +1,4 @@
-//! Checks that a resource that came with the record of its former self, as from a backup, has the remote objects of that, too: it
+//! Checks that a resource that came with the finalizer of its former self, as from a backup, has the remote objects of that, too: it
 //! must not create others in silence.
 
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::history::{Record, uid_of};
-use super::policy::intent;
+use super::policy::{is_held, ledger};
 use super::remote::{place_of, remote_kind};
 use super::{Checks, Class};
 
@@ -14,7 +14,7 @@ impl Checks {
     /// A resource that is Ready when everything has settled: nothing that its former self left remains beside its objects.
     pub(super) fn check_restored(&mut self, now: Duration, object: &Value) {
         let Some(record) = self.history.records.get(uid_of(object)) else { return };
-        if !came_with_record(record) {
+        if !came_from_backup(record) {
             return;
         }
         let title = record.title();
@@ -36,19 +36,13 @@ impl Checks {
     }
 }
 
-/// Whether a resource had the record of a launch when it was created, and nobody but its controller changed that since. With
+/// Whether a resource had the finalizer when it was created, and nobody but its controller changed what belongs to that since. With
 /// `adopt`, its user decides which object it has.
-fn came_with_record(record: &Record) -> bool {
+fn came_from_backup(record: &Record) -> bool {
     let adopts =
         record.versions.iter().any(|version| version.value["spec"]["lifecycle"]["adopt"].is_object());
     let first = record.versions.first();
-    record.disturbed.is_none() && !adopts && first.is_some_and(|first| has_former_intent(&first.value))
-}
-
-/// Whether an object has the record of a launch from before its creation. The first version that was seen may have the first record of its
-/// own controller.
-fn has_former_intent(object: &Value) -> bool {
-    let time = |value: &Value| value.as_str().and_then(|text| text.parse::<jiff::Timestamp>().ok());
-    let launched = intent(object).and_then(|intent| time(&intent["at"]));
-    launched.zip(time(&object["metadata"]["creationTimestamp"])).is_some_and(|(at, created)| at < created)
+    record.disturbed.is_none()
+        && !adopts
+        && first.is_some_and(|first| is_held(&first.value) && ledger(&first.value).is_none())
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::call::{ParsedCall, Verb};
 use super::history::Version;
 use super::judge::all;
-use super::policy::{Policy, adopted, external_ids, intent};
+use super::policy::{Policy, adopted, external_ids, ledger};
 use super::remote::{CLUSTER, PREFIX, RELEASED, RemoteObject, plain, remote_kind};
 use super::{CallingProcess, Checks, Class, SLACK};
 use crate::schedule::Controller;
@@ -181,7 +181,7 @@ impl Checks {
                 && remote_kind(&record.kind) == Some(remote.kind)
                 && !is_scaling
                 && !candidates.iter().any(|version| {
-                    intent(&version.value).is_some_and(|intent| intent["outgoing"] != Value::Null)
+                    ledger(&version.value).is_some_and(|ledger| ledger["outgoing"] != Value::Null)
                 }));
         // Its adoption was observed, and no client has removed the record of it since.
         let was_adopted = self.was_adopted_by(id, uid) && record.disturbed.is_none();
@@ -250,7 +250,7 @@ impl Checks {
         let candidates = self.history.candidates(record, by, now, self.calm);
         let is_launched = self.is_launched_for(id, uid);
         let is_on_record = record.versions.iter().any(|version| {
-            let outgoing = intent(&version.value).unwrap_or_default();
+            let outgoing = ledger(&version.value).unwrap_or_default();
             external_ids(&version.value).any(|known| known == plain(id))
                 || super::policy::strings(&outgoing["outgoing"]).any(|known| known == plain(id))
                 || adopted(&version.value).iter().any(|known| known == plain(id))
@@ -260,7 +260,7 @@ impl Checks {
         let is_adopted = candidates.iter().any(|version| adopts(&version.value, id, remote));
         let is_paused = all(candidates, |policy| policy.paused);
         let title = record.title();
-        // The intent of an adoption is written before the claim; an object that was observed before is claimed again.
+        // The ledger of an adoption is written before the claim; an object that was observed before is claimed again.
         let is_observed = record
             .versions
             .iter()

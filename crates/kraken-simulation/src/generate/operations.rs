@@ -139,7 +139,7 @@ impl Users {
         if rng.chance(50) {
             Operation::Vanish { object }
         } else {
-            Operation::RestoreManifests { object, finalizers: rng.chance(30) }
+            Operation::RestoreManifests { object, finalizers: rng.chance(30), status: rng.chance(30) }
         }
     }
 

@@ -1,6 +1,5 @@
 //! Operations on what belongs to the controllers: finalizers, records, internal objects and targets of exports.
 
-use kraken_api::INTENT_ANNOTATION;
 use serde_json::{Value, json};
 
 use super::operations::propagation;
@@ -30,20 +29,12 @@ impl Users {
     }
 
     pub(super) fn strip(&self, rng: &mut Random) -> Operation {
-        if rng.below(8) == 0 {
-            let object = self.spoke_object(rng);
-            return edited_intent(rng, object);
-        }
         let lost = rng.one([
             Lost::Finalizers,
             Lost::Finalizers,
             Lost::OwnerReferences,
-            Lost::Intent,
-            Lost::Intent,
             Lost::Annotations,
             Lost::Labels,
-            Lost::Status,
-            Lost::FirstId,
         ]);
         Operation::Strip { object: self.any_name(rng), lost }
     }
@@ -116,30 +107,13 @@ pub(crate) fn forged_state(kind: &str) -> (Value, Value) {
     (data, id)
 }
 
-/// A write of the intent by a client.
-pub(super) fn edited_intent(rng: &mut Random, object: ObjectName) -> Operation {
-    let mut intent = json!({"epoch": rng.one([1, 2, 5]), "at": "2026-01-01T00:00:00Z", "hash": "0"});
-    match rng.below(4) {
-        0 => intent["outgoing"] = json!([missing_id(&object.kind)]),
-        1 => intent["location"] = json!({"account": "999999999999", "region": "us-east-1"}),
-        2 => intent["replacedBefore"] = json!(2),
-        _ => {}
-    }
-    let path = format!("/metadata/annotations/{}", INTENT_ANNOTATION.replace('/', "~1"));
-    Operation::Edit { object, path, value: Some(intent.to_string().into()) }
-}
-
-/// A write to the status by a client.
+/// A write to the status by a client, of what controllers write and do not act on: admission reserves the status for them, and only a
+/// cluster administrator can do more.
 pub(super) fn forge(rng: &mut Random, object: ObjectName) -> Operation {
-    // The numbers are those of a first launch, of a later one, and of none.
-    let status = match rng.below(8) {
-        0 => json!({"externalIds": []}),
-        1 => json!({"externalIds": [missing_id(&object.kind)]}),
-        2 => json!({"inPlace": null}),
-        3 => json!({"adopted": [missing_id(&object.kind)]}),
-        4 => json!({"observedGeneration": 9, "conditions": []}),
-        5 => json!({"replacedBefore": rng.one([2, 5])}),
-        _ => json!({"epoch": rng.one([1, 1, 2, 7])}),
+    let status = match rng.below(3) {
+        0 => json!({"inPlace": null}),
+        1 => json!({"adopted": [missing_id(&object.kind)]}),
+        _ => json!({"observedGeneration": 9, "conditions": []}),
     };
     Operation::ForgeStatus { object, status }
 }

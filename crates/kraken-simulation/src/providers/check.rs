@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kraken_simulator::hook::{Answer, Call};
-use kraken_spoke::api::INTENT_ANNOTATION;
 use serde_json::{Value, json};
 
 use super::{KINDS, NAMESPACE};
@@ -104,10 +103,8 @@ impl ProviderCheck {
 /// The ids that the record of a resource names as replaced.
 fn outgoing(view: &View<'_>, name: &ObjectName) -> Vec<String> {
     let resource = resources(view).into_iter().find(|(other, ..)| other == name);
-    let record = resource.and_then(|(.., object)| {
-        serde_json::from_str::<Value>(object["metadata"]["annotations"][INTENT_ANNOTATION].as_str()?).ok()
-    });
-    let ids = record.and_then(|record| record["outgoing"].as_array().cloned()).unwrap_or_default();
+    let ids = resource.and_then(|(.., object)| object["status"]["ledger"]["outgoing"].as_array().cloned());
+    let ids = ids.unwrap_or_default();
     ids.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 

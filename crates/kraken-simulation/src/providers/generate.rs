@@ -80,7 +80,8 @@ fn restored(rng: &mut Random, mut now: Duration, steps: &mut Vec<Step>) -> Durat
     let seconds = Duration::from_secs;
     let object = ObjectName::new("", "Namespace", NAMESPACE);
     let save = Operation::SaveManifests { object: object.clone() };
-    let restore = Operation::RestoreManifests { object: object.clone(), finalizers: rng.chance(60) };
+    let (finalizers, status) = (rng.chance(60), rng.chance(40));
+    let restore = Operation::RestoreManifests { object: object.clone(), finalizers, status };
     let create = Operation::CreateNamespace { name: NAMESPACE.to_owned() };
     let lose = Operation::Vanish { object };
     let waits = [(save, 20), (lose, 10), (create, 40), (restore, 1)];

@@ -164,12 +164,15 @@ pub enum Operation {
         /// An object, or a namespace, which goes with all that is in it.
         object: ObjectName,
     },
-    /// Creates what exists no more from the saved manifests: with another UID, without status and owners.
+    /// Creates what exists no more from the saved manifests: with another UID and without owners.
     RestoreManifests {
         /// The object or the namespace that was saved.
         object: ObjectName,
         /// Whether the finalizers are restored.
         finalizers: bool,
+        /// Whether the status is restored, except that of the requests that the hub answers.
+        #[serde(default)]
+        status: bool,
     },
 }
 
@@ -193,8 +196,8 @@ pub enum Lost {
     Finalizers,
     /// All owner references.
     OwnerReferences,
-    /// The intent annotation.
-    Intent,
+    /// The ledger annotation.
+    Ledger,
     /// All annotations.
     Annotations,
     /// All labels.

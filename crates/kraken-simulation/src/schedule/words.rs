@@ -59,7 +59,7 @@ impl fmt::Display for Operation {
                 let what = match lost {
                     Lost::Finalizers => "finalizers",
                     Lost::OwnerReferences => "owner references",
-                    Lost::Intent => "intent annotation",
+                    Lost::Ledger => "ledger annotation",
                     Lost::Annotations => "annotations",
                     Lost::Labels => "labels",
                     Lost::Status => "status",
@@ -96,9 +96,10 @@ impl fmt::Display for Operation {
             Self::Restore => to.write_str("restore the last backup of the API server"),
             Self::SaveManifests { object } => write!(to, "save the manifests of {object}"),
             Self::Vanish { object } => write!(to, "lose {object} without its finalizers"),
-            Self::RestoreManifests { object, finalizers } => {
-                let how = if *finalizers { "with" } else { "without" };
-                write!(to, "restore {object} from its manifests, {how} finalizers")
+            Self::RestoreManifests { object, finalizers, status } => {
+                let how = |is_restored: bool| if is_restored { "with" } else { "without" };
+                let (finalizers, status) = (how(*finalizers), how(*status));
+                write!(to, "restore {object} from its manifests, {finalizers} finalizers, {status} status")
             }
         }
     }

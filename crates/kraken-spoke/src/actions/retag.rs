@@ -11,7 +11,7 @@ use crate::{
     dynamic::{Desired, Observed},
     model::{
         ids::listed,
-        intent::{Clock, Intent},
+        ledger::{self, Clock, Ledger},
         memory::Claimed,
     },
 };
@@ -33,7 +33,7 @@ pub(crate) struct Untagged<'a> {
 pub(crate) async fn retag(reconcile: &mut Reconcile<'_>, untagged: Untagged<'_>) -> Result<String, Failure> {
     let Reconcile { context, object, memory, identity, .. } = reconcile;
     memory.not_missing(&untagged.observed.ids());
-    let (ids, epoch) = batch(untagged.ids, Intent::of(&**object).as_ref(), untagged.epoch);
+    let (ids, epoch) = batch(untagged.ids, ledger::of(object).as_ref(), untagged.epoch);
     if memory.owned.claimed.as_ref().is_some_and(|claimed| claimed.is_recent(&ids)) {
         return Ok(format!("waiting for the owner tags of {} to become visible", listed(&ids)));
     }
@@ -70,11 +70,11 @@ pub(crate) fn awaiting_tags(reconcile: &Reconcile<'_>, kept: &Observed, clock: C
 
 /// The objects to tag with one call, and the epoch that assigns them to the correct side of a replacement: outgoing
 /// objects first.
-fn batch(ids: &[String], intent: Option<&Intent>, recorded: i64) -> (Vec<String>, i64) {
-    let Some(intent) = intent else { return (ids.to_vec(), recorded.max(1)) };
-    let boundary = intent.replaced_before.unwrap_or_default();
+fn batch(ids: &[String], ledger: Option<&Ledger>, recorded: i64) -> (Vec<String>, i64) {
+    let Some(ledger) = ledger else { return (ids.to_vec(), recorded.max(1)) };
+    let boundary = ledger.replaced_before.unwrap_or_default();
     let (outgoing, current): (Vec<_>, Vec<_>) =
-        ids.iter().cloned().partition(|id| boundary > 0 && intent.outgoing.contains(id));
+        ids.iter().cloned().partition(|id| boundary > 0 && ledger.outgoing.contains(id));
     if outgoing.is_empty() { (current, recorded.max(boundary).max(1)) } else { (outgoing, boundary - 1) }
 }
 
@@ -85,9 +85,9 @@ mod tests {
     #[test]
     fn retagged_object_stays_on_its_side_of_a_replacement() {
         let ids = ["i-old", "i-new"].map(str::to_owned);
-        let intent = Intent { replaced_before: Some(4), outgoing: vec!["i-old".into()], ..Intent::default() };
-        assert_eq!(batch(&ids, Some(&intent), 3), (vec!["i-old".to_owned()], 3));
-        assert_eq!(batch(&ids[1..], Some(&intent), 3), (vec!["i-new".to_owned()], 4));
+        let ledger = Ledger { replaced_before: Some(4), outgoing: vec!["i-old".into()], ..Ledger::default() };
+        assert_eq!(batch(&ids, Some(&ledger), 3), (vec!["i-old".to_owned()], 3));
+        assert_eq!(batch(&ids[1..], Some(&ledger), 3), (vec!["i-new".to_owned()], 4));
         assert_eq!(batch(&ids, None, 0).1, 1);
     }
 

@@ -14,7 +14,7 @@ use crate::{
     dynamic::{Object, Observed},
     model::{
         in_place::Inputs,
-        intent::{Clock, Intent},
+        ledger::{Clock, Ledger},
         memory::{LaunchSearch, Memory},
         observation::Target,
         outcome::{Circumstances, InARow, Presence},
@@ -104,9 +104,9 @@ impl<'a> Reconcile<'a> {
         self.memory.clock(self.context.visibility_window)
     }
 
-    /// What is recorded of the remote objects, `intent` being the last launch.
-    pub(crate) fn recorded(&self, intent: Option<&Intent>, clock: Clock) -> RecordedState {
-        RecordedState::of(&self.object, self.memory, intent, clock, self.context.began())
+    /// What is recorded of the remote objects, `ledger` being the last launch.
+    pub(crate) fn recorded(&self, ledger: Option<&Ledger>, clock: Clock) -> RecordedState {
+        RecordedState::of(&self.object, self.memory, ledger, clock, self.context.began())
     }
 
     /// Observes the recorded remote objects by id and, if `search` is set, also by tag. The slot is released meanwhile.
@@ -132,11 +132,11 @@ impl<'a> Reconcile<'a> {
     /// Whether an observation by id can miss objects, so that one by tag is needed, too.
     pub(crate) fn needs_search(
         &self,
-        intent: Option<&Intent>,
+        ledger: Option<&Ledger>,
         recorded: &RecordedState,
         clock: Clock,
     ) -> bool {
-        let unknown = self.unknown_launch(intent, recorded, clock);
+        let unknown = self.unknown_launch(ledger, recorded, clock);
         recorded.needs_search() || self.memory.needs_launch_search(unknown)
     }
 
@@ -166,7 +166,7 @@ impl<'a> Reconcile<'a> {
     /// a launch nevertheless. `None` within the visibility window, when it is waited for in any case.
     pub(crate) fn unknown_launch(
         &self,
-        intent: Option<&Intent>,
+        ledger: Option<&Ledger>,
         recorded: &RecordedState,
         clock: Clock,
     ) -> Option<i64> {
@@ -174,9 +174,9 @@ impl<'a> Reconcile<'a> {
         if self.context.info().journaled {
             return None;
         }
-        if let Some(intent) = intent {
-            let is_unknown = intent.epoch > recorded.epoch && !self.memory.is_refused(intent);
-            return (is_unknown && !intent.may_be_invisible(clock)).then_some(intent.epoch);
+        if let Some(ledger) = ledger {
+            let is_unknown = ledger.epoch > recorded.epoch && !self.memory.is_refused(ledger);
+            return (is_unknown && !clock.may_hide(ledger)).then_some(ledger.epoch);
         }
         let predecessor_ended_at = self.context.predecessor_ended_at();
         let is_unrecorded = recorded.epoch == 0

@@ -40,7 +40,7 @@ pub(crate) async fn guarded(
     let released = context.in_use.released();
     let mut reconcile = Reconcile::new(context.clone(), object.clone(), &mut memory, &mut slot);
     let outcome = catch_panic(&mut reconcile, kind).await;
-    // The latest copy may be the response to the patch of the intent.
+    // The latest copy may be the response to the patch of the ledger.
     reconcile.object = reconcile.memory.copies.newest(object);
     let requeue = reported(&mut reconcile, &outcome).await;
     if outcome.is_in_use() {

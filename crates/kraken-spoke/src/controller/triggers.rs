@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use kraken_api::{INTENT_ANNOTATION, conditions};
+use kraken_api::{LEDGER_ANNOTATION, conditions};
 use kraken_runtime::{
     queue::{Lane, Queue},
     watch::{Change, ObjectKey, Store, version},
 };
-use kube::{Resource, ResourceExt, api::ObjectMeta, core::object::HasStatus};
+use kube::{Resource, api::ObjectMeta, core::object::HasStatus};
 
 use crate::{
     account::OnChange,
     context::Context,
     dynamic::{Object, account_of},
-    model::{graph, intent::Intent, recorded::has_finalizer, status::unfollowed_condition},
+    model::{graph, ledger, recorded::has_finalizer, status::unfollowed_condition},
     orphans::OnOwned,
     shared::hub_lease::Dependents,
 };
@@ -70,9 +70,7 @@ pub(crate) fn search_unrecorded(context: &Arc<Context>) -> OnOwned {
         if meta.uid.as_deref() != Some(uid) || meta.deletion_timestamp.is_some() {
             return;
         }
-        let recorded = object.status().and_then(|status| status.epoch);
-        let recorded = recorded.max(Intent::of(&*object).map(|intent| intent.epoch));
-        if recorded.unwrap_or_default() < epoch {
+        if ledger::of(&object).is_none_or(|ledger| ledger.epoch < epoch) {
             context.memories.search(key.clone());
             context.queue.add(key.clone(), Lane::Edit);
         }
@@ -109,9 +107,9 @@ pub(crate) fn is_known<K: Resource>(change: &Change<K>, owners: &Store<Object>) 
     owner_of(listed.meta()).is_none_or(|owner| owners.contains(&owner))
 }
 
-/// Whether a change triggers a reconcile. The controller's own writes of status, finalizer and intent do not; every
-/// other change does. This controller never removes finalizer or intent before its work is complete, never puts back a former
-/// intent, and every status that it writes has a condition.
+/// Whether a change triggers a reconcile. The controller's own writes of status, finalizer and ledger do not; every
+/// other change does. This controller never removes finalizer or ledger before its work is complete, never puts back a former
+/// ledger, and removes no condition.
 pub(crate) fn is_trigger(change: &Change<Object>) -> bool {
     let (now, before) = match change {
         Change::Applied(now, Some(before)) => (now, before),
@@ -119,7 +117,7 @@ pub(crate) fn is_trigger(change: &Change<Object>) -> bool {
         Change::Listed(_) => return false,
         Change::Applied(..) | Change::Deleted(_) | Change::Invalid(..) => return true,
     };
-    if (has_finalizer(&**before) && !has_finalizer(&**now)) || has_lost_intent(now, before) {
+    if (has_finalizer(&**before) && !has_finalizer(&**now)) || has_lost_ledger(now, before) {
         return true;
     }
     if (is_unreported(now) && !is_unreported(before)) || is_rolled_back(now, before) {
@@ -132,7 +130,7 @@ pub(crate) fn is_trigger(change: &Change<Object>) -> bool {
     let (now, before) = (now.meta(), before.meta());
     let annotations = |meta: &ObjectMeta| {
         let mut annotations = meta.annotations.clone().unwrap_or_default();
-        annotations.remove(INTENT_ANNOTATION);
+        annotations.remove(LEDGER_ANNOTATION);
         annotations
     };
     now.uid != before.uid
@@ -141,11 +139,10 @@ pub(crate) fn is_trigger(change: &Change<Object>) -> bool {
         || annotations(now) != annotations(before)
 }
 
-/// Whether a client removed or edited the intent, or put back a former one.
-fn has_lost_intent(now: &Object, before: &Object) -> bool {
-    let epoch = |object: &Object| Intent::of(object).map(|intent| intent.epoch);
-    now.annotations().get(INTENT_ANNOTATION) != before.annotations().get(INTENT_ANNOTATION)
-        && epoch(now) < epoch(before)
+/// Whether the ledger was removed, or a former one put back.
+fn has_lost_ledger(now: &Object, before: &Object) -> bool {
+    let epoch = |object: &Object| ledger::of(object).map(|ledger| ledger.epoch);
+    epoch(now) < epoch(before)
 }
 
 /// Whether an object is older than the one before it, or its status is about an older generation. Without a resync,

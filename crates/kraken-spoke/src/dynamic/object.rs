@@ -60,8 +60,9 @@ pub(crate) fn account_of(spec: Option<&RawValue>, kind: &AccountKind) -> Result<
 }
 
 impl Object {
-    /// An object with this spec.
+    /// An object with this spec. A status that is [of another resource](ResourceStatus::of) is no record of it.
     pub fn new(metadata: ObjectMeta, spec: impl Spec, status: Option<ResourceStatus>) -> Self {
+        let status = status.map(|status| status.of(metadata.uid.as_deref()));
         Self { metadata, status, spec: Arc::new(spec), account: None }
     }
 

@@ -2,7 +2,7 @@
 //! type.
 
 use super::{Opaque, Payload, opaque::IsObserved};
-use crate::{Fate, model::intent::is_plausible};
+use crate::Fate;
 
 /// How far an object is from its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -196,6 +196,12 @@ impl Observed {
         let of = |objects| Self { objects, fate: self.fate.clone() };
         (of(some), of(others))
     }
+}
+
+/// Whether a resource can have launched as often. Tags can have other numbers.
+fn is_plausible(epoch: i64) -> bool {
+    const MOST: i64 = 1 << 40;
+    (0..=MOST).contains(&epoch)
 }
 
 #[cfg(test)]

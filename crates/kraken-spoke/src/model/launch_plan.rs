@@ -1,15 +1,15 @@
-//! The decision whether missing objects may be created, from the intent of the last launch. Pure.
+//! The decision whether missing objects may be created, from the ledger of the last launch. Pure.
 
 use sha2::{Digest, Sha256};
 
-use crate::model::intent::Intent;
+use crate::model::ledger::Ledger;
 
 /// A digest of the parameters of a launch. It contains no secret values: `Debug` of the desired state hides them.
 pub(crate) fn parameters_hash(desired: &impl std::fmt::Debug, missing: &str) -> String {
     hex::encode(&Sha256::digest(format!("{desired:?}/{missing}"))[..16])
 }
 
-/// The known result of the launch of an intent.
+/// The known result of the launch of a ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LaunchState {
     /// It is not known whether the call was made or took effect.
@@ -25,17 +25,17 @@ pub(crate) enum LaunchState {
 /// The action for missing objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LaunchPlan {
-    /// Persist a new intent of this epoch, then create.
+    /// Persist a new ledger of this epoch, then create.
     New(i64),
-    /// Create under the existing intent, with its token.
+    /// Create under the existing ledger, with its token.
     Repeat(i64),
     /// The launched objects are not visible yet, or may exist: observe again.
     Wait(&'static str),
 }
 
-/// Whether an intent has these parameters.
-pub(crate) fn is_same(intent: Option<&Intent>, hash: &str) -> bool {
-    intent.is_some_and(|intent| intent.hash == hash)
+/// Whether a ledger has these parameters.
+pub(crate) fn is_same(ledger: Option<&Ledger>, hash: &str) -> bool {
+    ledger.is_some_and(|ledger| ledger.hash == hash)
 }
 
 /// Decides whether a missing object may be created, and under which epoch.
@@ -46,16 +46,16 @@ pub(crate) fn is_same(intent: Option<&Intent>, hash: &str) -> bool {
 /// always be repeated, because it returns the objects of the first call, or the error that the token was used with
 /// other parameters, which means that the objects of the first call will become visible.
 pub(crate) fn plan_launch(
-    intent: Option<&Intent>,
+    ledger: Option<&Ledger>,
     seen: i64,
     state: LaunchState,
     is_idempotent: bool,
     hash: &str,
     may_be_hidden: bool,
 ) -> LaunchPlan {
-    let Some(intent) = intent else { return LaunchPlan::New(seen + 1) };
-    let next = LaunchPlan::New(intent.epoch.max(seen) + 1);
-    if seen >= intent.epoch {
+    let Some(ledger) = ledger else { return LaunchPlan::New(seen + 1) };
+    let next = LaunchPlan::New(ledger.epoch.max(seen) + 1);
+    if seen >= ledger.epoch {
         // A launch may create several objects, which become visible one by one. Only the response to the call lists all
         // of them.
         return match state {
@@ -66,8 +66,8 @@ pub(crate) fn plan_launch(
         };
     }
     match state {
-        LaunchState::Refused if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
-        LaunchState::Unknown if is_idempotent => LaunchPlan::Repeat(intent.epoch),
+        LaunchState::Refused if ledger.hash == hash => LaunchPlan::Repeat(ledger.epoch),
+        LaunchState::Unknown if is_idempotent => LaunchPlan::Repeat(ledger.epoch),
         LaunchState::Confirmed if may_be_hidden => {
             LaunchPlan::Wait("the created objects are not visible in the provider's responses yet")
         }
@@ -86,7 +86,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::model::intent::Clock;
+    use crate::model::ledger::Clock;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -97,21 +97,21 @@ mod tests {
         Clock { now: at(1_000_000), instant: Instant::now(), last_create: at(0), window }
     }
 
-    fn intent(epoch: i64, age: i64) -> Intent {
-        Intent { epoch, at: at(1_000_000 - age), hash: "h".into(), ..Intent::default() }
+    fn ledger(epoch: i64, age: i64) -> Ledger {
+        Ledger { epoch, at: at(1_000_000 - age), hash: "h".into(), ..Ledger::default() }
     }
 
     /// The plan if only the time decides whether objects may be hidden.
     fn plan_at(
-        intent: Option<&Intent>,
+        ledger: Option<&Ledger>,
         seen: i64,
         state: LaunchState,
         is_idempotent: bool,
         hash: &str,
         clock: Clock,
     ) -> LaunchPlan {
-        let may_be_hidden = intent.is_some_and(|intent| intent.may_be_invisible(clock));
-        plan_launch(intent, seen, state, is_idempotent, hash, may_be_hidden)
+        let may_be_hidden = ledger.is_some_and(|ledger| clock.may_hide(ledger));
+        plan_launch(ledger, seen, state, is_idempotent, hash, may_be_hidden)
     }
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn call_is_repeated_with_the_same_token_after_a_crash() {
         assert_eq!(
-            plan_at(Some(&intent(3, 1)), 2, LaunchState::Unknown, true, "h", now()),
+            plan_at(Some(&ledger(3, 1)), 2, LaunchState::Unknown, true, "h", now()),
             LaunchPlan::Repeat(3)
         );
     }
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn token_is_reused_after_a_crash_and_an_edit() {
         assert_eq!(
-            plan_at(Some(&intent(3, 1)), 2, LaunchState::Unknown, true, "other", now()),
+            plan_at(Some(&ledger(3, 1)), 2, LaunchState::Unknown, true, "other", now()),
             LaunchPlan::Repeat(3)
         );
     }
@@ -143,24 +143,24 @@ mod tests {
     #[test]
     fn unknown_launch_without_tokens_is_waited_for() {
         assert!(
-            is_same(Some(&intent(3, 5)), "h")
-                && !is_same(Some(&intent(3, 5)), "other")
+            is_same(Some(&ledger(3, 5)), "h")
+                && !is_same(Some(&ledger(3, 5)), "other")
                 && !is_same(None, "h")
         );
-        let plan = |age| plan_at(Some(&intent(3, age)), 2, LaunchState::Unknown, false, "h", now());
+        let plan = |age| plan_at(Some(&ledger(3, age)), 2, LaunchState::Unknown, false, "h", now());
         assert!(matches!(plan(1), LaunchPlan::Wait(_)));
         assert_eq!(plan(600), LaunchPlan::New(4));
     }
 
     #[test]
     fn read_that_lags_behind_a_launch_causes_no_second_launch() {
-        let plan = plan_at(Some(&intent(1, 5)), 0, LaunchState::Confirmed, true, "h", now());
+        let plan = plan_at(Some(&ledger(1, 5)), 0, LaunchState::Confirmed, true, "h", now());
         assert!(matches!(plan, LaunchPlan::Wait(_)));
     }
 
     #[test]
     fn partly_visible_launch_without_response_is_waited_for() {
-        let plan = |age, state| plan_at(Some(&intent(2, age)), 2, state, true, "h", now());
+        let plan = |age, state| plan_at(Some(&ledger(2, age)), 2, state, true, "h", now());
         assert!(matches!(plan(5, LaunchState::Unknown), LaunchPlan::Wait(_)));
         assert_eq!(plan(600, LaunchState::Unknown), LaunchPlan::New(3));
         assert_eq!(plan(5, LaunchState::Confirmed), LaunchPlan::New(3));
@@ -169,20 +169,20 @@ mod tests {
     #[test]
     fn vanished_object_is_recreated() {
         assert_eq!(
-            plan_at(Some(&intent(1, 600)), 0, LaunchState::Confirmed, true, "h", now()),
+            plan_at(Some(&ledger(1, 600)), 0, LaunchState::Confirmed, true, "h", now()),
             LaunchPlan::New(2)
         );
         assert_eq!(
-            plan_at(Some(&intent(1, 5)), 1, LaunchState::Confirmed, true, "h", now()),
+            plan_at(Some(&ledger(1, 5)), 1, LaunchState::Confirmed, true, "h", now()),
             LaunchPlan::New(2)
         );
-        assert_eq!(plan_at(Some(&intent(1, 5)), 0, LaunchState::Spent, true, "h", now()), LaunchPlan::New(2));
+        assert_eq!(plan_at(Some(&ledger(1, 5)), 0, LaunchState::Spent, true, "h", now()), LaunchPlan::New(2));
     }
 
     #[test]
     fn visibility_window_starts_at_the_last_call() {
         let after_throttling = Clock { last_create: at(1_000_000 - 5), ..now() };
-        let plan = |clock| plan_at(Some(&intent(1, 600)), 0, LaunchState::Confirmed, true, "h", clock);
+        let plan = |clock| plan_at(Some(&ledger(1, 600)), 0, LaunchState::Confirmed, true, "h", clock);
         assert!(matches!(plan(after_throttling), LaunchPlan::Wait(_)));
         assert_eq!(plan(now()), LaunchPlan::New(2));
     }
@@ -190,11 +190,11 @@ mod tests {
     #[test]
     fn rejected_launch_keeps_its_token_unless_its_parameters_change() {
         assert_eq!(
-            plan_at(Some(&intent(1, 5)), 0, LaunchState::Refused, true, "h", now()),
+            plan_at(Some(&ledger(1, 5)), 0, LaunchState::Refused, true, "h", now()),
             LaunchPlan::Repeat(1)
         );
         assert_eq!(
-            plan_at(Some(&intent(1, 5)), 0, LaunchState::Refused, true, "other", now()),
+            plan_at(Some(&ledger(1, 5)), 0, LaunchState::Refused, true, "other", now()),
             LaunchPlan::New(2)
         );
     }

@@ -7,7 +7,7 @@ use crate::{
     Comparison, Fate, Ignored,
     dynamic::{Change, Desired, Observed},
     model::{
-        intent::{Clock, Intent},
+        ledger::{Clock, Ledger},
         recorded::{RecordedState, Shown},
         secrecy::{Secrecy, SecretFields},
     },
@@ -26,7 +26,7 @@ pub(crate) struct Target {
     /// The differences that the resource ignores.
     pub ignored: Ignored,
     /// The last launch.
-    pub intent: Option<Intent>,
+    pub ledger: Option<Ledger>,
     /// The record of what is in place if this reconcile finds it so.
     pub in_place: InPlace,
     /// Whether a difference is an edit to apply, and not drift.
@@ -51,8 +51,8 @@ pub(crate) struct Parts {
 impl Parts {
     /// Splits replaced objects from their replacements by the epoch of their launch: the boundary is the launch that
     /// started the replacement, regardless of how many followed.
-    pub(crate) fn of(intent: Option<&Intent>, observed: Observed) -> Self {
-        let Some(boundary) = intent.and_then(|intent| intent.replaced_before) else {
+    pub(crate) fn of(ledger: Option<&Ledger>, observed: Observed) -> Self {
+        let Some(boundary) = ledger.and_then(|ledger| ledger.replaced_before) else {
             return Self { outgoing: None, current: observed };
         };
         let (before, since) = observed.split(boundary);
@@ -116,6 +116,6 @@ impl Observation<'_> {
 
     /// Whether the replaced objects are deleted or kept.
     pub(crate) fn policy<'a>(&'a self, lifecycle: &'a Lifecycle) -> ReleasePolicy<'a> {
-        ReleasePolicy::of(lifecycle, &self.adopted, self.target.intent.as_ref())
+        ReleasePolicy::of(lifecycle, &self.adopted, self.target.ledger.as_ref())
     }
 }

@@ -1,15 +1,15 @@
 //! What is recorded of the remote objects of a resource before they are observed, and what an observation shows of it. Pure.
 
 use jiff::Timestamp;
-use kraken_api::{FINALIZER, ResourceStatus};
-use kube::{Resource, ResourceExt, core::object::HasStatus};
+use kraken_api::FINALIZER;
+use kube::{Resource, ResourceExt};
 
 use crate::{
     Identity, ObserveRequest,
     dynamic::{Kind, Object, Observed},
     model::{
         ids::{listed, union, without},
-        intent::{Clock, Intent, is_plausible},
+        ledger::{Clock, Ledger},
         memory::Memory,
     },
 };
@@ -17,7 +17,7 @@ use crate::{
 /// What is known of a resource's remote objects before they are observed.
 #[derive(Debug)]
 pub(crate) struct RecordedState {
-    /// The ids that were recorded, in the status or by this process.
+    /// The ids that were recorded, in the ledger or by this process.
     pub ids: Vec<String>,
     /// Ids that only a search by tag found: they are in memory, and no call returned them. Without its owner tags, nothing proves which
     /// resource such an object belongs to.
@@ -30,8 +30,6 @@ pub(crate) struct RecordedState {
     pub is_own_record: bool,
     /// Whether a launch may have been made whose result is not recorded.
     pub outstanding: bool,
-    /// The epoch of the launch of the intent if the record in the status was edited, see `Memory::launch.edited_record`: it does not count.
-    pub edited_record: Option<i64>,
     /// Whether any remote object can exist.
     pub may_exist: bool,
 }
@@ -42,45 +40,41 @@ impl RecordedState {
     pub(crate) fn of(
         object: &Object,
         memory: &Memory,
-        intent: Option<&Intent>,
+        ledger: Option<&Ledger>,
         clock: Clock,
         began: Timestamp,
     ) -> Self {
-        let status = object.status();
-        let mut ids = status.map(|s| s.external_ids.clone()).unwrap_or_default();
-        let recorded_epoch = epoch_on_record(status, intent);
-        let edited_record = memory.edited_launch(intent);
-        let mut epoch =
-            edited_record.map_or(recorded_epoch, |edited_record| recorded_epoch.min(edited_record - 1));
+        let mut ids = ledger.map(|ledger| ledger.objects.clone()).unwrap_or_default();
+        let recorded_epoch = epoch_on_record(ledger);
+        let mut epoch = recorded_epoch;
         if let Some((created, new)) = &memory.owned.created {
             epoch = epoch.max(*created);
             ids = union(ids, new);
         }
         ids = union(ids, &memory.owned.found_by_tag);
         // A crash before the first status write loses the ids of the objects that were found by tag and then replaced. The
-        // intent still names them, until the status records a launch of the replacement, and also if that record was edited.
-        let is_replacing = |intent: &&Intent| {
-            edited_record.is_some()
-                || intent.replaced_before.is_some_and(|boundary| recorded_epoch < boundary)
-        };
-        if let Some(intent) = intent.filter(is_replacing) {
-            ids = union(ids, &intent.outgoing);
+        // ledger still names them, until the status records a launch of the replacement.
+        let is_replacing =
+            |ledger: &&Ledger| ledger.replaced_before.is_some_and(|boundary| recorded_epoch < boundary);
+        if let Some(ledger) = ledger.filter(is_replacing) {
+            ids = union(ids, &ledger.outgoing);
         }
         ids.retain(|id| !memory.absent.released_ids.contains(id) && !memory.absent.gone_ids.contains(id));
         let is_on_record = |id: &String| {
-            status.is_some_and(|status| status.external_ids.contains(id))
-                || intent.is_some_and(|intent| intent.outgoing.contains(id) || intent.adopted.contains(id))
+            ledger.is_some_and(|ledger| {
+                [&ledger.objects, &ledger.outgoing, &ledger.adopted].iter().any(|ids| ids.contains(id))
+            })
         };
         let mut unproven = memory.owned.found_by_tag.clone();
         unproven.retain(|id| ids.contains(id) && !is_on_record(id));
-        let outstanding = is_outstanding(intent, epoch, memory, clock);
+        let outstanding = is_outstanding(ledger, epoch, memory, clock);
         let is_new = object.creation_timestamp().is_some_and(|created| created.0 >= began);
         let may_exist =
             has_finalizer(object) || outstanding || !ids.is_empty() || !is_new || memory.tag_search.is_first;
-        let launch = intent.filter(|intent| !intent.adopts);
-        let launched = launch.map_or(0, |intent| intent.epoch);
-        let is_own_record = launch.is_some_and(|intent| !intent.is_rebuilt());
-        Self { ids, unproven, epoch, launched, is_own_record, outstanding, edited_record, may_exist }
+        let launch = ledger.filter(|ledger| !ledger.adopts);
+        let launched = launch.map_or(0, |ledger| ledger.epoch);
+        let is_own_record = launch.is_some_and(|ledger| !ledger.is_rebuilt());
+        Self { ids, unproven, epoch, launched, is_own_record, outstanding, may_exist }
     }
 
     /// The recorded ids without those that are [unproven](Self::unproven).
@@ -89,9 +83,9 @@ impl RecordedState {
     }
 
     /// Records a launch of which all objects are visible.
-    pub(crate) fn confirm(&mut self, shown: &Shown, intent: Option<&Intent>) {
-        if let Some(intent) = intent.filter(|_| shown.is_complete) {
-            self.epoch = self.epoch.max(intent.epoch);
+    pub(crate) fn confirm(&mut self, shown: &Shown, ledger: Option<&Ledger>) {
+        if let Some(ledger) = ledger.filter(|_| shown.is_complete) {
+            self.epoch = self.epoch.max(ledger.epoch);
         }
     }
 
@@ -114,27 +108,19 @@ impl RecordedState {
     }
 }
 
-/// The number of the last launch that the status records; 0 if there is none. A number above that of the last launch proves nothing:
-/// a client set it, or the intent is from a restored backup.
-fn epoch_on_record(status: Option<&ResourceStatus>, intent: Option<&Intent>) -> i64 {
-    let epoch = status.and_then(|status| status.epoch).filter(|epoch| is_plausible(*epoch));
-    epoch.filter(|epoch| intent.is_none_or(|intent| *epoch <= intent.epoch)).unwrap_or_default()
+/// The number of the last launch whose objects are on record; 0 if there is none.
+fn epoch_on_record(ledger: Option<&Ledger>) -> i64 {
+    ledger.map_or(0, |ledger| ledger.confirmed.min(ledger.epoch))
 }
 
-/// Whether the launch of the intent may have created objects that are not recorded, `epoch` being the highest recorded
+/// Whether the launch of the ledger may have created objects that are not recorded, `epoch` being the highest recorded
 /// one.
-pub(crate) fn is_outstanding(intent: Option<&Intent>, epoch: i64, memory: &Memory, clock: Clock) -> bool {
-    intent.is_some_and(|intent| {
-        intent.epoch > epoch && !memory.is_refused(intent) && intent.may_be_invisible(clock)
-    })
+pub(crate) fn is_outstanding(ledger: Option<&Ledger>, epoch: i64, memory: &Memory, clock: Clock) -> bool {
+    ledger.is_some_and(|ledger| ledger.epoch > epoch && !memory.is_refused(ledger) && clock.may_hide(ledger))
 }
 
 /// The objects of a launch whose ids are not known, in messages.
 pub(crate) const EARLIER_LAUNCH: &str = "the objects of an earlier launch";
-
-/// The objects that an edited record may not name, in messages.
-const NOT_NAMED: &str =
-    "remote objects that the status may not name, because another client edited its externalIds or epoch,";
 
 /// The objects of the last launch that may exist and are not visible yet, `epoch` being the highest recorded one. If the spec accounts for
 /// fewer objects since the launch, no object is missing, and the invisible ones are surplus: the resource is not at rest before
@@ -145,20 +131,19 @@ const NOT_NAMED: &str =
 pub(crate) fn awaited(
     shown: &Shown,
     epoch: i64,
-    intent: Option<&Intent>,
+    ledger: Option<&Ledger>,
     memory: &Memory,
     clock: Clock,
 ) -> Option<String> {
     if !shown.unseen.is_empty() {
         return Some(listed(&shown.unseen));
     }
-    let intent = intent.filter(|_| is_outstanding(intent, epoch, memory, clock))?;
+    let ledger = ledger.filter(|_| is_outstanding(ledger, epoch, memory, clock))?;
     // After a restart, every launch without a result counts as outstanding for the window, however old it is. An old one of
-    // which nothing is visible is not waited for, so that a resource at rest stays at rest. An intent that was rebuilt names
+    // which nothing is visible is not waited for, so that a resource at rest stays at rest. A ledger that was rebuilt names
     // no number, and its launch may never have been made.
-    let is_recent = intent.requested.is_some() && clock.is_within_window(intent.at);
-    let what = if memory.launch.edited_record.is_some() { NOT_NAMED } else { EARLIER_LAUNCH };
-    (shown.epoch >= intent.epoch || is_recent).then(|| what.to_owned())
+    let is_recent = ledger.requested.is_some() && clock.is_within_window(ledger.at);
+    (shown.epoch >= ledger.epoch || is_recent).then(|| EARLIER_LAUNCH.to_owned())
 }
 
 /// Whether a resource has Kraken's finalizer.
@@ -184,8 +169,7 @@ pub(crate) struct Shown {
     pub gone: Vec<String>,
     /// The highest epoch of all returned objects.
     pub epoch: i64,
-    /// Whether all objects that the launch of the intent can have created were returned, and no other can exist: of an edited record,
-    /// that is not known.
+    /// Whether all objects that the launch of the ledger can have created were returned.
     pub is_complete: bool,
 }
 
@@ -200,18 +184,18 @@ impl Shown {
         observed: &Observed,
         recorded: &RecordedState,
         memory: &Memory,
-        intent: Option<&Intent>,
+        ledger: Option<&Ledger>,
         clock: Clock,
     ) -> Self {
         let shown = observed.shown();
-        let may_be_invisible = intent.is_some_and(|intent| intent.may_be_invisible(clock));
-        let outgoing = intent.map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
+        let may_be_invisible = ledger.is_some_and(|ledger| clock.may_hide(ledger));
+        let outgoing = ledger.map(|ledger| ledger.outgoing.as_slice()).unwrap_or_default();
         let mut this = Self { live: observed.ids(), epoch: observed.epoch(), ..Self::default() };
-        this.is_complete = intent.filter(|_| recorded.edited_record.is_none()).is_some_and(|intent| {
-            let requested = intent.requested.map_or(usize::MAX, |count| count.max(1));
-            recorded.epoch < intent.epoch
-                && this.epoch >= intent.epoch
-                && observed.split(intent.epoch).1.shown().len() >= requested
+        this.is_complete = ledger.is_some_and(|ledger| {
+            let requested = ledger.requested.map_or(usize::MAX, |count| count.max(1));
+            recorded.epoch < ledger.epoch
+                && this.epoch >= ledger.epoch
+                && observed.split(ledger.epoch).1.shown().len() >= requested
         });
         for id in recorded.ids.iter().filter(|id| !this.live.contains(id)) {
             // Outgoing objects were visible before: if they are not returned, they are deleted.

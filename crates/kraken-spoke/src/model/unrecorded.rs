@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::Resource;
 
-use crate::model::intent::Clock;
+use crate::model::ledger::Clock;
 
 /// Whether such a launch may have been made. `predecessor_ended_at` is the latest time at which a former process can have made a call:
 /// it cannot have launched a resource that was created later.

@@ -13,7 +13,7 @@ use crate::{
 /// Whether the observed objects leave room for those that a create call adds.
 pub(crate) fn permits(kind: &dyn Kind, observation: &Observation<'_>) -> Permit {
     let Observation { target, shown, .. } = observation;
-    let outgoing = target.intent.as_ref().map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
+    let outgoing = target.ledger.as_ref().map(|ledger| ledger.outgoing.as_slice()).unwrap_or_default();
     let max = kind.max_objects(&target.desired);
     // A call creates what the current objects lack. Others of the resource, which no replacement names, remain.
     let new = max.saturating_sub(observation.current.ids().len()).max(1);

@@ -1,59 +1,18 @@
 //! The limit of launches, a circuit breaker: a resource that launches repeatedly is stopped until a person confirms.
 //!
-//! It counts the launches that the persisted intent lists, so a restart does not reset it. An edit of the spec does,
+//! It counts the launches that the persisted ledger lists, so a restart does not reset it. An edit of the spec does,
 //! and so does the annotation by which a person confirms.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kraken_api::CREATION_CONFIRMED_ANNOTATION;
+use kraken_api::{CREATION_CONFIRMED_ANNOTATION, Launches};
 use kube::Resource;
-use serde::{Deserialize, Serialize};
 
 use crate::{model::outcome::Outcome, policy::Permit};
 
 /// How far in the future a confirmation may be: clocks differ.
 const SKEW: Duration = Duration::from_mins(5);
-/// The maximum number of launches that are recorded, regardless of the limit.
-const REMEMBERED: usize = 100;
-
-/// The last launches under one generation of the spec.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct History {
-    /// The generation that they were launched for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    generation: Option<i64>,
-    /// The times of the launches, the latest last.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    at: Vec<Timestamp>,
-    /// Whether the breaker has stopped the resource.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    stopped: bool,
-}
-
-impl History {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.at.is_empty()
-    }
-
-    /// Returns the history with one more launch. Launches for another generation do not count any more.
-    pub(crate) fn with(&self, generation: Option<i64>, now: Timestamp) -> Self {
-        let mut at = if self.generation == generation { self.at.clone() } else { vec![] };
-        at.push(now);
-        at.drain(..at.len().saturating_sub(REMEMBERED));
-        Self { generation, at, stopped: false }
-    }
-
-    /// Returns the history marked as stopped.
-    pub(crate) fn stopped(&self) -> Self {
-        Self { stopped: true, ..self.clone() }
-    }
-
-    /// Whether it is recorded that the resource is stopped.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped
-    }
-}
 
 /// The launch limit.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +27,7 @@ impl Breaker {
     /// Whether one more launch for this generation may be made.
     pub(crate) fn permits(
         self,
-        history: &History,
+        history: &Launches,
         generation: Option<i64>,
         confirmed: Option<Timestamp>,
         now: Timestamp,
@@ -87,7 +46,7 @@ impl Breaker {
     /// Whether one more launch for this generation requires a confirmation.
     fn is_open(
         self,
-        history: &History,
+        history: &Launches,
         generation: Option<i64>,
         confirmed: Option<Timestamp>,
         now: Timestamp,
@@ -99,7 +58,9 @@ impl Breaker {
         let counted: Vec<_> = history.at.iter().filter(unconfirmed).collect();
         // A stopped resource stays stopped regardless of the window: otherwise it would continue at the rate of the
         // limit.
-        let Some(first) = counted.len().checked_sub(self.limit.min(REMEMBERED)) else { return false };
+        let Some(first) = counted.len().checked_sub(self.limit.min(Launches::REMEMBERED)) else {
+            return false;
+        };
         history.stopped || counted[first].duration_until(now).unsigned_abs() < self.window
     }
 }
@@ -126,8 +87,8 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn launched(seconds: &[i64]) -> History {
-        seconds.iter().fold(History::default(), |history, second| history.with(Some(1), at(*second)))
+    fn launched(seconds: &[i64]) -> Launches {
+        seconds.iter().fold(Launches::default(), |history, second| history.with(Some(1), at(*second)))
     }
 
     #[test]

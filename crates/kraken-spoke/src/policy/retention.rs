@@ -3,7 +3,7 @@
 
 use kraken_api::{Deletion, Lifecycle, ResourceStatus};
 
-use crate::model::{ids::union, intent::Intent};
+use crate::model::{ids::union, ledger::Ledger};
 
 /// What happens to each remote object when it is deleted or replaced.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +17,8 @@ pub(crate) struct ReleasePolicy<'a> {
 
 impl<'a> ReleasePolicy<'a> {
     /// The policy for these records.
-    pub(crate) fn of(lifecycle: &'a Lifecycle, adopted: &'a [String], intent: Option<&'a Intent>) -> Self {
-        let taken_back = intent.map(|intent| intent.taken_back.as_slice()).unwrap_or_default();
+    pub(crate) fn of(lifecycle: &'a Lifecycle, adopted: &'a [String], ledger: Option<&'a Ledger>) -> Self {
+        let taken_back = ledger.map(|ledger| ledger.taken_back.as_slice()).unwrap_or_default();
         Self { lifecycle, adopted, taken_back }
     }
 
@@ -47,10 +47,10 @@ impl<'a> ReleasePolicy<'a> {
     }
 }
 
-/// The ids that existed before the resource, from the status and the intent.
-pub(crate) fn adopted(status: Option<&ResourceStatus>, intent: Option<&Intent>) -> Vec<String> {
+/// The ids that existed before the resource, from the status and the ledger.
+pub(crate) fn adopted(status: Option<&ResourceStatus>, ledger: Option<&Ledger>) -> Vec<String> {
     let of_status = status.map(|status| status.adopted.clone()).unwrap_or_default();
-    union(of_status, intent.map(|intent| intent.adopted.as_slice()).unwrap_or_default())
+    union(of_status, ledger.map(|ledger| ledger.adopted.as_slice()).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
         let lifecycle = Lifecycle { adopt: Some(adopt), ..Lifecycle::default() };
         let policy = ReleasePolicy::of(&lifecycle, &[], None);
         assert!(policy.keeps(&"i-2".to_owned()) && !policy.deletes_any(&[]));
-        let taken_back = Intent { taken_back: ids(&["i-2"]), ..Intent::default() };
+        let taken_back = Ledger { taken_back: ids(&["i-2"]), ..Ledger::default() };
         let policy = ReleasePolicy::of(&lifecycle, &[], Some(&taken_back));
         assert!(!policy.keeps(&"i-2".to_owned()) && policy.keeps(&"i-3".to_owned()));
         assert_eq!(policy.silently_kept(&ids(&["i-2", "i-3"])), ids(&["i-3"]));

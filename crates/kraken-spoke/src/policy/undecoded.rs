@@ -158,11 +158,11 @@ mod tests {
     #[test]
     fn ids_are_read_from_a_partly_undecodable_status() {
         let status = json!({
-            "externalIds": ["i-1", 7, "i-2"], "epoch": 3, "conditions": "oh", "location": 7,
+            "externalIds": ["i-1", 7, "i-2"], "ledger": {"epoch": "one"}, "conditions": "oh", "location": 7,
             "completedPlan": "0123", "secretFields": ["userData"], "plan": {"action": 7},
         });
         let status = status_of(&status);
-        assert_eq!((status.external_ids, status.epoch), (vec!["i-1".into(), "i-2".into()], Some(3)));
+        assert_eq!((status.external_ids, status.ledger), (vec!["i-1".into(), "i-2".into()], None));
         assert_eq!(status.location, None);
         assert_eq!(status.plan, None);
         assert_eq!(status.completed_plan.as_deref(), Some("0123"), "an old approval must not match again");

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kraken_api::{
-    ConfigExport, ConfigExportSpec, ConfigExportStatus, DependencyRequest, INTENT_ANNOTATION, ResourceStatus,
-};
+use kraken_api::{ConfigExport, ConfigExportSpec, ConfigExportStatus, DependencyRequest, ResourceStatus};
 use kraken_runtime::{
     hash::HashMap,
     patch::{ApiError, within},
@@ -22,6 +20,7 @@ use parking_lot::Mutex;
 use crate::model::{
     hand_over::Export,
     in_place::{References, references_digest},
+    recorded::has_finalizer,
 };
 
 /// The kinds of dependents, by their API version and name, as the API server returns them. Clones share the same state.
@@ -89,10 +88,7 @@ impl DependentKinds {
         let resource = self.resource(client, owner).await?;
         let api: Api<RawObject> = Api::namespaced_with(client.clone(), namespace, &resource);
         let found = api.get_opt(&owner.name).await?;
-        Ok(found.filter(|found| {
-            found.metadata.uid.as_deref() == Some(&*owner.uid)
-                && found.annotations().contains_key(INTENT_ANNOTATION)
-        }))
+        Ok(found.filter(|found| found.metadata.uid.as_deref() == Some(&*owner.uid) && has_finalizer(found)))
     }
 
     async fn resource(&self, client: &Client, owner: &OwnerReference) -> Result<ApiResource, kube::Error> {

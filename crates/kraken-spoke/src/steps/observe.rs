@@ -16,10 +16,10 @@ use crate::{
     model::{
         ids::{listed, union, without},
         in_place,
-        intent::Clock,
+        ledger::Clock,
         observation::{Observation, Parts, Target, View},
         outcome::Outcome,
-        recorded::{RecordedState, Shown, awaited, has_finalizer},
+        recorded::{RecordedState, Shown, awaited},
         status::is_ready,
     },
     policy::{drift, retention::adopted},
@@ -50,8 +50,8 @@ pub(crate) async fn observe<'t>(
     target: &'t Target,
 ) -> Result<View<'t>, Outcome> {
     let clock = reconcile.clock();
-    let recorded = reconcile.recorded(target.intent.as_ref(), clock);
-    let location = location::here(reconcile, target.intent.as_ref()).await?;
+    let recorded = reconcile.recorded(target.ledger.as_ref(), clock);
+    let location = location::here(reconcile, target.ledger.as_ref()).await?;
     note_target(reconcile, target);
     let deep = is_deep(reconcile, target);
     let scope = Scope { target, recorded, clock, deep };
@@ -66,14 +66,13 @@ pub(crate) async fn observe<'t>(
     }
     let view = confirm(reconcile, scope, attempt, location);
     let View { observation, comparison } = &view;
-    if !has_finalizer(&*reconcile.object) && !observation.shown.live.is_empty() {
-        let (epoch, secret_fields) = (observation.shown.epoch, &target.secret_fields);
-        let restored = restore::restore_from_tags(reconcile, epoch, secret_fields);
+    if target.ledger.is_none() && !observation.shown.live.is_empty() {
+        let restored = restore::restore_from_tags(reconcile, &observation.current, &target.secret_fields);
         Box::pin(restored).await.map_err(Outcome::Kubernetes)?;
         return Err(Outcome::Changed(format!("found {} by its tags", listed(&observation.shown.live))));
     }
-    if let Some(intent) = &target.intent {
-        let continued = restore::continue_replacement(reconcile, intent, &observation.current);
+    if let Some(ledger) = &target.ledger {
+        let continued = restore::continue_replacement(reconcile, ledger, &observation.current);
         if let Some(note) = Box::pin(continued).await.map_err(Outcome::Kubernetes)? {
             return Err(Outcome::Changed(note));
         }
@@ -117,11 +116,11 @@ fn has_open_differences(status: Option<&ResourceStatus>) -> bool {
 /// Before an object is created, and before a recorded one is treated as deleted, objects are observed by id and by tag.
 async fn observe_until_certain(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>) -> Result<Attempt, Outcome> {
     let recorded = &scope.recorded;
-    let epoch = scope.target.intent.as_ref().map(|intent| intent.epoch);
+    let epoch = scope.target.ledger.as_ref().map(|ledger| ledger.epoch);
     // A launch that the provider rejects because its token or its name is in use created no object that did not exist
     // at the last search.
     let is_in_use = reconcile.memory.is_known_in_use(epoch);
-    let needs_search = reconcile.needs_search(scope.target.intent.as_ref(), recorded, scope.clock);
+    let needs_search = reconcile.needs_search(scope.target.ledger.as_ref(), recorded, scope.clock);
     let mut search = !is_in_use && (needs_search || reconcile.memory.tag_search.is_first);
     loop {
         let attempt = attempt(reconcile, scope, search).await?;
@@ -146,12 +145,12 @@ async fn attempt(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool)
     remember(reconcile, &scope.recorded, &observed);
     await_tags(reconcile, scope, &observed)?;
     restore_tags(reconcile, scope, &observed).await?;
-    let (target, intent) = (scope.target, scope.target.intent.as_ref());
+    let (target, ledger) = (scope.target, scope.target.ledger.as_ref());
     let kind = &*reconcile.context.kind;
     reconcile.facts.replicas = kind.replicas(&observed);
-    let shown = Shown::of(kind, &observed, &scope.recorded, reconcile.memory, intent, scope.clock);
+    let shown = Shown::of(kind, &observed, &scope.recorded, reconcile.memory, ledger, scope.clock);
     let fate = observed.fate.clone();
-    let Parts { outgoing, current } = Parts::of(intent, observed);
+    let Parts { outgoing, current } = Parts::of(ledger, observed);
     let compared = compared(reconcile, target, current).await?;
     Ok(Attempt { shown, fate, outgoing, compared, is_searched: search || !scope.recorded.may_exist })
 }
@@ -216,30 +215,26 @@ fn confirm<'t>(
     let Scope { target, mut recorded, clock, deep } = scope;
     let Attempt { shown, fate, outgoing, compared, is_searched } = attempt;
     let Compared { current, kept, comparison } = compared;
-    let (intent, is_missing) = (target.intent.as_ref(), comparison.missing.is_some());
-    let unknown = reconcile.unknown_launch(intent, &recorded, clock);
+    let (ledger, is_missing) = (target.ledger.as_ref(), comparison.missing.is_some());
+    let unknown = reconcile.unknown_launch(ledger, &recorded, clock);
     if unknown.is_none() {
         reconcile.memory.end_search();
     }
     let is_launch_hidden =
         is_searched && reconcile.memory.is_launch_hidden(unknown, shown.is_complete, clock);
-    recorded.confirm(&shown, intent);
+    recorded.confirm(&shown, ledger);
     // The epoch of a launch is recorded when all its objects are: not while some of them may be invisible. That no object
     // is missing proves nothing, because the spec may account for fewer objects since the launch.
-    let is_settled = intent.is_none_or(|intent| !intent.may_be_invisible(clock)) && !is_launch_hidden;
+    let is_settled = ledger.is_none_or(|ledger| !clock.may_hide(ledger)) && !is_launch_hidden;
     let Reconcile { object, memory, facts, .. } = reconcile;
-    // Keep the wrong digest until the whole record is repaired, so that a restarted process also notices the edit.
-    facts.is_record_edited = recorded.edited_record.is_some() && !(is_settled && is_searched);
-    let settled = shown.epoch.max(recorded.epoch).max(recorded.edited_record.unwrap_or_default());
-    let epoch = if is_settled { settled } else { recorded.epoch };
-    let awaited = awaited(&shown, recorded.epoch, intent, memory, clock);
-    facts.epoch = (epoch > 0 && !facts.is_record_edited).then_some(epoch);
+    let epoch = if is_settled { shown.epoch.max(recorded.epoch) } else { recorded.epoch };
+    let awaited = awaited(&shown, recorded.epoch, ledger, memory, clock);
+    facts.epoch = (epoch > 0).then_some(epoch);
     facts.location.clone_from(&location);
-    facts.replaced_before = intent.and_then(|intent| intent.replaced_before);
     // A read that lags must not remove an existing object from the record, even if that delays the removal of a deleted
     // one.
     let vanishing = if memory.is_vanishing(&shown.vanished, clock) { shown.vanished.clone() } else { vec![] };
-    let adopted = adopted(object.status(), intent);
+    let adopted = adopted(object.status(), ledger);
     facts.of(&ids_on_record(&shown, is_missing, &vanishing), adopted.clone());
     let observation = Observation {
         target,

@@ -23,7 +23,7 @@ use crate::{
     guarantees,
     model::{
         ids::{listed, union, without},
-        intent::{Clock, Intent},
+        ledger::{Clock, Ledger},
         outcome::Outcome,
         recorded::{RecordedState, Shown, has_finalizer, is_outstanding},
     },
@@ -34,12 +34,12 @@ use crate::{
         retention::{ReleasePolicy, adopted},
         unknown_creation,
     },
-    steps::{gather::own_secret, restore},
+    steps::{connect, gather::own_secret, restore},
 };
 
 /// What a deletion knows of the remote objects.
 struct DeletionState<'a> {
-    intent: Option<&'a Intent>,
+    ledger: Option<&'a Ledger>,
     policy: ReleasePolicy<'a>,
     recorded: RecordedState,
     clock: Clock,
@@ -54,24 +54,27 @@ pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Out
     let lifecycle = object.lifecycle();
     paused::permits(lifecycle)?;
     let clock = reconcile.clock();
-    // The finalizer is written with the intent of the first launch. Without an intent, a client removed it, and this process does
-    // not know when the last launch was.
-    let last = reconcile.memory.last_intent(&*object);
-    let intent = Some(last.unwrap_or_else(|| restore::rebuilt(object.status(), 0, clock.last_create)));
-    reconcile.memory.launch.intent.clone_from(&intent);
-    reconcile.memory.check_record(&reconcile.identity.uid, object.status());
+    if reconcile.memory.launch.ledger.is_none() {
+        // It came from a backup with its finalizer, or nothing was launched after the finalizer was written.
+        connect::before_launch(reconcile).await?;
+    }
+    // One that is lost is not restored any more: this process does not know when the last launch was.
+    let is_lost = object.status().is_some_and(|status| !status.external_ids.is_empty());
+    let rebuilt = || is_lost.then(|| restore::rebuilt(object.status(), 0, clock.last_create));
+    let ledger = reconcile.memory.launch.ledger.clone().or_else(rebuilt);
+    reconcile.memory.launch.ledger.clone_from(&ledger);
     // In another location the objects are not visible and must not be treated as deleted.
-    location::here(reconcile, intent.as_ref()).await?;
-    let recorded = reconcile.recorded(intent.as_ref(), clock);
-    let adopted = adopted(object.status(), intent.as_ref());
-    let policy = ReleasePolicy::of(lifecycle, &adopted, intent.as_ref());
+    location::here(reconcile, ledger.as_ref()).await?;
+    let recorded = reconcile.recorded(ledger.as_ref(), clock);
+    let adopted = adopted(object.status(), ledger.as_ref());
+    let policy = ReleasePolicy::of(lifecycle, &adopted, ledger.as_ref());
     // The finalizer was not removed, and the spec may have been edited since.
     reconcile.memory.deletion.releasing_ids.retain(|id| policy.keeps(id));
     let expects_deletion = policy.deletes_any(&recorded.ids);
     if expects_deletion {
         permitted(reconcile).await?;
     }
-    let mut state = DeletionState { intent: intent.as_ref(), policy, recorded, clock };
+    let mut state = DeletionState { ledger: ledger.as_ref(), policy, recorded, clock };
     let observed = observe(reconcile, &mut state.recorded, policy).await.map_err(Outcome::Failed)?;
     restore_tags(reconcile, &state, &observed).await?;
     let fate = observed.fate.clone();
@@ -85,7 +88,7 @@ pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Out
         return delete(reconcile, &doomed).await;
     }
     let confirmed = confirmed_at(&*object, now());
-    unknown_creation::permits(&fate, intent.as_ref().map(|intent| intent.at), confirmed, Reason::Deleting)?;
+    unknown_creation::permits(&fate, ledger.as_ref().map(|ledger| ledger.at), confirmed, Reason::Deleting)?;
     if is_unseen {
         // An object that is not visible would be left behind, or keep its tags.
         let message =
@@ -115,18 +118,22 @@ async fn restore_tags(
 /// Whether an object may exist that was not observed. A response that lags is no proof: a launch may not be visible yet,
 /// or only in part. Recorded objects were visible before, or are known by id.
 fn is_unseen(reconcile: &mut Reconcile<'_>, state: &mut DeletionState<'_>, observed: &Observed) -> bool {
-    let unknown = reconcile.unknown_launch(state.intent, &state.recorded, state.clock);
-    let DeletionState { intent, recorded, clock, .. } = state;
+    let unknown = reconcile.unknown_launch(state.ledger, &state.recorded, state.clock);
+    // A backup may be older than the first launch.
+    let is_predecessor_hidden =
+        state.ledger.is_none() && reconcile.left_of_predecessor(state.clock).is_some();
+    let DeletionState { ledger, recorded, clock, .. } = state;
     let Reconcile { context, memory, .. } = reconcile;
-    let shown = Shown::of(&*context.kind, observed, recorded, memory, *intent, *clock);
+    let shown = Shown::of(&*context.kind, observed, recorded, memory, *ledger, *clock);
     let is_launch_hidden = memory.is_launch_hidden(unknown, shown.is_complete, *clock);
     let is_claim_hidden = memory.is_claim_hidden(&*context.kind, &observed.shown(), *clock);
-    recorded.confirm(&shown, *intent);
+    recorded.confirm(&shown, *ledger);
     memory.is_vanishing(&shown.vanished, *clock)
         || is_launch_hidden
         || is_claim_hidden
         || !shown.unseen.is_empty()
-        || is_outstanding(*intent, recorded.epoch, memory, *clock)
+        || is_outstanding(*ledger, recorded.epoch, memory, *clock)
+        || is_predecessor_hidden
 }
 
 /// Whether objects may be deleted now: not if they are protected, and not before their dependents.

@@ -1,20 +1,16 @@
 //! The last step: converts the outcome to the status, on every path, by one write, and only if it changed. Client required.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kraken_api::{ResourceStatus, conditions};
-use kraken_runtime::{
-    events::EventType,
-    patch::{ApiError, Version, replace_status},
-};
+use kraken_api::{ResourceStatus, conditions, reasons::Reason};
+use kraken_runtime::{events::EventType, patch::ApiError};
 use kube::{Resource, core::object::HasStatus};
-use serde_json::json;
 use tracing::{info, warn};
 
 use crate::{
+    actions::persist::write_status,
     context::{Reconcile, place},
-    dynamic::Object,
     model::{
         memory::Progress,
         outcome::{Activity, HUB_GRACE, Outcome, PROGRESS},
@@ -84,22 +80,14 @@ fn is_unreported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> bool {
     (memory.progress(grace, for_hub).is_fresh() || hub_responds) && may_be_unreported
 }
 
-/// Writes the whole status, regardless of other field owners: a condition that another manager's field keeps alive would
-/// fail the schema forever. The UID protects a later object of the same name from this outcome, the version protects
-/// writes made meanwhile.
+/// Writes the status, and remembers what follows from it.
 async fn write(
     reconcile: &mut Reconcile<'_>,
     status: &ResourceStatus,
     outcome: &Outcome,
 ) -> Result<(), ApiError> {
-    let Reconcile { context, object, memory, facts, .. } = reconcile;
-    let (namespace, name) = place(&**object);
-    let (api, version) = (context.api(&namespace), Version::of(&**object));
-    memory.copies.reporting(object);
-    let written = replace_status(&api, context.manager.name, &name, &version, json!(status)).await?;
-    let written = Arc::new(Object::read(&*context.kind, &written));
-    memory.copies.reported(&written);
-    memory.copies.latest = Some(written);
+    write_status(reconcile, &reconcile.object.clone(), status).await?;
+    let Reconcile { memory, facts, .. } = reconcile;
     let for_hub = matches!(outcome, Outcome::WaitingForHub);
     memory.retries.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome.grace(), for_hub));
     if let Some(ids) = &facts.ids {
@@ -142,6 +130,12 @@ async fn publish(
         warn!(namespace, name, reason = ready.reason, message = ready.message, "not ready");
     } else {
         info!(namespace, name, reason = ready.reason, message = ready.message, "changed");
+    }
+    // The event of the creation, or of the adoption, says what was made: that it is in place is no news unless something else was
+    // reported meanwhile.
+    let is_first = was.is_none_or(|was| was.reason == Reason::Pending.as_str());
+    if is_first && matches!(outcome, Outcome::InPlace) && !context.info().looks_up {
+        return;
     }
     // Progress is in the status; events are for results, and for operations that cannot proceed.
     // A deletion may be blocked for days, and whom it waits for changes meanwhile: one event.

@@ -12,8 +12,7 @@ use crate::{
     context::Reconcile,
     dynamic::{Desired, Kind, Spec},
     model::{
-        in_place,
-        intent::Intent,
+        in_place, ledger,
         observation::Target,
         outcome::Outcome,
         secrecy::{self, Secrecy, SecretFields},
@@ -31,8 +30,8 @@ pub(crate) fn resolve(
     let (desired, resolution) = desired(&*context.kind, object.spec(), values, context.rules.as_deref())?;
     let at_creation = context.kind.at_creation(&desired);
     let ignored = Ignored::new(&object.lifecycle().ignore_changes);
-    let intent = Intent::of(&**object);
-    let recorded = secrecy::recorded(object.status(), intent.as_ref());
+    let ledger = ledger::of(object);
+    let recorded = secrecy::recorded(object.status(), ledger.as_ref());
     let former = recorded.into_iter().chain(memory.secrets.fields.iter().cloned());
     let is_compared = |field: &str| {
         !ignored.covers(field)
@@ -41,10 +40,10 @@ pub(crate) fn resolve(
     };
     let secret_fields = SecretFields::of(&resolution.secret_fields, former, is_compared);
     // Nor is it known which values of what a former resource left are secret.
-    let is_taken_over = intent.as_ref().is_some_and(|intent| intent.former.is_some());
+    let is_taken_over = ledger.as_ref().is_some_and(|ledger| ledger.former.is_some());
     let is_adopted = is_taken_over
         || object.lifecycle().adopt.is_some()
-        || !adopted(object.status(), intent.as_ref()).is_empty();
+        || !adopted(object.status(), ledger.as_ref()).is_empty();
     let secrets = memory.secrets_with(resolution.secrets);
     let secrecy = Secrecy::of(context.info(), &secret_fields, secrets, is_adopted);
     let before = object.status().and_then(|status| status.in_place.as_ref());
@@ -55,7 +54,7 @@ pub(crate) fn resolve(
     Ok(Target {
         at_creation: secrecy.at_creation(at_creation),
         ignored,
-        intent,
+        ledger,
         has_secrets: !dependencies.secrets.is_empty(),
         desired,
         secrecy,

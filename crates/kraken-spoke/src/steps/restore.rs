@@ -1,6 +1,5 @@
-//! Step 1: restores the finalizer and the intent after they were removed or edited: by `kubectl replace`, a restored backup, or a person.
-//! Without them a deletion would leave all remote objects behind, and a crash could cause a second launch. Client
-//! required.
+//! Step 1: restores the finalizer after a client removed it, as `kubectl replace` does, and the ledger after a restored backup took it
+//! back. Without them a deletion would leave all remote objects behind, and a crash could cause a second launch. Client required.
 
 use jiff::Timestamp;
 use kraken_api::{ResourceStatus, reasons::Reason};
@@ -14,7 +13,7 @@ use crate::{
     dynamic::{Object, Observed},
     model::{
         ids::{listed, union},
-        intent::{Intent, is_plausible},
+        ledger::{self, Ledger},
         memory::{Deletion, Memory},
         outcome::Outcome,
         recorded::has_finalizer,
@@ -23,64 +22,49 @@ use crate::{
     steps::gather::learn_secret_fields_from_request,
 };
 
-/// The intent to restore, if the resource has or may have remote objects, and lacks the finalizer or the last intent.
-fn due(
-    object: &Object,
-    memory: &Memory,
-    owner: &str,
-    adopts: bool,
-    is_journaled: bool,
-    now: Timestamp,
-) -> Option<Intent> {
-    let last = memory.launch.intent.clone();
-    let is_present = last.is_some() && last == Intent::of(object);
-    if object.meta().deletion_timestamp.is_some() || (is_present && has_finalizer(object)) {
+/// The ledger to write, if the resource has or may have remote objects, and lacks the finalizer or the last ledger.
+fn due(object: &Object, memory: &Memory, owner: &str, is_journaled: bool, now: Timestamp) -> Option<Ledger> {
+    let last = memory.launch.ledger.clone();
+    let is_stored = last.is_some() && last == ledger::of(object) && ledger::annotation(object).is_none();
+    if object.meta().deletion_timestamp.is_some() || (is_stored && has_finalizer(object)) {
         return None;
+    }
+    if last.is_some() {
+        return last;
     }
     let status = object.status();
-    let recorded = status.is_some_and(|s| !s.external_ids.is_empty() || s.epoch.is_some());
-    let foreign = Intent::foreign(object, owner);
-    // It came with the record of a former resource of its name. What that left is in its journal and in no list: without the journal,
-    // a person decides.
-    let is_restored = is_journaled && foreign.is_some();
-    // An intent is never written without the finalizer: an intent without a finalizer means that another client removed
-    // the finalizer. The finalizer is written with the first intent: without an intent, another client removed that, and
-    // an earlier process may have made a launch. An adoption without a record is repeated.
-    let is_launched = (has_finalizer(object) || is_restored) && !adopts;
-    if last.is_none() && memory.owned.created.is_none() && !recorded && !is_launched {
+    let created = memory.owned.created.as_ref().map(|(epoch, _)| *epoch);
+    // What a former resource of the name left is in its journal and in no list: without the journal, a person decides.
+    let former = ledger::of_former(object, owner).filter(|_| is_journaled && created.is_none());
+    let is_recorded = status.is_some_and(|status| !status.external_ids.is_empty());
+    if !is_recorded && created.is_none() && former.is_none() {
         return None;
     }
-    last.or_else(|| {
-        let created = memory.owned.created.as_ref().map_or(0, |(epoch, _)| *epoch);
-        let rebuilt = rebuilt(status, created, now);
-        match foreign.filter(|_| memory.owned.created.is_none()) {
-            // The objects of the former resource are where it created them.
-            Some((former, there)) => {
-                Some(Intent { location: rebuilt.location.clone().or(there), former: Some(former), ..rebuilt })
-            }
-            None => Some(rebuilt),
+    let rebuilt = rebuilt(status, created.unwrap_or_default(), now);
+    Some(match former {
+        // Its objects are where it created them.
+        Some(Ledger { uid, location, .. }) => {
+            Ledger { former: Some(uid.clone()), location: location.clone(), ..rebuilt }
         }
+        None => rebuilt,
     })
 }
 
-/// Rebuilds an intent from the status. A launch may have been in progress that left no record: the rebuilt intent
-/// assumes it, so that it is waited for. Its number may have been another one, so its token is not used again.
-pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestamp) -> Intent {
-    let recorded = status.and_then(|status| status.epoch).filter(|epoch| is_plausible(*epoch));
-    let last = recorded.unwrap_or_default().max(epoch);
-    let boundary = status.and_then(|status| status.replaced_before);
-    Intent {
-        epoch: last + 1,
+/// Rebuilds a ledger from what the status shows to people, `epoch` being the last launch that is known otherwise. Another one may have been
+/// in progress that left no record: the rebuilt ledger assumes it, so that it is waited for. Its number may have been another one, so its
+/// token is not used again.
+pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestamp) -> Ledger {
+    Ledger {
+        epoch: epoch + 1,
         at: now,
-        // No replacement can have begun later.
-        replaced_before: boundary.filter(|boundary| (1..=last + 1).contains(boundary)),
+        objects: status.map(|status| status.external_ids.clone()).unwrap_or_default(),
         adopted: status.map(|status| status.adopted.clone()).unwrap_or_default(),
         location: status.and_then(|status| status.location.clone()),
         // Of no generation: the status has them too, and counts alone when it reports the spec as in place.
         secret_fields: status
             .map(|status| status.secret_fields.iter().map(|field| (field.clone(), 0)).collect())
             .unwrap_or_default(),
-        ..Intent::default()
+        ..Ledger::default()
     }
 }
 
@@ -91,22 +75,19 @@ pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
         reconcile.memory.deletion = Deletion::default();
         learn_secret_fields_from_request(reconcile);
     }
-    let Reconcile { memory, object, identity, .. } = reconcile;
-    memory.launch.intent = memory.last_intent(&**object);
-    memory.check_record(&identity.uid, object.status());
+    let Reconcile { memory, object, .. } = reconcile;
+    memory.launch.ledger = memory.last_ledger(object);
     let now = kraken_runtime::clock::now();
-    let (adopts, is_journaled) = (reconcile.lifecycle().adopt.is_some(), reconcile.context.info().journaled);
+    let is_journaled = reconcile.context.info().journaled;
     let (object, owner) = (&reconcile.object, &reconcile.identity.owner);
-    let Some(mut intent) = due(object, reconcile.memory, owner, adopts, is_journaled, now) else {
+    let Some(mut ledger) = due(object, reconcile.memory, owner, is_journaled, now) else {
         return Ok(());
     };
     for field in &reconcile.memory.secrets.fields {
-        intent.secret_fields.entry(field.clone()).or_default();
+        ledger.secret_fields.entry(field.clone()).or_default();
     }
-    restore_record(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
-    if let Some(restored) = &reconcile.memory.copies.latest {
-        reconcile.object = restored.clone();
-    }
+    restore_record(reconcile, &ledger).await.map_err(Outcome::Kubernetes)?;
+    reconcile.object = reconcile.memory.copies.newest(reconcile.object.clone());
     Ok(())
 }
 
@@ -114,43 +95,55 @@ pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
 /// the same Secrets as those of the spec.
 pub(crate) async fn restore_from_tags(
     reconcile: &mut Reconcile<'_>,
-    epoch: i64,
+    found: &Observed,
     secret_fields: &SecretFields,
 ) -> Result<(), ApiError> {
     let secret_fields = secret_fields.launched(reconcile.object.meta().generation);
-    let rebuilt = rebuilt(reconcile.object.status(), epoch, kraken_runtime::clock::now());
+    let rebuilt = rebuilt(reconcile.object.status(), found.epoch(), kraken_runtime::clock::now());
     // They were found where this controller works.
-    let location = rebuilt.location.or_else(|| reconcile.facts.location.clone());
-    let intent = Intent { location, secret_fields, ..rebuilt };
-    restore_record(reconcile, &intent).await
+    let location = rebuilt.location.clone().or_else(|| reconcile.facts.location.clone());
+    let ledger = Ledger { location, secret_fields, ..rebuilt };
+    let ledger = interrupted(reconcile, &ledger, found).unwrap_or(ledger);
+    restore_record(reconcile, &ledger).await
 }
 
-/// Continues a replacement that a restored backup interrupted: the record of this resource is rebuilt, and of a kind with a journal, the
-/// objects of earlier launches are those that were replaced. Says what it found.
+/// Continues a replacement that a restored backup interrupted. Says what it found.
 pub(crate) async fn continue_replacement(
     reconcile: &mut Reconcile<'_>,
-    intent: &Intent,
+    ledger: &Ledger,
     observed: &Observed,
 ) -> Result<Option<String>, ApiError> {
-    let is_unknown = intent.former.is_some() && intent.is_rebuilt() && intent.replaced_before.is_none();
-    if !reconcile.context.info().journaled || !is_unknown {
+    let is_unknown = ledger.former.is_some() && ledger.is_rebuilt() && ledger.replaced_before.is_none();
+    let Some(ledger) = interrupted(reconcile, ledger, observed).filter(|_| is_unknown) else {
         return Ok(None);
-    }
-    let epoch = observed.epoch();
-    let outgoing = observed.split(epoch).0.ids();
-    if outgoing.is_empty() {
-        return Ok(None);
-    }
-    let note =
-        format!("continues the replacement of {}, during which the backup was made", listed(&outgoing));
-    let intent =
-        Intent { epoch: intent.epoch.max(epoch), replaced_before: Some(epoch), outgoing, ..intent.clone() };
-    write(reconcile, &intent).await?;
-    Ok(Some(note))
+    };
+    let outgoing = listed(&ledger.outgoing);
+    write(reconcile, &ledger).await?;
+    Ok(Some(format!("continues the replacement of {outgoing}, during which the backup was made")))
 }
 
-async fn restore_record(reconcile: &mut Reconcile<'_>, intent: &Intent) -> Result<(), ApiError> {
-    write(reconcile, intent).await?;
+/// The ledger of the replacement that these objects show, if any: of a kind with a journal, those of earlier launches are replaced.
+fn interrupted(reconcile: &Reconcile<'_>, ledger: &Ledger, observed: &Observed) -> Option<Ledger> {
+    let epoch = observed.epoch();
+    let outgoing = observed.split(epoch).0.ids();
+    let is_interrupted = reconcile.context.info().journaled && !outgoing.is_empty();
+    let replaced_before = Some(epoch);
+    is_interrupted.then(|| Ledger {
+        epoch: ledger.epoch.max(epoch),
+        replaced_before,
+        outgoing,
+        ..ledger.clone()
+    })
+}
+
+async fn restore_record(reconcile: &mut Reconcile<'_>, ledger: &Ledger) -> Result<(), ApiError> {
+    // The first reconcile of a later version only moves it.
+    let is_moved =
+        has_finalizer(&*reconcile.object) && ledger::of(&reconcile.object).as_ref() == Some(ledger);
+    write(reconcile, ledger).await?;
+    if is_moved {
+        return Ok(());
+    }
     let Reconcile { context, object, memory, .. } = reconcile;
     let (namespace, name) = place(&**object);
     let created = memory.owned.created.as_ref().map(|(_, ids)| ids.clone()).unwrap_or_default();
@@ -171,36 +164,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lost_intent_is_rebuilt_so_that_a_launch_in_progress_is_not_repeated() {
+    fn lost_ledger_is_rebuilt_so_that_a_launch_in_progress_is_not_repeated() {
         let status = ResourceStatus {
-            epoch: Some(3),
-            replaced_before: Some(2),
+            external_ids: vec!["i-1".into()],
             adopted: vec!["i-1".into()],
             secret_fields: vec!["image".into()],
             ..ResourceStatus::default()
         };
-        let intent = rebuilt(Some(&status), 1, Timestamp::UNIX_EPOCH);
-        assert_eq!((intent.epoch, intent.replaced_before), (4, Some(2)));
-        assert_eq!(intent.adopted, ["i-1"]);
-        assert!(intent.secret_fields.contains_key("image"));
+        let ledger = rebuilt(Some(&status), 3, Timestamp::UNIX_EPOCH);
+        assert_eq!((ledger.epoch, ledger.confirmed), (4, 0));
+        assert_eq!([&ledger.objects, &ledger.adopted], [&["i-1".to_owned()], &["i-1".to_owned()]]);
+        assert!(ledger.secret_fields.contains_key("image"));
         assert_eq!(rebuilt(None, 0, Timestamp::UNIX_EPOCH).epoch, 1);
-        assert!(
-            !intent.is_last(Some(&status)),
-            "the launch may have had another number: its token proves nothing"
-        );
-    }
-
-    #[test]
-    fn numbers_that_a_client_set_are_not_used_for_a_rebuilt_intent() {
-        let status =
-            |epoch, replaced_before| ResourceStatus { epoch, replaced_before, ..ResourceStatus::default() };
-        let of = |status: ResourceStatus| {
-            let intent = rebuilt(Some(&status), 0, Timestamp::UNIX_EPOCH);
-            (intent.epoch, intent.replaced_before)
-        };
-        assert_eq!(of(status(Some(i64::MAX), None)), (1, None));
-        assert_eq!(of(status(Some(-1), Some(-1))), (1, None));
-        assert_eq!(of(status(Some(1), Some(5))), (2, None));
-        assert_eq!(of(status(Some(1), Some(2))), (2, Some(2)));
+        assert!(ledger.is_rebuilt(), "the launch may have had another number: its token proves nothing");
     }
 }

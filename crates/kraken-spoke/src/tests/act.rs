@@ -10,7 +10,7 @@ use tokio::time::advance;
 use super::{
     fixtures::{disk, remote, stored, with},
     scene::{Scene, Setup},
-    script::{AT_ONCE, Call, EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
+    script::{AT_ONCE, Call, EVENT, HOLD, LEDGER, STATE, STATUS, call, observe, observe_by_tag},
 };
 use crate::FailureClass;
 
@@ -21,11 +21,11 @@ fn adopting() -> Setup {
 }
 
 #[tokio::test(start_paused = true)]
-async fn adopt_records_its_intent_before_it_claims_the_object() {
+async fn adopt_records_its_ledger_before_it_claims_the_object() {
     let scene = adopting().start().await;
     let found = call("find").returns(json!([with(remote("disk-9"), "epoch", json!(null))]));
-    let report = scene.reconcile([found, call(INTENT), call("claim disk-9"), call(EVENT)]).await;
-    assert_eq!(report.intent()["adopted"], json!(["disk-9"]));
+    let report = scene.reconcile([found, call(HOLD), call(LEDGER), call("claim disk-9"), call(EVENT)]).await;
+    assert_eq!(report.ledger()["adopted"], json!(["disk-9"]));
     assert_eq!((report.events(), report.requeue), (vec![("Normal", "Adopted")], AT_ONCE));
 }
 
@@ -39,7 +39,7 @@ async fn adopt_refuses_an_object_of_another_resource() {
     assert!(report.message().contains("is owned by Disk/ns/u-2"), "{}", report.message());
     // Its owner does not exist any more.
     let scene = adopting().start().await;
-    let calls = [found(), call("GET disks/u-2"), call(INTENT), call("claim disk-9"), call(EVENT)];
+    let calls = [found(), call("GET disks/u-2"), call(HOLD), call(LEDGER), call("claim disk-9"), call(EVENT)];
     assert_eq!(scene.reconcile(calls).await.events(), [("Normal", "Adopted")]);
 }
 
@@ -50,8 +50,9 @@ async fn adopt_takes_back_what_a_resource_of_this_cluster_created() {
     {
         let scene = adopting().start().await;
         let found = call("find").returns(json!([with(remote("disk-9"), "createdBy", json!(cluster))]));
-        let report = scene.reconcile([found, call(INTENT), call("claim disk-9"), call(EVENT)]).await;
-        assert_eq!((&report.intent()["adopted"], &report.intent()["takenBack"]), (&adopted, &taken_back));
+        let report =
+            scene.reconcile([found, call(HOLD), call(LEDGER), call("claim disk-9"), call(EVENT)]).await;
+        assert_eq!((&report.ledger()["adopted"], &report.ledger()["takenBack"]), (&adopted, &taken_back));
     }
 }
 
@@ -80,7 +81,7 @@ async fn adopt_does_not_show_what_is_observed_where_it_may_be_secret() {
 #[tokio::test(start_paused = true)]
 async fn an_edited_id_of_an_adoption_is_reported_with_what_to_do() {
     let adopted = || {
-        let disk = disk().launched().status("adopted", json!(["disk-1"])).recorded();
+        let disk = disk().launched().status("adopted", json!(["disk-1"]));
         disk.lifecycle("adopt", json!({"id": "disk-2"}))
     };
     let report =
@@ -131,7 +132,7 @@ async fn declare_publishes_without_an_id_what_is_needed_before_the_object_is_rea
 
 #[tokio::test(start_paused = true)]
 async fn declare_keeps_the_id_of_a_replaced_object_while_the_new_one_is_pending() {
-    let disk = disk().launched().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
+    let disk = disk().launched().ledger(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
     let scene = Scene::of(disk.lifecycle("replace", json!("CreateFirst"))).await;
     let new = with(with(remote("disk-2"), "state", json!("pending")), "proof", json!("record"));
     let new = with(new, "epoch", json!(2));
@@ -161,13 +162,15 @@ async fn declare_waits_for_the_deletion_in_a_terminating_namespace() {
 // 11. act
 
 #[tokio::test(start_paused = true)]
-async fn create_records_its_intent_before_the_call() {
+async fn create_records_its_ledger_before_the_call() {
     let scene = Scene::of(disk()).await;
     let created = call("create epoch 1").returns(json!([remote("disk-1")]));
-    let report = scene.reconcile([call(INTENT), created, call(EVENT)]).await;
+    let report = scene.reconcile([call(HOLD), call(LEDGER), created, call(EVENT)]).await;
     assert_eq!(report.disk["metadata"]["finalizers"], json!([FINALIZER]));
-    assert_eq!(report.intent()["epoch"], 1);
-    assert_eq!(report.body(INTENT)["metadata"]["resourceVersion"], "10");
+    assert_eq!(report.ledger()["epoch"], 1);
+    let version = |name| report.body(name)[1].clone();
+    let expected = |version| json!({"op": "test", "path": "/metadata/resourceVersion", "value": version});
+    assert_eq!([version(HOLD), version(LEDGER)], [expected("10"), expected("11")]);
     assert_eq!(report.events(), [("Normal", "Created")]);
 }
 
@@ -178,22 +181,33 @@ async fn create_is_recorded_by_the_status_that_reports_it() {
     let disk = disk().status("conditions", json!([waiting])).status("observedGeneration", json!(1));
     let scene = Scene::of(disk).await;
     let created = call("create epoch 1").returns(json!([remote("disk-1")]));
-    let report = scene.reconcile([call(INTENT), created, call(EVENT), call(STATUS)]).await;
+    let report = scene.reconcile([call(HOLD), call(LEDGER), created, call(EVENT), call(STATUS)]).await;
     assert_eq!(report.condition("Ready"), ("False", "Creating"));
     assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1"]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn create_is_not_called_if_the_intent_is_not_stored() {
+async fn create_is_not_called_if_the_ledger_is_not_stored() {
     let scene = Scene::of(disk()).await;
-    let report = scene.reconcile([call(INTENT).rejected(409)]).await;
+    let report = scene.reconcile([call(HOLD), call(LEDGER).rejected(409)]).await;
     assert_eq!(report.requeue, AT_ONCE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn create_is_not_called_if_the_crd_has_no_ledger() {
+    let scene = Scene::of(disk()).await;
+    let mut held = disk().finalizer_only().json();
+    held["metadata"]["resourceVersion"] = json!("11");
+    let calls = [call(HOLD), call(LEDGER).returns(held), call(STATUS), call(EVENT)];
+    let report = scene.reconcile(calls).await;
+    assert_eq!(report.condition("Ready"), ("False", "KubernetesError"));
+    assert!(report.message().contains("apply the CRDs of this version"), "{}", report.message());
 }
 
 #[tokio::test(start_paused = true)]
 async fn create_without_a_response_is_repeated_with_the_same_epoch() {
     let scene = Scene::of(disk()).await;
-    scene.reconcile([call(INTENT), call("create epoch 1").fails(FailureClass::Transient)]).await;
+    scene.reconcile([call(HOLD), call(LEDGER), call("create epoch 1").fails(FailureClass::Transient)]).await;
     let none = call("observe by tag").returns(json!([]));
     let created = call("create epoch 1").returns(json!([remote("disk-1")]));
     scene.reconcile([none, created, call(EVENT)]).await;
@@ -202,7 +216,9 @@ async fn create_without_a_response_is_repeated_with_the_same_epoch() {
 #[tokio::test(start_paused = true)]
 async fn create_retries_after_throttling() {
     let scene = Scene::of(disk()).await;
-    let report = scene.reconcile([call(INTENT), call("create epoch 1").fails(FailureClass::Throttled)]).await;
+    let report = scene
+        .reconcile([call(HOLD), call(LEDGER), call("create epoch 1").fails(FailureClass::Throttled)])
+        .await;
     assert_eq!(report.requeue, Requeue::Backoff);
     let none = call("observe by tag").returns(json!([]));
     let created = call("create epoch 1").returns(json!([remote("disk-1")]));
@@ -215,10 +231,10 @@ async fn create_adds_only_the_missing_objects() {
     let one = [remote("disk-1")];
     let created = call("create epoch 2").returns(json!([remote("disk-2")]));
     let report =
-        scene.reconcile([observe(&one), observe_by_tag(&one), call(INTENT), created, call(EVENT)]).await;
+        scene.reconcile([observe(&one), observe_by_tag(&one), call(LEDGER), created, call(EVENT)]).await;
     assert_eq!(report.events(), [("Normal", "Scaled")]);
     assert_eq!(report.events[0].2, "created disk-2; missing before: 1 disk of 2");
-    assert_eq!(report.intent()["requested"], 1);
+    assert_eq!(report.ledger()["requested"], 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,7 +15,7 @@ fn replacing(how: &str) -> Disk {
     disk()
         .launched()
         .edited()
-        .intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}))
+        .ledger(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}))
         .spec("image", json!({"value": "b"}))
         .lifecycle("replace", json!(how))
         .lifecycle("approval", json!("Manual"))

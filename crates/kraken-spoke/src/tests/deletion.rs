@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use kraken_api::INTENT_ANNOTATION;
 use kraken_runtime::{queue::Requeue, watch::ObjectKey};
 use serde_json::{Value, json};
 use tokio::time::advance;
@@ -10,7 +9,7 @@ use tokio::time::advance;
 use super::{
     fixtures::{Disk, bare, disk, remote, with},
     scene::{Scene, Setup},
-    script::{Call, EVENT, INTENT, STATUS, call, observe, observe_by_tag},
+    script::{Call, EVENT, HOLD, STATUS, call, observe, observe_by_tag},
 };
 use crate::{
     FailureClass,
@@ -50,7 +49,7 @@ async fn finalizer_is_removed_when_the_provider_reports_the_deletion() {
     let object = observe_by_tag(&[remote("disk-1")]);
     scene.reconcile([no_dependents(), object, call("delete disk-1"), call(EVENT), call(STATUS)]).await;
     let by_id = call("observe disk-1").returns(json!([gone()]));
-    let calls = [by_id, observe_by_tag(&[gone()]), call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let calls = [by_id, observe_by_tag(&[gone()]), call(HOLD), call(READ_REQUEST), call(EVENT)];
     let report = scene.reconcile(calls).await;
     assert_eq!((report.metric.as_str(), report.requeue), ("Removed", Requeue::Never));
     assert_eq!(report.disk["metadata"]["finalizers"], json!([]));
@@ -58,7 +57,7 @@ async fn finalizer_is_removed_when_the_provider_reports_the_deletion() {
 
 #[tokio::test(start_paused = true)]
 async fn finalizer_without_a_record_of_the_launch_is_kept_for_the_visibility_window() {
-    let unrecorded = disk().finalizer_only().deleted().status("conditions", json!([]));
+    let unrecorded = disk().finalizer_only().creation("2020-01-01T00:00:00Z").deleted();
     let calls = || [no_dependents(), call("observe by tag").returns(json!([]))];
     let window = Duration::from_hours(24);
     let scene = Setup { visibility_window: window, ..Setup::of(unrecorded.clone()) }.start().await;
@@ -69,14 +68,14 @@ async fn finalizer_without_a_record_of_the_launch_is_kept_for_the_visibility_win
     advance(Duration::from_secs(10)).await;
     let again =
         [no_dependents(), call("observe ").returns(json!([])), call("observe by tag").returns(json!([]))];
-    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let ends = [call(HOLD), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(again.into_iter().chain(ends)).await.metric, "Removed");
 }
 
 #[tokio::test(start_paused = true)]
-async fn finalizer_is_kept_for_the_visibility_window_if_a_client_removed_the_intent() {
+async fn finalizer_is_kept_for_the_visibility_window_if_the_ledger_is_lost() {
     // The former process may have made another launch, or a client may have removed the id of one of its objects, too.
-    let recorded = deleted().annotated(INTENT_ANNOTATION, "{}");
+    let recorded = deleted().status("ledger", json!(null));
     let setup = Setup { visibility_window: Duration::from_hours(24), ..Setup::of(recorded) };
     let scene = setup.start().await;
     let deletes = || [observe_by_tag(&[remote("disk-1")]), call("delete disk-1"), call(EVENT), call(STATUS)];
@@ -86,44 +85,13 @@ async fn finalizer_is_kept_for_the_visibility_window_if_a_client_removed_the_int
 }
 
 #[tokio::test(start_paused = true)]
-async fn finalizer_is_kept_for_the_visibility_window_if_a_client_removed_the_ids() {
-    let without_ids = deleted().status("externalIds", json!([]));
-    let calls = || [no_dependents(), call("observe by tag").returns(json!([]))];
-    let window = Duration::from_hours(24);
-    let scene = Setup { visibility_window: window, ..Setup::of(without_ids.clone()) }.start().await;
-    let report = scene.reconcile(calls().into_iter().chain([call(STATUS)])).await;
-    assert_eq!(report.condition("Ready"), ("False", "Deleting"));
-    // After it, they must be missing for ten seconds.
-    let scene = Scene::of(without_ids).await;
-    scene.reconcile(calls().into_iter().chain([call(STATUS)])).await;
-    advance(Duration::from_secs(10)).await;
-    let again =
-        [no_dependents(), call("observe ").returns(json!([])), call("observe by tag").returns(json!([]))];
-    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
-    assert_eq!(scene.reconcile(again.into_iter().chain(ends)).await.metric, "Removed");
-}
-
-#[tokio::test(start_paused = true)]
-async fn finalizer_is_kept_for_the_visibility_window_if_a_search_may_show_only_some_objects() {
-    // A client removed the ids of two objects, of which reads hide one.
-    let without_ids = deleted().status("externalIds", json!([]));
-    let setup = Setup { visibility_window: Duration::from_hours(24), ..Setup::of(without_ids) };
-    let scene = setup.start().await;
-    let by_tag = call("observe by tag").returns(json!([remote("disk-1")]));
-    let deletes = [call("delete disk-1"), call(EVENT), call(STATUS)];
-    scene.reconcile([no_dependents(), by_tag].into_iter().chain(deletes)).await;
-    let by_id = call("observe disk-1").returns(json!([]));
-    assert_eq!(scene.reconcile([by_id, observe_by_tag(&[])]).await.metric, "Deleting");
-}
-
-#[tokio::test(start_paused = true)]
 async fn empty_response_is_confirmed_before_the_finalizer_is_removed() {
     let scene = Scene::of(deleted()).await;
     let report = scene.reconcile([no_dependents(), observe_by_tag(&[]), call(STATUS)]).await;
     assert_eq!(report.condition("Ready"), ("False", "Deleting"));
     advance(Duration::from_secs(10)).await;
     let by_id = call("observe disk-1").returns(json!([]));
-    let calls = [no_dependents(), by_id, observe_by_tag(&[]), call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let calls = [no_dependents(), by_id, observe_by_tag(&[]), call(HOLD), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
 }
 
@@ -145,7 +113,7 @@ async fn deletion_that_does_not_find_the_object_is_no_request() {
     let not_found = call("delete disk-1").returns(json!(["disk-1"]));
     assert_eq!(scene.reconcile([seen(), not_found]).await.metric, "Deleting");
     let unseen = call("observe disk-1").returns(json!([]));
-    let calls = [unseen, observe_by_tag(&[]), call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let calls = [unseen, observe_by_tag(&[]), call(HOLD), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
 }
 
@@ -159,20 +127,20 @@ async fn object_that_the_deletion_never_found_counts_as_deleted_after_ten_second
     assert_eq!(scene.reconcile(gone()).await.metric, "Deleting");
     advance(Duration::from_secs(10)).await;
     let [by_id, by_tag] = gone();
-    let calls = [no_dependents(), by_id, by_tag, call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let calls = [no_dependents(), by_id, by_tag, call(HOLD), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
 }
 
 #[tokio::test(start_paused = true)]
 async fn object_that_only_a_search_found_must_be_missing_for_ten_seconds() {
-    let scene = Scene::of(deleted().status("externalIds", json!([]))).await;
+    let scene = Scene::of(deleted().objects(&[])).await;
     let by_tag = call("observe by tag").returns(json!([remote("disk-1")]));
     let not_found = call("delete disk-1").returns(json!(["disk-1"]));
     scene.reconcile([no_dependents(), by_tag, not_found, call(STATUS)]).await;
     let unseen = || [call("observe disk-1").returns(json!([])), observe_by_tag(&[])];
     assert_eq!(scene.reconcile(unseen()).await.metric, "Deleting");
     for (seconds, ends, metric) in
-        [(2, vec![], "Deleting"), (8, vec![call(INTENT), call(READ_REQUEST), call(EVENT)], "Removed")]
+        [(2, vec![], "Deleting"), (8, vec![call(HOLD), call(READ_REQUEST), call(EVENT)], "Removed")]
     {
         advance(Duration::from_secs(seconds)).await;
         let calls = [no_dependents()].into_iter().chain(unseen()).chain(ends);
@@ -194,14 +162,14 @@ async fn object_that_is_being_deleted_and_not_on_record_must_be_missing_for_ten_
     };
     assert_eq!(scene.reconcile(unseen()).await.metric, "Deleting");
     advance(Duration::from_secs(10)).await;
-    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let ends = [call(HOLD), call(READ_REQUEST), call(EVENT)];
     let calls = [no_dependents()].into_iter().chain(unseen()).chain(ends);
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
 }
 
 #[tokio::test(start_paused = true)]
 async fn deletion_of_one_of_several_objects_that_is_not_found_is_no_request() {
-    let scene = Scene::of(deleted().status("externalIds", json!(["disk-1", "disk-2"])).recorded()).await;
+    let scene = Scene::of(deleted().objects(&["disk-1", "disk-2"])).await;
     let by_id = |objects: &[Value]| call("observe disk-1,disk-2").returns(json!(objects));
     let by_tag = |objects: &[Value]| call("observe disk-1,disk-2,by tag").returns(json!(objects));
     let not_found = call("delete disk-1,disk-2").returns(json!(["disk-2"]));
@@ -211,7 +179,7 @@ async fn deletion_of_one_of_several_objects_that_is_not_found_is_no_request() {
     assert_eq!(report.metric, "Deleting");
     let calls = [by_id(&[remote("disk-2")]), call("delete disk-2")];
     assert_eq!(scene.reconcile(calls).await.metric, "Deleting");
-    let ends = [by_id(&[]), by_tag(&[]), call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let ends = [by_id(&[]), by_tag(&[]), call(HOLD), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(ends).await.metric, "Removed");
 }
 
@@ -238,7 +206,7 @@ async fn object_that_is_not_on_record_is_left_without_its_owner_tags() {
     };
     assert_eq!(scene.reconcile(calls()).await.metric, "Deleting");
     advance(Duration::from_secs(10)).await;
-    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let ends = [call(HOLD), call(READ_REQUEST), call(EVENT)];
     let calls = [no_dependents()].into_iter().chain(calls()).chain(ends);
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
 }
@@ -290,7 +258,7 @@ async fn deletion_awaits_approval() {
 #[tokio::test(start_paused = true)]
 async fn rejected_removal_of_the_finalizer_is_retried() {
     let scene = Scene::of(deleted()).await;
-    let rejected = call(INTENT).rejected(500);
+    let rejected = call(HOLD).rejected(500);
     let calls = [no_dependents(), observe_by_tag(&[gone()]), rejected, call(STATUS), call(EVENT)];
     let report = scene.reconcile(calls).await;
     assert_eq!((report.condition("Ready"), report.requeue), (("False", "KubernetesError"), Requeue::Backoff));
@@ -300,7 +268,7 @@ async fn rejected_removal_of_the_finalizer_is_retried() {
 async fn finalizer_is_kept_if_the_spec_was_edited_since_the_decision() {
     let scene = Scene::of(deleted()).await;
     scene.store(deleted().edited());
-    let (removal, status) = (call(INTENT), call(STATUS).rejected(409));
+    let (removal, status) = (call(HOLD), call(STATUS).rejected(409));
     let calls = [no_dependents(), observe_by_tag(&[gone()]), removal, status];
     let report = scene.reconcile(calls).await;
     assert_ne!(report.requeue, Requeue::Never);

@@ -11,7 +11,7 @@ use super::{
     disk::of,
     fixtures::{disk, remote, with},
     scene::{Scene, Setup},
-    script::{EVENT, INTENT, STATE, STATUS, call, observe_by_tag},
+    script::{EVENT, HOLD, LEDGER, STATE, STATUS, call, observe_by_tag},
 };
 
 #[test]
@@ -27,14 +27,14 @@ async fn asynchronous_creation_is_followed_until_the_object_is_available() {
     let scene = Scene::of(disk()).await;
     let pending = || with(remote("disk-1"), "state", json!("pending"));
     let accepted = call("create epoch 1").returns(json!([pending()]));
-    scene.reconcile([call(INTENT), accepted, call(EVENT)]).await;
+    scene.reconcile([call(HOLD), call(LEDGER), accepted, call(EVENT)]).await;
     let by_id = |object: Value| call("observe disk-1").returns(json!([object]));
     for _ in 0..3 {
         let report = scene.reconcile([by_id(pending())]).await;
         assert_eq!(report.requeue, Requeue::Soon(Duration::from_secs(1)));
     }
     let available = by_id(remote("disk-1"));
-    let report = scene.reconcile([available, call(STATE), call(STATUS), call(EVENT)]).await;
+    let report = scene.reconcile([available, call(STATE), call(STATUS)]).await;
     assert_eq!(report.condition("Ready"), ("True", "Available"));
     assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1"]));
 }
@@ -42,12 +42,12 @@ async fn asynchronous_creation_is_followed_until_the_object_is_available() {
 #[tokio::test(start_paused = true)]
 async fn creation_that_returns_no_id_is_found_by_its_tags() {
     let scene = Setup { visibility_window: Duration::from_secs(90), ..Setup::of(disk()) }.start().await;
-    scene.reconcile([call(INTENT), call("create epoch 1"), call(EVENT)]).await;
+    scene.reconcile([call(HOLD), call(LEDGER), call("create epoch 1"), call(EVENT)]).await;
     let by_tag = |objects: Value| call("observe by tag").returns(objects);
     let report = scene.reconcile([by_tag(json!([]))]).await;
     assert_eq!(report.requeue, Requeue::Soon(Duration::from_secs(1)), "no second object is created");
     let found = by_tag(json!([remote("disk-1")]));
-    let report = scene.reconcile([found, call(STATE), call(STATUS), call(EVENT)]).await;
+    let report = scene.reconcile([found, call(STATE), call(STATUS)]).await;
     assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1"]));
     assert_eq!(report.condition("Ready"), ("True", "Available"));
 }
@@ -57,9 +57,11 @@ async fn creation_that_returns_no_id_is_found_by_its_tags() {
 async fn kind_without_tags_is_identified_by_its_recorded_ids() {
     let scene = Scene::of(disk()).await;
     let object = || remote("disk-1");
-    scene.reconcile([call(INTENT), call("create epoch 1").returns(json!([object()])), call(EVENT)]).await;
+    scene
+        .reconcile([call(HOLD), call(LEDGER), call("create epoch 1").returns(json!([object()])), call(EVENT)])
+        .await;
     let by_id = call("observe disk-1").returns(json!([object()]));
-    let report = scene.reconcile([by_id, call(STATE), call(STATUS), call(EVENT)]).await;
+    let report = scene.reconcile([by_id, call(STATE), call(STATUS)]).await;
     assert_eq!(report.condition("Ready"), ("True", "Available"));
 }
 

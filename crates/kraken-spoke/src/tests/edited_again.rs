@@ -8,14 +8,14 @@ use super::{
     fixtures::{disk, remote, stored, with},
     replace::{both, dependents, exports, new, old, replacing},
     scene::{Report, Scene},
-    script::{Call, EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
+    script::{Call, EVENT, LEDGER, STATE, STATUS, call, observe, observe_by_tag},
 };
 use crate::FailureClass;
 
 /// A replacement in progress, both of whose objects exist, and whose image was edited again.
 async fn edited_again() -> Scene {
     let disk =
-        disk().launched().edited().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
+        disk().launched().edited().ledger(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
     let disk = disk.lifecycle("replace", json!("CreateFirst")).spec("image", json!({"value": "c"}));
     Scene::of(disk).await
 }
@@ -32,9 +32,9 @@ fn state_of(id: &str) -> Call {
 async fn published_object_of_a_replacement_that_is_edited_again_is_replaced_like_the_first() {
     let scene = edited_again().await;
     let seen = observe_by_tag(&[old(), new()]);
-    let report = scene.reconcile([seen, state_of("disk-2"), call(INTENT)]).await;
-    assert_eq!(report.intent()["replacedBefore"], 3);
-    assert_eq!(report.intent()["outgoing"], json!(["disk-1", "disk-2"]));
+    let report = scene.reconcile([seen, state_of("disk-2"), call(LEDGER)]).await;
+    assert_eq!(report.ledger()["replacedBefore"], 3);
+    assert_eq!(report.ledger()["outgoing"], json!(["disk-1", "disk-2"]));
     let third = with(with(remote("disk-3"), "image", json!("c")), "epoch", json!(3));
     let created = call("create epoch 3").returns(json!([third]));
     let seen = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
@@ -57,7 +57,7 @@ async fn published_object_of_a_replacement_that_is_edited_again_is_replaced_like
 async fn object_of_a_replacement_that_was_never_published_is_deleted_at_once() {
     let scene = edited_again().await;
     let seen = observe_by_tag(&[old(), new()]);
-    let calls = [seen, state_of("disk-1"), call(INTENT), call("delete disk-2"), call(EVENT)];
+    let calls = [seen, state_of("disk-1"), call(LEDGER), call("delete disk-2"), call(EVENT)];
     assert_eq!(scene.reconcile(calls).await.metric, "Replacing");
     // Its launch is over: the next one does not wait for its objects to become visible.
     let created = call("create epoch 3").returns(json!([with(new(), "epoch", json!(3))]));
@@ -81,7 +81,7 @@ fn third() -> Value {
 #[tokio::test(start_paused = true)]
 async fn edit_is_carried_out_while_the_provider_refuses_to_delete_the_replaced_object() {
     let scene = replacing("CreateFirst").start().await;
-    scene.reconcile([observe(&[old()]), call(STATE), call(INTENT)]).await;
+    scene.reconcile([observe(&[old()]), call(STATE), call(LEDGER)]).await;
     let created = call("create epoch 2").returns(json!([new()]));
     let last = scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), created, call(EVENT)]).await;
     edit_again(&scene, &last, "c");
@@ -95,8 +95,8 @@ async fn edit_is_carried_out_while_the_provider_refuses_to_delete_the_replaced_o
     assert_eq!(report.body(STATE)["spec"]["id"], "disk-2");
 
     // The edit is carried out, and neither object is deleted before the third one is published.
-    let report = scene.reconcile([both(), state_of("disk-2"), call(INTENT)]).await;
-    assert_eq!(report.intent()["outgoing"], json!(["disk-1", "disk-2"]));
+    let report = scene.reconcile([both(), state_of("disk-2"), call(LEDGER)]).await;
+    assert_eq!(report.ledger()["outgoing"], json!(["disk-1", "disk-2"]));
     let created = call("create epoch 3").returns(json!([third()]));
     let seen = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
     scene.reconcile([both(), seen, created, call(EVENT)]).await;
@@ -122,7 +122,7 @@ async fn edit_is_carried_out_while_the_provider_refuses_to_delete_the_replaced_o
 #[tokio::test(start_paused = true)]
 async fn edit_during_a_replacement_that_deletes_first_creates_only_what_was_edited_last() {
     let scene = replacing("DeleteFirst").start().await;
-    let last = scene.reconcile([observe(&[old()]), call(STATE), call(INTENT)]).await;
+    let last = scene.reconcile([observe(&[old()]), call(STATE), call(LEDGER)]).await;
     edit_again(&scene, &last, "c");
     let in_use = call("delete disk-1").fails_with(FailureClass::Terminal, "disk-1 is in use by rule-9");
     let seen = [observe(&[old()]), observe_by_tag(&[old()]), in_use, call(STATUS), call(EVENT)];
@@ -134,7 +134,7 @@ async fn edit_during_a_replacement_that_deletes_first_creates_only_what_was_edit
     let gone = with(old(), "state", json!("deleted"));
     let latest = with(with(remote("disk-2"), "image", json!("c")), "epoch", json!(3));
     let created = call("create epoch 3").returns(json!([latest]));
-    scene.reconcile([observe_by_tag(&[gone]), call(INTENT), created, call(EVENT)]).await;
+    scene.reconcile([observe_by_tag(&[gone]), call(LEDGER), created, call(EVENT)]).await;
     let seen = call("observe disk-1,disk-2,by tag").returns(json!([latest]));
     let report = scene.reconcile([seen, call(STATE), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("True", "Available"));
@@ -144,16 +144,16 @@ async fn edit_during_a_replacement_that_deletes_first_creates_only_what_was_edit
 #[tokio::test(start_paused = true)]
 async fn object_that_is_edited_again_is_deleted_before_its_successor_if_the_lifecycle_says_so() {
     // The first replacement is over: its new object is recorded.
-    let disk = disk().launched().edited().status("externalIds", json!(["disk-2"])).status("epoch", json!(2));
-    let disk = disk.recorded().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
+    let disk = disk().launched().edited().objects(&["disk-2"]).ledger(&json!({"confirmed": 2}));
+    let disk = disk.ledger(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
     let disk = disk.lifecycle("replace", json!("DeleteFirst")).spec("image", json!({"value": "c"}));
     let scene = Scene::of(disk).await;
     let seen = |how: &str, state: &str| {
         call(&format!("observe disk-2{how}")).returns(json!([with(new(), "state", json!(state))]))
     };
-    let report = scene.reconcile([seen("", "available"), call(STATE), call(INTENT)]).await;
+    let report = scene.reconcile([seen("", "available"), call(STATE), call(LEDGER)]).await;
     assert_eq!(
-        (&report.intent()["outgoing"], &report.intent()["replacedBefore"]),
+        (&report.ledger()["outgoing"], &report.ledger()["replacedBefore"]),
         (&json!(["disk-2"]), &json!(3))
     );
     let calls = [seen("", "available"), seen(",by tag", "available"), call("delete disk-2"), call(EVENT)];

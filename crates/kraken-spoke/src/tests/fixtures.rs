@@ -1,10 +1,10 @@
 //! The objects of the tests: Disks, remote objects and requests.
 
-use kraken_api::{FINALIZER, INTENT_ANNOTATION, REFERENCES_FINALIZER, ResourceStatus};
+use kraken_api::{FINALIZER, REFERENCES_FINALIZER};
 use serde_json::{Value, json};
 
 use super::disk::GROUP;
-use crate::model::{record_digest, sealed};
+use crate::model::ledger::sealed;
 
 const UID: &str = "u-1";
 
@@ -63,35 +63,38 @@ impl Disk {
         let in_place = json!({"generation": 1, "spec": "digest", "inputs": ""});
         self.ready()
             .status("externalIds", json!(["disk-1"]))
-            .status("epoch", json!(1))
-            .recorded()
             .status("inPlace", in_place)
-            .intent(&json!({}))
+            .ledger(&json!({"objects": ["disk-1"], "confirmed": 1}))
             .creation("2020-01-01T00:00:00Z")
     }
 
-    /// With the record of the status as the controller wrote it. What is set after this was edited by a client.
-    pub(super) fn recorded(self) -> Self {
-        let status: ResourceStatus = serde_json::from_value(self.0["status"].clone()).unwrap();
-        self.status("recordDigest", json!(record_digest::of(UID, &status)))
-    }
-
-    /// With the finalizer and the intent of the first launch, changed by these members.
-    pub(super) fn intent(mut self, members: &Value) -> Self {
-        let mut intent = json!({"epoch": 1, "at": "2026-01-01T00:00:00Z", "hash": "digest"});
-        json_patch::merge(&mut intent, members);
+    /// With the finalizer and the ledger of the first launch, changed by these members.
+    pub(super) fn ledger(mut self, members: &Value) -> Self {
         self.0["metadata"]["finalizers"] = json!([FINALIZER]);
-        self.annotated(INTENT_ANNOTATION, &sealed::with_digest(UID, &intent.to_string()))
+        self.ledger_of(UID, members)
     }
 
-    /// As a backup restores it under another UID: with the record of the Disk of this name that had the UID `u-0`, changed by these
-    /// members, and without a status.
+    /// As a backup restores it under another UID, with its status: the ledger is that of the Disk of this name that had the UID `u-0`,
+    /// changed by these members.
     pub(super) fn restored(mut self, members: &Value) -> Self {
-        let mut intent =
-            json!({"epoch": 1, "resource": "Disk/ns/a", "at": "2026-01-01T00:00:00Z", "hash": "digest"});
-        json_patch::merge(&mut intent, members);
         self.0["metadata"]["finalizers"] = json!([FINALIZER]);
-        self.annotated(INTENT_ANNOTATION, &sealed::with_digest("u-0", &intent.to_string()))
+        self.ledger_of("u-0", members)
+    }
+
+    fn ledger_of(self, uid: &str, members: &Value) -> Self {
+        let mut ledger = json!({"uid": uid, "resource": "Disk/ns/a", "epoch": 1, "at": "2026-01-01T00:00:00Z", "hash": "digest"});
+        // What a launched Disk has on record stays, as in the loop.
+        for (member, value) in self.0["status"]["ledger"].as_object().into_iter().flatten() {
+            ledger[member].clone_from(value);
+        }
+        json_patch::merge(&mut ledger, members);
+        let ledger = sealed(serde_json::from_value(ledger).unwrap());
+        self.status("ledger", json!(ledger))
+    }
+
+    /// With these remote objects on record.
+    pub(super) fn objects(self, ids: &[&str]) -> Self {
+        self.status("externalIds", json!(ids)).ledger(&json!({ "objects": ids }))
     }
 
     /// With an edit of the spec since it was in place.
@@ -117,7 +120,7 @@ impl Disk {
         self.0
     }
 
-    /// With the finalizer, and without the intent, which another client removed.
+    /// With the finalizer, and without a ledger: nothing was launched after the finalizer was written.
     pub(super) fn finalizer_only(mut self) -> Self {
         self.0["metadata"]["finalizers"] = json!([FINALIZER]);
         self

@@ -6,7 +6,7 @@ use tokio::time::advance;
 use super::{
     fixtures::{Disk, disk, from_config_map, remote, request, with},
     scene::{Scene, Setup},
-    script::{Call, EVENT, INTENT, REQUEST, STATE, STATUS, call},
+    script::{Call, EVENT, HOLD, LEDGER, REQUEST, STATE, STATUS, call},
 };
 use crate::model::outcome::GRACE;
 
@@ -47,7 +47,7 @@ async fn a_reference_that_follows_is_requested_as_one() {
 async fn a_resource_is_created_and_declared_before_the_values_that_follow() {
     let scene = scene(disk(), unanswered()).await;
     let created = call("create epoch 1").returns(json!([remote("disk-1")]));
-    scene.reconcile([call(INTENT), created, call(EVENT)]).await;
+    scene.reconcile([call(HOLD), call(LEDGER), created, call(EVENT)]).await;
     // The response with the value is expected soon: no status is written.
     let report = scene.reconcile([observe(Value::Null), call(STATE)]).await;
     assert_eq!(report.body(STATE)["spec"]["id"], "disk-1");

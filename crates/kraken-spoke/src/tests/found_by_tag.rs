@@ -10,7 +10,7 @@ use tokio::time::advance;
 use super::{
     fixtures::{bare, disk, remote, with},
     scene::Scene,
-    script::{EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
+    script::{EVENT, HOLD, LEDGER, STATE, STATUS, call, observe, observe_by_tag},
 };
 use crate::model::{
     memory::{Memory, Owned, Progress, Retries},
@@ -23,7 +23,7 @@ async fn object_found_before_a_creation_is_left_without_its_owner_tags() {
     let created = |id, epoch| with(remote(id), "epoch", json!(epoch));
     let found = observe_by_tag(&[remote("disk-1"), remote("disk-9")]);
     let create = call("create epoch 2").returns(json!([created("disk-2", 2)]));
-    scene.reconcile([observe(&[remote("disk-1")]), found, call(INTENT), create, call(EVENT)]).await;
+    scene.reconcile([observe(&[remote("disk-1")]), found, call(LEDGER), create, call(EVENT)]).await;
     let observed = || {
         let all = json!([remote("disk-1"), bare("disk-9"), created("disk-2", 2)]);
         call("observe disk-1,disk-9,disk-2,by tag").returns(all)
@@ -36,21 +36,21 @@ async fn object_found_before_a_creation_is_left_without_its_owner_tags() {
     let rest = json!([remote("disk-1"), created("disk-2", 2)]);
     let rest = call("observe disk-1,disk-2,by tag").returns(rest);
     let create = call("create epoch 3").returns(json!([created("disk-3", 3)]));
-    scene.reconcile([rest, call(INTENT), create, call(EVENT)]).await;
+    scene.reconcile([rest, call(LEDGER), create, call(EVENT)]).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn created_object_without_owner_tags_is_tagged_before_it_is_on_record() {
     let scene = Scene::of(disk()).await;
     let create = call("create epoch 1").returns(json!([remote("disk-1")]));
-    scene.reconcile([call(INTENT), create, call(EVENT)]).await;
+    scene.reconcile([call(HOLD), call(LEDGER), create, call(EVENT)]).await;
     let report = scene.reconcile([observe(&[bare("disk-1")]), call("reclaim disk-1"), call(EVENT)]).await;
     assert_eq!(report.events(), [("Normal", "DriftReverted")]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn found_object_without_owner_tags_is_not_put_on_record() {
-    let scene = Scene::of(disk().intent(&json!({})).spec("count", json!(2))).await;
+    let scene = Scene::of(disk().ledger(&json!({})).spec("count", json!(2))).await;
     let memory = Memory {
         owned: Owned {
             created: Some((1, vec!["disk-1".to_owned(), "disk-9".to_owned()])),
@@ -76,10 +76,10 @@ async fn object_found_without_any_record_is_not_deleted_without_its_owner_tags()
     let unrecorded = disk().creation("2020-01-01T00:00:00Z");
     let scene = Scene::of(unrecorded.clone().spec("size", json!({"value": 0}))).await;
     let found = call("observe by tag").returns(json!([remote("disk-1")]));
-    let mut deleted = unrecorded.intent(&json!({"epoch": 2})).deleted().json();
+    let mut deleted = unrecorded.ledger(&json!({"epoch": 2})).deleted().json();
     deleted["metadata"]["resourceVersion"] = json!("11");
     // The resource is deleted before its status could be written.
-    let restored = [call(INTENT).returns(deleted), call(EVENT), call(STATUS).rejected(500)];
+    let restored = [call(HOLD), call(LEDGER).returns(deleted), call(EVENT), call(STATUS).rejected(500)];
     scene.reconcile([found].into_iter().chain(restored)).await;
     let no_dependents = call("GET dependencyrequests").returns(json!({"metadata": {}, "items": []}));
     let report = scene.reconcile([no_dependents, observe_by_tag(&[bare("disk-1")])]).await;
@@ -88,7 +88,7 @@ async fn object_found_without_any_record_is_not_deleted_without_its_owner_tags()
 
 #[tokio::test(start_paused = true)]
 async fn object_found_before_a_status_that_is_not_written_is_not_created_again() {
-    let scene = Scene::of(disk().intent(&json!({}))).await;
+    let scene = Scene::of(disk().ledger(&json!({}))).await;
     let found = call("observe by tag").returns(json!([remote("disk-1")]));
     scene.reconcile([found, call(STATE), call(STATUS).rejected(500)]).await;
     // One response may lag, also after the visibility window.
@@ -97,13 +97,13 @@ async fn object_found_before_a_status_that_is_not_written_is_not_created_again()
 
 #[tokio::test(start_paused = true)]
 async fn object_found_before_the_deletion_must_be_missing_for_ten_seconds() {
-    let launched = disk().intent(&json!({}));
+    let launched = disk().ledger(&json!({}));
     let scene = Scene::of(launched.clone()).await;
     let found = call("observe by tag").returns(json!([remote("disk-1")]));
     // Users delete the resource, and its status does not name the object.
     let mut deleted = launched.deleted().json();
     deleted["metadata"]["resourceVersion"] = json!("11");
-    scene.reconcile([found, call(STATE), call(STATUS).returns(deleted), call(EVENT)]).await;
+    scene.reconcile([found, call(STATE), call(STATUS).returns(deleted)]).await;
     let no_dependents = call("GET dependencyrequests").returns(json!({"metadata": {}, "items": []}));
     let report = scene.reconcile([no_dependents, observe_by_tag(&[])]).await;
     assert_eq!(report.metric, "Deleting");

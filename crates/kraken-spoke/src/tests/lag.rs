@@ -11,7 +11,7 @@ use super::{
     disk::Disks,
     fixtures::{Disk, bare, disk, remote, stored, with},
     scene::{Scene, Setup},
-    script::{Call, EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
+    script::{Call, EVENT, HOLD, LEDGER, STATE, STATUS, call, observe, observe_by_tag},
 };
 use crate::{
     FailureClass,
@@ -23,25 +23,25 @@ async fn replacement_waits_until_the_objects_of_the_last_launch_are_visible() {
     // A copy that a user made is visible, and the object of the launch that an earlier process made is not.
     let copy = with(with(remote("disk-1"), "image", json!("a")), "epoch", json!(null));
     let found = || call("observe by tag").returns(json!([copy]));
-    let disk = disk().intent(&json!({})).spec("image", json!({"value": "b"}));
+    let disk = disk().ledger(&json!({})).spec("image", json!({"value": "b"}));
     let disk = disk.lifecycle("replace", json!("CreateFirst"));
     let visibility_window = Duration::from_hours(24);
     let scene = Setup { visibility_window, ..Setup::of(disk.clone()) }.start().await;
     let report = scene.reconcile([found(), call(STATE)]).await;
-    assert_eq!((report.metric.as_str(), report.intent()["epoch"].clone()), ("Replacing", json!(1)));
-    let report = Scene::of(disk).await.reconcile([found(), call(STATE), call(INTENT)]).await;
-    assert_eq!(report.intent()["outgoing"], json!(["disk-1"]));
+    assert_eq!((report.metric.as_str(), report.ledger()["epoch"].clone()), ("Replacing", json!(1)));
+    let report = Scene::of(disk).await.reconcile([found(), call(STATE), call(LEDGER)]).await;
+    assert_eq!(report.ledger()["outgoing"], json!(["disk-1"]));
 }
 
 #[tokio::test(start_paused = true)]
 async fn repeated_launch_of_more_objects_is_complete_only_when_all_are_visible() {
     // The response to a launch of one object was lost, and the Disk was scaled to two.
-    let scaled = disk().intent(&json!({"requested": 1})).spec("count", json!(2));
+    let scaled = disk().ledger(&json!({"requested": 1})).spec("count", json!(2));
     let visibility_window = Duration::from_hours(24);
     let scene = Setup { visibility_window, ..Setup::of(scaled) }.start().await;
     let repeated = call("create epoch 1").fails(FailureClass::Transient);
-    let report = scene.reconcile([call("observe by tag").returns(json!([])), call(INTENT), repeated]).await;
-    assert_eq!((&report.intent()["epoch"], &report.intent()["requested"]), (&json!(1), &json!(2)));
+    let report = scene.reconcile([call("observe by tag").returns(json!([])), call(LEDGER), repeated]).await;
+    assert_eq!((&report.ledger()["epoch"], &report.ledger()["requested"]), (&json!(1), &json!(2)));
     let report = scene.reconcile([call("observe by tag").returns(json!([remote("disk-1")]))]).await;
     assert_eq!(report.metric, "Creating");
 }
@@ -115,7 +115,7 @@ async fn hidden_after_its_deletion() -> Scene {
 
 /// The removal of the finalizer.
 fn removal() -> [Call; 3] {
-    [call(INTENT), call("GET dependencyrequests/disk.testing.a"), call(EVENT)]
+    [call(HOLD), call("GET dependencyrequests/disk.testing.a"), call(EVENT)]
 }
 
 #[tokio::test(start_paused = true)]
@@ -143,7 +143,7 @@ async fn hidden_object_is_awaited_in_a_replacement_if_deleted_ones_are_shown() {
     let scene = showing_deleted(disk.lifecycle("replace", json!("DeleteFirst"))).await;
     let old = |state: &str| [with(with(remote("disk-1"), "image", json!("a")), "state", json!(state))];
     let new = || json!([with(with(remote("disk-2"), "image", json!("b")), "epoch", json!(2))]);
-    scene.reconcile([observe(&old("available")), call(STATE), call(INTENT)]).await;
+    scene.reconcile([observe(&old("available")), call(STATE), call(LEDGER)]).await;
     let seen = [observe(&old("available")), observe_by_tag(&old("available"))];
     scene.reconcile(seen.into_iter().chain([call("delete disk-1"), call(EVENT)])).await;
     // Nothing is created in its place while a lagging read does not show it.
@@ -163,13 +163,13 @@ async fn replaced_object_that_is_confirmed_as_deleted_is_not_on_record_with_its_
     // A former process requested the deletion of disk-1.
     let disk = disk().launched().edited().spec("image", json!({"value": "b"}));
     let disk = disk.lifecycle("replace", json!("DeleteFirst"));
-    let disk = disk.intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
+    let disk = disk.ledger(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
     let scene = Setup { has_tokens: false, ..Setup::of(disk) }.start().await;
     scene.reconcile([observe_by_tag(&[])]).await;
     advance(Duration::from_secs(10)).await;
     let new = || json!([with(with(remote("disk-2"), "image", json!("b")), "epoch", json!(3))]);
     let created = call("create epoch 3").returns(new());
-    scene.reconcile([observe_by_tag(&[]), call(INTENT), created, call(EVENT), call(STATUS)]).await;
+    scene.reconcile([observe_by_tag(&[]), call(LEDGER), created, call(EVENT), call(STATUS)]).await;
     let seen = call("observe disk-2,by tag").returns(new());
     let report = scene.reconcile([seen, call(STATE), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("True", "Available"));
@@ -186,7 +186,7 @@ async fn deletion_counts_an_object_as_missing_only_since_it_was_last_returned() 
     advance(Duration::from_secs(2)).await;
     assert_eq!(scene.reconcile(missing()).await.metric, "Deleting");
     advance(Duration::from_secs(10)).await;
-    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let ends = [call(HOLD), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(missing().into_iter().chain(ends)).await.metric, "Removed");
 }
 

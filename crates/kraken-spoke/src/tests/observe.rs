@@ -9,7 +9,7 @@ use tokio::time::advance;
 use super::{
     fixtures::{Disk, bare, disk, remote, with},
     scene::{Scene, Setup},
-    script::{AT_ONCE, Call, EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
+    script::{AT_ONCE, Call, EVENT, HOLD, LEDGER, STATE, STATUS, call, observe, observe_by_tag},
 };
 use crate::FailureClass;
 
@@ -19,7 +19,7 @@ use crate::FailureClass;
 async fn observe_makes_no_call_for_a_new_resource() {
     let scene = Scene::of(disk()).await;
     let created = call("create epoch 1").returns(json!([remote("disk-1")]));
-    scene.reconcile([call(INTENT), created, call(EVENT)]).await;
+    scene.reconcile([call(HOLD), call(LEDGER), created, call(EVENT)]).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -35,8 +35,8 @@ async fn observe_restores_the_record_of_an_object_that_is_known_only_by_its_tags
     let restored = disk().without_finalizer().creation("2020-01-01T00:00:00Z");
     let scene = Scene::of(restored).await;
     let found = call("observe by tag").returns(json!([remote("disk-1")]));
-    let report = scene.reconcile([found, call(INTENT), call(EVENT)]).await;
-    assert_eq!((report.intent()["epoch"].clone(), report.requeue), (json!(2), AT_ONCE));
+    let report = scene.reconcile([found, call(HOLD), call(LEDGER), call(EVENT)]).await;
+    assert_eq!((report.ledger()["epoch"].clone(), report.requeue), (json!(2), AT_ONCE));
     assert_eq!(report.events(), [("Warning", "RecordRestored")]);
     // The restored record does not name the object, and the next response lags: nothing is created.
     assert_eq!(scene.reconcile([observe_by_tag(&[])]).await.metric, "Updating");
@@ -68,7 +68,7 @@ async fn observe_waits_for_a_created_object_to_become_visible() {
     let window = Duration::from_secs(90);
     let scene = Setup { visibility_window: window, ..Setup::of(disk()) }.start().await;
     let created = call("create epoch 1").returns(json!([remote("disk-1")]));
-    scene.reconcile([call(INTENT), created, call(EVENT)]).await;
+    scene.reconcile([call(HOLD), call(LEDGER), created, call(EVENT)]).await;
     let report = scene.reconcile([observe(&[]), observe_by_tag(&[])]).await;
     assert_eq!((report.metric.as_str(), report.requeue), ("Creating", Requeue::Soon(Duration::from_secs(1))));
 }
@@ -81,21 +81,21 @@ async fn restarted(disk: Disk) -> Scene {
 #[tokio::test(start_paused = true)]
 async fn observe_awaits_a_surplus_object_of_a_launch_that_is_visible_in_part() {
     // Two disks were launched, of which one was deleted, because the spec accounts for one again.
-    let scene = restarted(disk().launched().edited().intent(&json!({"epoch": 2, "requested": 2}))).await;
+    let scene = restarted(disk().launched().edited().ledger(&json!({"epoch": 2, "requested": 2}))).await;
     let second = |id, state| with(with(remote(id), "epoch", json!(2)), "state", json!(state));
     let in_part = observe_by_tag(&[remote("disk-1"), second("disk-2", "deleted")]);
     let report = scene.reconcile([in_part, call(STATE)]).await;
     assert_eq!((report.metric.as_str(), report.requeue), ("Creating", Requeue::Soon(Duration::from_secs(1))));
-    assert_eq!(report.disk["status"]["epoch"], 1);
+    assert_eq!(report.disk["status"]["ledger"]["confirmed"], 1);
     let all = [remote("disk-1"), second("disk-2", "deleted"), second("disk-3", "available")];
     let report = scene.reconcile([observe_by_tag(&all), call(STATUS), call(EVENT)]).await;
-    assert_eq!(report.disk["status"]["epoch"], 2);
+    assert_eq!(report.disk["status"]["ledger"]["confirmed"], 2);
     assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1", "disk-3"]));
 }
 
 #[tokio::test(start_paused = true)]
 async fn observe_keeps_an_invisible_surplus_object_on_record() {
-    let two = disk().launched().status("externalIds", json!(["disk-1", "disk-2"])).recorded();
+    let two = disk().launched().objects(&["disk-1", "disk-2"]);
     let scene = restarted(two).await;
     let one = json!([remote("disk-1")]);
     let by_id = call("observe disk-1,disk-2").returns(one.clone());
@@ -106,8 +106,8 @@ async fn observe_keeps_an_invisible_surplus_object_on_record() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn observe_awaits_an_invisible_launch_only_within_the_window_after_its_intent() {
-    let launched = |at: &str| disk().launched().intent(&json!({"epoch": 2, "requested": 1, "at": at}));
+async fn observe_awaits_an_invisible_launch_only_within_the_window_after_its_ledger() {
+    let launched = |at: &str| disk().launched().ledger(&json!({"epoch": 2, "requested": 1, "at": at}));
     let recent = restarted(launched(&kraken_runtime::clock::now().to_string()).edited()).await;
     let report = recent.reconcile([observe_by_tag(&[remote("disk-1")]), call(STATE)]).await;
     assert_eq!(report.metric, "Creating");
@@ -149,7 +149,7 @@ async fn observe_is_deep_after_a_lost_object_was_recreated() {
     scene.reconcile([observe(&[remote("disk-1")]), call(STATE), call(STATUS)]).await;
     let lost = [with(remote("disk-1"), "state", json!("deleted"))];
     let created = call("create epoch 2").returns(json!([remote("disk-2")]));
-    let calls = [call(INTENT), created, call(EVENT), call(STATUS)];
+    let calls = [call(LEDGER), created, call(EVENT), call(STATUS)];
     scene.reconcile([observe(&lost), observe_by_tag(&lost)].into_iter().chain(calls)).await;
     // Its size is set after its creation.
     let again = with(with(remote("disk-2"), "epoch", json!(2)), "size", json!(5));
@@ -171,7 +171,7 @@ async fn decide_confirms_a_lost_object_before_it_is_recreated() {
     // The next observation searches from the start.
     let created = call("create epoch 2").returns(json!([remote("disk-2")]));
     let report =
-        scene.reconcile([observe_by_tag(&[]), call(INTENT), created, call(EVENT), call(STATUS)]).await;
+        scene.reconcile([observe_by_tag(&[]), call(LEDGER), created, call(EVENT), call(STATUS)]).await;
     assert_eq!(report.events(), [("Normal", "DriftReverted")]);
-    assert_eq!(report.intent()["epoch"], 2);
+    assert_eq!(report.ledger()["epoch"], 2);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kraken_api::{FINALIZER, INTENT_ANNOTATION, Location};
+use kraken_api::{FINALIZER, LEDGER_ANNOTATION, Location};
 use kraken_runtime::{
     queue::{Lane, Requeue},
     watch::ObjectKey,
@@ -13,14 +13,15 @@ use tokio::time::advance;
 use super::{
     cloud::Account,
     fixtures::{Disk, disk, from_config_map, remote, request, stored, with},
-    scene::{Report, Scene, Setup},
-    script::{Call, EVENT, INTENT, REQUEST, STATE, STATUS, call},
+    scene::{Scene, Setup},
+    script::{Call, EVENT, HOLD, LEDGER, REQUEST, STATE, STATUS, call},
     secrecy::{read_secret, with_secret},
 };
 use crate::{
     FailureClass,
     model::{
-        intent::Intent,
+        in_place,
+        ledger::Ledger,
         memory::{LastLaunch, Memory},
     },
 };
@@ -35,7 +36,8 @@ fn observe(objects: &[Value]) -> Call {
 async fn restore_writes_a_removed_finalizer_before_anything_else() {
     let scene = Scene::of(disk().launched().without_finalizer()).await;
     let object = observe(&[remote("disk-1")]);
-    let report = scene.reconcile([call(INTENT), call(EVENT), object, call(STATE), call(STATUS)]).await;
+    let report =
+        scene.reconcile([call(HOLD), call(LEDGER), call(EVENT), object, call(STATE), call(STATUS)]).await;
     assert_eq!(report.disk["metadata"]["finalizers"], json!([FINALIZER]));
     assert_eq!(report.events(), [("Warning", "RecordRestored")]);
 }
@@ -44,74 +46,85 @@ async fn restore_writes_a_removed_finalizer_before_anything_else() {
 async fn restore_includes_a_paused_resource() {
     let disk = disk().launched().without_finalizer().lifecycle("paused", json!(true));
     let object = observe(&[remote("disk-1")]);
-    let calls = [call(INTENT), call(EVENT), object, call(STATUS), call(EVENT)];
+    let calls = [call(HOLD), call(LEDGER), call(EVENT), object, call(STATUS), call(EVENT)];
     let report = Scene::of(disk).await.reconcile(calls).await;
     assert_eq!(report.disk["metadata"]["finalizers"], json!([FINALIZER]));
     assert_eq!(report.condition("Ready"), ("False", "Paused"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn restore_assumes_a_launch_if_only_the_finalizer_is_left() {
+async fn restore_assumes_no_launch_if_there_is_a_finalizer_and_no_ledger() {
     let unrecorded = disk().finalizer_only().creation("2020-01-01T00:00:00Z");
     let by_tag = || call("observe by tag").returns(json!([]));
     let scene = Scene::of(unrecorded.clone()).await;
-    let report = scene.reconcile([call(INTENT), call(EVENT), by_tag()]).await;
-    assert_eq!((report.metric.as_str(), report.events()), ("Creating", vec![("Warning", "RecordRestored")]));
-    // It may have had another number, so its token is not used again.
-    advance(Duration::from_secs(10)).await;
-    let created = call("create epoch 2").returns(json!([remote("disk-1")]));
-    scene.reconcile([by_tag(), call(INTENT), created, call(EVENT), call(STATUS)]).await;
-    // An adoption is repeated instead.
+    let created = call("create epoch 1").returns(json!([remote("disk-1")]));
+    scene.reconcile([by_tag(), call(LEDGER), created, call(EVENT)]).await;
     let scene = Scene::of(unrecorded.lifecycle("adopt", json!({"id": "disk-9"}))).await;
     let found = call("find").returns(json!([with(remote("disk-9"), "epoch", json!(null))]));
-    let report = scene.reconcile([by_tag(), found, call(INTENT), call("claim disk-9"), call(EVENT)]).await;
+    let report = scene.reconcile([by_tag(), found, call(LEDGER), call("claim disk-9"), call(EVENT)]).await;
     assert_eq!(report.events(), [("Normal", "Adopted")]);
 }
 
-/// The scene of a Disk whose process wrote the intent of this launch.
+/// The scene of a Disk whose process wrote the ledger of this launch.
 async fn launched_by_this_process(disk: Disk, epoch: i64) -> Scene {
     let scene = Scene::of(disk).await;
-    let intent = Some(Intent { epoch, hash: "digest".to_owned(), ..Intent::default() });
-    let memory = Memory { launch: LastLaunch { intent, ..LastLaunch::default() }, ..Memory::default() };
+    let objects = vec!["disk-1".to_owned()];
+    let ledger =
+        Some(Ledger { epoch, confirmed: epoch, objects, hash: "digest".to_owned(), ..Ledger::default() });
+    let memory = Memory { launch: LastLaunch { ledger, ..LastLaunch::default() }, ..Memory::default() };
     scene.context.memories.put(ObjectKey::new("ns", "a"), "u-1".to_owned(), memory);
     scene
 }
 
 #[tokio::test(start_paused = true)]
-async fn restore_undoes_an_edit_of_the_intent() {
-    let edited = || disk().launched().annotated(INTENT_ANNOTATION, r#"{"epoch":5,"outgoing":["disk-1"]}"#);
-    let written = |report: &Report| (report.intent()["epoch"].clone(), report.intent()["outgoing"].clone());
-    let scene = launched_by_this_process(edited(), 1).await;
+async fn restore_writes_a_lost_ledger_again() {
+    let lost = || disk().launched().status("ledger", Value::Null);
+    let scene = launched_by_this_process(lost(), 1).await;
     let observed = observe(&[remote("disk-1")]);
-    let report = scene.reconcile([call(INTENT), call(EVENT), observed, call(STATE), call(STATUS)]).await;
-    assert_eq!(written(&report), (json!(1), Value::Null));
+    let report = scene.reconcile([call(LEDGER), call(EVENT), observed, call(STATE), call(STATUS)]).await;
+    assert_eq!(report.ledger()["epoch"], 1);
     assert_eq!(report.events(), [("Warning", "RecordRestored")]);
-    // A process that does not know the last intent rebuilds it.
+    // A process that does not know the last ledger rebuilds it.
     let searched = call("observe disk-1,by tag").returns(json!([remote("disk-1")]));
-    let calls = [call(INTENT), call(EVENT), searched, call(STATE), call(STATUS)];
-    assert_eq!(written(&Scene::of(edited()).await.reconcile(calls).await), (json!(2), Value::Null));
+    let calls = [call(LEDGER), call(EVENT), searched, call(STATE), call(STATUS)];
+    assert_eq!(Scene::of(lost()).await.reconcile(calls).await.ledger()["hash"], Value::Null);
 }
 
 #[tokio::test(start_paused = true)]
-async fn restore_undoes_the_return_of_a_former_intent() {
-    let former = disk().launched().status("epoch", json!(2)).recorded();
+async fn restore_moves_the_ledger_of_an_earlier_version_to_the_status() {
+    let members = r#""epoch":1,"at":"2026-01-01T00:00:00Z","hash":"digest","adopted":["disk-1"]}"#;
+    let text = format!("{{\"digest\":\"{}\",{members}", in_place::digest("u-1", members, 8));
+    let earlier = disk().launched().status("ledger", Value::Null).annotated(LEDGER_ANNOTATION, &text);
+    let scene = Scene::of(earlier).await;
+    let observed = call("observe disk-1,by tag").returns(json!([remote("disk-1")]));
+    let removal = call("PATCH disks/a");
+    let report = scene.reconcile([call(LEDGER), removal, observed, call(STATE), call(STATUS)]).await;
+    assert_eq!((&report.ledger()["epoch"], &report.ledger()["adopted"]), (&json!(1), &json!(["disk-1"])));
+    assert_eq!(report.disk["metadata"]["annotations"], json!({}));
+    assert!(report.events().is_empty(), "{:?}", report.events());
+}
+
+#[tokio::test(start_paused = true)]
+async fn restore_undoes_the_return_of_a_former_ledger() {
+    let former = disk().launched().ledger(&json!({"confirmed": 2}));
     let scene = launched_by_this_process(former, 2).await;
     let observed = observe(&[with(remote("disk-1"), "epoch", json!(2))]);
-    let report = scene.reconcile([call(INTENT), call(EVENT), observed, call(STATE), call(STATUS)]).await;
-    assert_eq!(report.intent()["epoch"], 2);
+    let report = scene.reconcile([call(LEDGER), call(EVENT), observed, call(STATE), call(STATUS)]).await;
+    assert_eq!(report.ledger()["epoch"], 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn launch_under_a_restored_intent_is_not_made_again_in_another_location() {
+async fn launch_under_a_restored_ledger_is_not_made_again_in_another_location() {
     let place = |account: &str| Some(Location { account: account.to_owned(), region: "r".to_owned() });
-    let unrecorded = disk().finalizer_only().creation("2020-01-01T00:00:00Z");
-    let scene = Setup { location: place("1"), ..Setup::of(unrecorded) }.start().await;
+    // A rebuilt one names no location.
+    let rebuilt = disk().ledger(&json!({"epoch": 2, "hash": ""})).creation("2020-01-01T00:00:00Z");
+    let scene = Setup { location: place("1"), ..Setup::of(rebuilt) }.start().await;
     let by_tag = || call("observe by tag").returns(json!([]));
-    scene.reconcile([call(INTENT), call(EVENT), by_tag()]).await;
+    scene.reconcile([by_tag()]).await;
     advance(Duration::from_secs(10)).await;
-    let created = call("create epoch 2").returns(json!([remote("disk-1")]));
-    let report = scene.reconcile([by_tag(), call(INTENT), created, call(EVENT), call(STATUS)]).await;
-    assert_eq!(report.intent()["location"], json!(place("1")));
+    let created = call("create epoch 3").returns(json!([remote("disk-1")]));
+    let report = scene.reconcile([by_tag(), call(LEDGER), created, call(EVENT), call(STATUS)]).await;
+    assert_eq!(report.ledger()["location"], json!(place("1")));
     // The controller is restarted elsewhere before the status names the object.
     let scene = Setup { location: place("2"), ..Setup::of(stored(report.disk)) }.start().await;
     let report = scene.reconcile([call(STATUS), call(EVENT)]).await;
@@ -121,7 +134,7 @@ async fn launch_under_a_restored_intent_is_not_made_again_in_another_location() 
 #[tokio::test(start_paused = true)]
 async fn restore_that_is_rejected_ends_the_reconcile() {
     let scene = Scene::of(disk().launched().without_finalizer()).await;
-    let report = scene.reconcile([call(INTENT).rejected(500), call(STATUS), call(EVENT)]).await;
+    let report = scene.reconcile([call(HOLD).rejected(500), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("False", "KubernetesError"));
 }
 
@@ -222,9 +235,9 @@ async fn gather_passes_the_values_of_the_response_on() {
     let requests = vec![request(&json!({"observedGeneration": 1, "dependentValues": values}))];
     let scene = Setup { requests, ..Setup::of(disk().spec("size", from_config_map())) }.start().await;
     let created = call("create epoch 1").returns(json!([with(remote("disk-1"), "size", json!(7))]));
-    scene.reconcile([call(INTENT), created, call(EVENT)]).await;
+    scene.reconcile([call(HOLD), call(LEDGER), created, call(EVENT)]).await;
     let object = observe(&[with(remote("disk-1"), "size", json!(7))]);
-    let report = scene.reconcile([object, call(STATE), call(STATUS), call(EVENT)]).await;
+    let report = scene.reconcile([object, call(STATE), call(STATUS)]).await;
     assert_eq!(report.condition("Ready"), ("True", "Available"));
     assert_eq!(report.condition("DependenciesResolved"), ("True", "Resolved"));
 }

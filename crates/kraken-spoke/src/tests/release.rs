@@ -11,7 +11,7 @@ use super::{
     deletion::{READ_REQUEST, deleted, no_dependents},
     fixtures::{Disk, bare, disk, remote, request, stored},
     scene::{Scene, Setup},
-    script::{EVENT, INTENT, REQUEST, STATUS, call, observe_by_tag},
+    script::{EVENT, HOLD, REQUEST, STATUS, call, observe_by_tag},
 };
 use crate::{
     FailureClass,
@@ -33,7 +33,7 @@ fn other() -> Disk {
 async fn retained_object_is_released_and_not_deleted() {
     let scene = Scene::of(deleted().lifecycle("deletion", json!("Retain"))).await;
     let object = observe_by_tag(&[remote("disk-1")]);
-    let calls = [object, call("release disk-1"), call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let calls = [object, call("release disk-1"), call(HOLD), call(READ_REQUEST), call(EVENT)];
     let report = scene.reconcile(calls).await;
     assert_eq!((report.metric.as_str(), report.events()), ("Removed", vec![("Normal", "Released")]));
 }
@@ -42,12 +42,12 @@ async fn retained_object_is_released_and_not_deleted() {
 async fn retained_object_is_released_again_if_the_finalizer_could_not_be_removed() {
     let scene = Scene::of(deleted().lifecycle("deletion", json!("Retain"))).await;
     let (object, release) = (observe_by_tag(&[remote("disk-1")]), || call("release disk-1"));
-    let rejected = call(INTENT).rejected(500);
+    let rejected = call(HOLD).rejected(500);
     scene.reconcile([object, release(), rejected, call(STATUS), call(EVENT)]).await;
     // It has no owner tags any more.
     let bare = || json!([bare("disk-1")]);
     let [by_id, by_tag] = ["observe disk-1", "observe disk-1,by tag"].map(|name| call(name).returns(bare()));
-    let calls = [by_id, by_tag, release(), call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let calls = [by_id, by_tag, release(), call(HOLD), call(READ_REQUEST), call(EVENT)];
     let report = scene.reconcile(calls).await;
     assert_eq!((report.metric.as_str(), report.events()), ("Removed", vec![("Normal", "Released")]));
 }
@@ -58,7 +58,7 @@ async fn released_object_is_deleted_if_the_spec_was_edited_before_the_finalizer_
     let mut edited = deleted().edited().json();
     edited["metadata"]["resourceVersion"] = json!("11");
     scene.store(stored(edited.clone()));
-    let rejected = call(INTENT).rejected(500);
+    let rejected = call(HOLD).rejected(500);
     let reported = [call(STATUS).returns(edited), call(EVENT)];
     let released = [observe_by_tag(&[remote("disk-1")]), call("release disk-1"), rejected];
     scene.reconcile(released.into_iter().chain(reported)).await;
@@ -86,7 +86,7 @@ async fn retained_object_is_released_when_its_owner_tags_are_visible() {
         assert!(report.message().contains("waiting for the owner tags of disk-1"), "{}", report.message());
         let by_id = call("observe disk-1").returns(json!([remote("disk-1")]));
         let visible = [by_id, observe_by_tag(&[remote("disk-1")])];
-        let ends = [call("release disk-1"), call(INTENT), call(READ_REQUEST), call(EVENT)];
+        let ends = [call("release disk-1"), call(HOLD), call(READ_REQUEST), call(EVENT)];
         assert_eq!(scene.reconcile(visible.into_iter().chain(ends)).await.metric, "Removed");
     }
 }
@@ -94,7 +94,7 @@ async fn retained_object_is_released_when_its_owner_tags_are_visible() {
 #[tokio::test(start_paused = true)]
 async fn retained_object_does_not_prevent_the_search_before_the_finalizer_is_removed() {
     let retained = deleted().lifecycle("deletion", json!("Retain"));
-    let scene = Scene::of(retained.status("externalIds", json!(["disk-1", "disk-2"]))).await;
+    let scene = Scene::of(retained.objects(&["disk-1", "disk-2"])).await;
     let by_tag = |objects: &[Value]| call("observe disk-1,disk-2,by tag").returns(json!(objects));
     let report = scene.reconcile([by_tag(&[remote("disk-1")]), call(STATUS)]).await;
     assert_eq!(report.condition("Ready"), ("False", "Deleting"));
@@ -102,7 +102,7 @@ async fn retained_object_does_not_prevent_the_search_before_the_finalizer_is_rem
     let by_id = call("observe disk-1,disk-2").returns(json!([remote("disk-1")]));
     let late = by_tag(&[remote("disk-1"), remote("disk-3")]);
     let release = call("release disk-1,disk-3");
-    let calls = [by_id, late, release, call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let calls = [by_id, late, release, call(HOLD), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
 }
 
@@ -111,13 +111,13 @@ async fn request_is_kept_until_the_finalizer_is_removed() {
     // An edit can decide that an object that was kept is deleted: its dependencies are deleted after it.
     let retained = deleted().lifecycle("deletion", json!("Retain"));
     let scene = Setup { requests: vec![request(&Value::Null)], ..Setup::of(retained) }.start().await;
-    let rejected = [call(INTENT).rejected(500), call(STATUS), call(EVENT)];
+    let rejected = [call(HOLD).rejected(500), call(STATUS), call(EVENT)];
     let calls = [observe_by_tag(&[remote("disk-1")]), call("release disk-1")];
     scene.reconcile(calls.into_iter().chain(rejected)).await;
     let bare = json!([bare("disk-1")]);
     let [by_id, by_tag] =
         ["observe disk-1", "observe disk-1,by tag"].map(|name| call(name).returns(bare.clone()));
-    let calls = [by_id, by_tag, call("release disk-1"), call(INTENT)];
+    let calls = [by_id, by_tag, call("release disk-1"), call(HOLD)];
     let released = [call(REQUEST), call(DELETE_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(calls.into_iter().chain(released)).await.metric, "Removed");
 }
@@ -127,14 +127,14 @@ async fn request_is_released_if_that_failed_when_the_finalizer_was_removed() {
     let retained = deleted().lifecycle("deletion", json!("Retain"));
     let scene = Setup { requests: vec![request(&Value::Null)], ..Setup::of(retained) }.start().await;
     let rejected = [call(REQUEST).rejected(500), call(EVENT), call(STATUS).rejected(404)];
-    let calls = [observe_by_tag(&[remote("disk-1")]), call("release disk-1"), call(INTENT)];
+    let calls = [observe_by_tag(&[remote("disk-1")]), call("release disk-1"), call(HOLD)];
     let report = scene.reconcile(calls.into_iter().chain(rejected)).await;
     assert_eq!((report.requeue, report.events()), (Requeue::Backoff, vec![("Normal", "Released")]));
     // The watch does not show the removal yet.
     let bare = json!([bare("disk-1")]);
     let [by_id, by_tag] =
         ["observe disk-1", "observe disk-1,by tag"].map(|name| call(name).returns(bare.clone()));
-    let calls = [by_id, by_tag, call("release disk-1"), call(INTENT).rejected(404)];
+    let calls = [by_id, by_tag, call("release disk-1"), call(HOLD).rejected(404)];
     let released = [call(REQUEST), call(DELETE_REQUEST)];
     let report = scene.reconcile(calls.into_iter().chain(released)).await;
     assert_eq!((report.requeue, report.events()), (Requeue::Never, vec![]));

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use kraken_api::config_export;
+use kraken_api::{FINALIZER, config_export};
 use serde_json::{Value, json};
 
 use super::{
     disk::GROUP,
     fixtures::{disk, remote, with},
     scene::{Scene, Setup},
-    script::{Call, EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
+    script::{Call, EVENT, LEDGER, STATE, STATUS, call, observe, observe_by_tag},
 };
 use crate::model::in_place::references_digest;
 
@@ -30,8 +30,8 @@ pub(super) fn new() -> Value {
 #[tokio::test(start_paused = true)]
 async fn replacement_deletes_first_if_the_lifecycle_says_so() {
     let scene = replacing("DeleteFirst").start().await;
-    let report = scene.reconcile([observe(&[old()]), call(STATE), call(INTENT)]).await;
-    assert_eq!((report.intent()["replacedBefore"].clone(), report.metric.as_str()), (json!(2), "Replacing"));
+    let report = scene.reconcile([observe(&[old()]), call(STATE), call(LEDGER)]).await;
+    assert_eq!((report.ledger()["replacedBefore"].clone(), report.metric.as_str()), (json!(2), "Replacing"));
     let seen = [observe(&[old()]), observe_by_tag(&[old()])];
     let report = scene.reconcile(seen.into_iter().chain([call("delete disk-1"), call(EVENT)])).await;
     assert_eq!(report.events(), [("Normal", "Replaced")]);
@@ -43,7 +43,7 @@ async fn replacement_deletes_first_if_the_lifecycle_says_so() {
 #[tokio::test(start_paused = true)]
 async fn replacement_creates_first_if_the_lifecycle_says_so() {
     let scene = replacing("CreateFirst").start().await;
-    scene.reconcile([observe(&[old()]), call(STATE), call(INTENT)]).await;
+    scene.reconcile([observe(&[old()]), call(STATE), call(LEDGER)]).await;
     let created = call("create epoch 2").returns(json!([new()]));
     scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), created, call(EVENT)]).await;
     let both = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
@@ -54,9 +54,9 @@ async fn replacement_creates_first_if_the_lifecycle_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn replacement_awaits_an_object_that_only_the_intent_names() {
-    let intent = json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]});
-    let disk = disk().edited().intent(&intent).spec("image", json!({"value": "b"}));
+async fn replacement_awaits_an_object_that_only_the_ledger_names() {
+    let ledger = json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]});
+    let disk = disk().edited().ledger(&ledger).spec("image", json!({"value": "b"}));
     let scene = Scene::of(disk.lifecycle("replace", json!("CreateFirst"))).await;
     let created = call("create epoch 2").returns(json!([new()]));
     scene.reconcile([observe_by_tag(&[old()]), created, call(EVENT)]).await;
@@ -69,7 +69,7 @@ async fn replacement_awaits_an_object_that_only_the_intent_names() {
         .await;
     assert_eq!(report.events(), [("Normal", "Replaced")]);
     let gone = call("observe disk-1,disk-2").returns(json!([new()]));
-    let report = scene.reconcile([gone, call(STATUS), call(EVENT)]).await;
+    let report = scene.reconcile([gone, call(STATUS)]).await;
     assert_eq!(report.condition("Ready"), ("True", "Available"));
     assert_eq!(report.disk["status"]["externalIds"], json!(["disk-2"]));
 }
@@ -77,7 +77,7 @@ async fn replacement_awaits_an_object_that_only_the_intent_names() {
 #[tokio::test(start_paused = true)]
 async fn replaced_object_that_the_deletion_does_not_find_is_not_forgotten() {
     let scene = replacing("DeleteFirst").start().await;
-    scene.reconcile([observe(&[old()]), call(STATE), call(INTENT)]).await;
+    scene.reconcile([observe(&[old()]), call(STATE), call(LEDGER)]).await;
     let not_found = call("delete disk-1").returns(json!(["disk-1"]));
     let report = scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), not_found]).await;
     assert_eq!((report.metric.as_str(), report.events()), ("Replacing", vec![]));
@@ -90,7 +90,7 @@ async fn replaced_object_that_the_deletion_does_not_find_is_not_forgotten() {
 #[tokio::test(start_paused = true)]
 async fn replacement_keeps_a_protected_object() {
     let disk =
-        disk().launched().edited().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
+        disk().launched().edited().ledger(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
     let disk = disk.lifecycle("replace", json!("DeleteFirst")).lifecycle("protect", json!(true));
     let scene = Scene::of(disk).await;
     let report = scene.reconcile([observe_by_tag(&[old()]), call(STATUS), call(EVENT)]).await;
@@ -100,7 +100,7 @@ async fn replacement_keeps_a_protected_object() {
 #[tokio::test(start_paused = true)]
 async fn reverted_replacement_keeps_both_objects_while_they_are_protected() {
     let disk =
-        disk().launched().edited().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
+        disk().launched().edited().ledger(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
     let disk = disk.lifecycle("replace", json!("CreateFirst")).lifecycle("protect", json!(true));
     let scene = Scene::of(disk.spec("image", json!({"value": "a"}))).await;
     let both = observe_by_tag(&[old(), new()]);
@@ -133,7 +133,7 @@ fn mount_with(answer: &str) -> Value {
 fn mount_in_place_with(id: &str) -> Call {
     let references = serde_json::from_value(json!({"disk": {"a": {"": id}}})).unwrap();
     let in_place = json!({"generation": 1, "references": references_digest("m-1", &references)});
-    let meta = json!({"name": "m", "uid": "m-1", "annotations": {"kraken-iac.eoinfennessy.com/intent": "x"}});
+    let meta = json!({"name": "m", "uid": "m-1", "finalizers": [FINALIZER]});
     call("GET mounts/m").returns(json!({"metadata": meta, "status": {"inPlace": in_place}}))
 }
 
@@ -145,7 +145,7 @@ pub(super) fn both() -> Call {
 /// A replacement of which the new object is published and in place, before its dependents were looked at.
 async fn published() -> Scene {
     let scene = replacing("CreateFirst").start().await;
-    scene.reconcile([observe(&[old()]), call(STATE), call(INTENT)]).await;
+    scene.reconcile([observe(&[old()]), call(STATE), call(LEDGER)]).await;
     let created = call("create epoch 2").returns(json!([new()]));
     scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), created, call(EVENT)]).await;
     scene
@@ -242,8 +242,8 @@ async fn replaced_object_is_kept_while_its_successor_cannot_be_published() {
 
 /// A replacement whose new object is to get what the old one still has, with this lifecycle.
 async fn handing_over(protect: bool) -> Scene {
-    let intent = json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]});
-    let disk = disk().launched().edited().intent(&intent).spec("image", json!({"value": "b"}));
+    let ledger = json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]});
+    let disk = disk().launched().edited().ledger(&ledger).spec("image", json!({"value": "b"}));
     let disk = disk.lifecycle("replace", json!("CreateFirst")).lifecycle("protect", json!(protect));
     let disk = disk.spec("peer", json!({"value": "i-1"}));
     Setup { hands_over: true, ..Setup::of(disk) }.start().await

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use kraken_api::{INTENT_ANNOTATION, Location};
+use kraken_api::Location;
 use kraken_runtime::{
     Manager, RunArgs,
     metrics::Metrics,
@@ -212,10 +212,9 @@ impl Report {
         ready.and_then(|ready| ready["message"].as_str()).unwrap_or_default().to_owned()
     }
 
-    /// The intent that is stored on the Disk.
-    pub(super) fn intent(&self) -> Value {
-        let text = self.disk["metadata"]["annotations"][INTENT_ANNOTATION].as_str();
-        text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    /// The ledger that is stored on the Disk.
+    pub(super) fn ledger(&self) -> Value {
+        self.disk["status"]["ledger"].clone()
     }
 
     /// The body of a call.

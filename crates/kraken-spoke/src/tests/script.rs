@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 
 use crate::{Failure, FailureClass};
 
-/// The write of the finalizer and the intent, or of the finalizer alone.
-pub(super) const INTENT: &str = "PATCH disks/a";
+/// The write of the finalizer.
+pub(super) const HOLD: &str = "PATCH disks/a";
+/// The write of the ledger.
+pub(super) const LEDGER: &str = STATUS;
 /// The write of the status.
 pub(super) const STATUS: &str = "PATCH disks/a/status";
 /// The publication of an event.

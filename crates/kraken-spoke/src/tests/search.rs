@@ -14,11 +14,11 @@ use tokio::time::advance;
 use super::{
     fixtures::{Disk, disk, from_config_map, remote, request},
     scene::{Report, Scene, Setup},
-    script::{Call, EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
+    script::{Call, EVENT, HOLD, LEDGER, STATE, STATUS, call, observe, observe_by_tag},
 };
 use crate::{FailureClass, model::memory::LaunchSearch};
 
-/// A Disk that is older than the controller process, and whose finalizer, intent and status another client removed.
+/// A Disk that is older than the controller process, and whose finalizer, ledger and status another client removed.
 fn unrecorded() -> Disk {
     disk().creation("2020-01-01T00:00:00Z")
 }
@@ -50,7 +50,8 @@ async fn search_restores_the_record_of_a_resource_that_cannot_be_resolved() {
     ] {
         let scene = setup.start().await;
         let found = by_tag(&[remote("disk-1")]);
-        let report = scene.reconcile([found, call(INTENT), call(EVENT), call(STATUS), call(EVENT)]).await;
+        let report =
+            scene.reconcile([found, call(HOLD), call(LEDGER), call(EVENT), call(STATUS), call(EVENT)]).await;
         assert_eq!(report.disk["metadata"]["finalizers"], json!([FINALIZER]));
         assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1"]));
         assert_eq!((report.condition("Ready"), report.requeue), (("False", reason), Requeue::Never));
@@ -69,8 +70,9 @@ async fn search_records_the_fields_that_refer_to_secrets() {
     let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "password"}}});
     let scene = Scene::of(unrecorded().lifecycle("paused", json!(true)).spec("password", secret)).await;
     let found = by_tag(&[remote("disk-1")]);
-    let report = scene.reconcile([found, call(INTENT), call(EVENT), call(STATUS), call(EVENT)]).await;
-    assert_eq!(report.intent()["secretFields"], json!({"password": 1}));
+    let report =
+        scene.reconcile([found, call(HOLD), call(LEDGER), call(EVENT), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.ledger()["secretFields"], json!({"password": 1}));
     assert_eq!(report.disk["status"]["secretFields"], json!(["password"]));
 }
 
@@ -102,7 +104,7 @@ async fn search_is_repeated_after_the_visibility_window() {
     assert!(is_repeated(&report, visibility_window), "{report:?}");
     advance(visibility_window).await;
     let found = by_tag(&[remote("disk-1")]);
-    let report = scene.reconcile([found, call(INTENT), call(EVENT), call(STATUS)]).await;
+    let report = scene.reconcile([found, call(HOLD), call(LEDGER), call(EVENT), call(STATUS)]).await;
     assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1"]));
 }
 
@@ -127,7 +129,7 @@ async fn first_launch_awaits_one_that_is_not_on_record() {
     assert!(is_soon, "{report:?}");
     advance(Duration::from_secs(1)).await;
     let found = by_tag(&[remote("disk-1")]);
-    let report = scene.reconcile([found, call(INTENT), call(EVENT)]).await;
+    let report = scene.reconcile([found, call(HOLD), call(LEDGER), call(EVENT)]).await;
     assert_eq!(report.events(), [("Warning", "RecordRestored")]);
 }
 
@@ -139,31 +141,31 @@ async fn first_launch_is_made_ten_seconds_after_the_visibility_window() {
     let report = scene.reconcile([by_tag(&[]), call(STATUS)]).await;
     assert_eq!((report.metric.as_str(), report.requeue), ("Creating", Requeue::Soon(Duration::from_secs(1))));
     advance(Duration::from_secs(10)).await;
-    scene.reconcile([by_tag(&[]), call(INTENT), create(), call(EVENT), call(STATUS)]).await;
+    scene.reconcile([by_tag(&[]), call(HOLD), call(LEDGER), create(), call(EVENT), call(STATUS)]).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn first_launch_with_a_token_awaits_no_other() {
     let (scene, _clock) = restarted(true).await;
-    scene.reconcile([by_tag(&[]), call(INTENT), create(), call(EVENT)]).await;
+    scene.reconcile([by_tag(&[]), call(HOLD), call(LEDGER), create(), call(EVENT)]).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn adoption_that_finds_one_object_of_a_launch_awaits_the_others() {
-    // Users edited the intent, and the spec so that it adopts one of the two objects: no intent is rebuilt.
+    // Users edited the ledger, and the spec so that it adopts one of the two objects: no ledger is rebuilt.
     let _clock = simulate("2026-01-01T00:00:00Z".parse().unwrap());
     let unrecorded = unrecorded().finalizer_only().spec("count", json!(2));
     let adopting = unrecorded.lifecycle("adopt", json!({"id": "disk-1"}));
     let visibility_window = Duration::from_secs(90);
     let scene = Setup { visibility_window, ..Setup::of(adopting) }.start().await;
-    assert_eq!(scene.reconcile([by_tag(&[remote("disk-1")])]).await.metric, "Creating");
+    // The ledger is rebuilt, as that of a launch in progress.
+    scene.reconcile([by_tag(&[remote("disk-1")]), call(LEDGER), call(EVENT)]).await;
     advance(Duration::from_secs(90)).await;
     // One response may lag.
     let report = scene.reconcile([observe_by_tag(&[remote("disk-1")]), call(STATUS)]).await;
     assert_eq!(report.metric, "Creating");
-    // The status names an object now, so an intent is rebuilt.
     let both = observe_by_tag(&[remote("disk-1"), remote("disk-2")]);
-    scene.reconcile([call(INTENT), call(EVENT), both, call(STATE)]).await;
+    scene.reconcile([both, call(STATE), call(STATUS), call(EVENT)]).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -184,14 +186,14 @@ async fn launch_before_a_restored_backup_is_awaited_like_one_of_a_former_process
     let brought_back = || disk().creation("2026-01-01T00:00:10Z");
     let visibility_window = Duration::from_secs(90);
     let scene = Setup { has_tokens: false, visibility_window, ..Setup::of(brought_back()) }.start().await;
-    scene.reconcile([call(INTENT), create(), call(EVENT)]).await;
+    scene.reconcile([call(HOLD), call(LEDGER), create(), call(EVENT)]).await;
     scene.context.memories.forget(&ObjectKey::new("ns", "a"));
     advance(Duration::from_mins(5)).await;
     scene.store(brought_back());
     assert_eq!(scene.reconcile([by_tag(&[])]).await.metric, "Creating");
     advance(Duration::from_secs(1)).await;
     let found = by_tag(&[remote("disk-1")]);
-    let report = scene.reconcile([found, call(INTENT), call(EVENT)]).await;
+    let report = scene.reconcile([found, call(HOLD), call(LEDGER), call(EVENT)]).await;
     assert_eq!(report.disk["metadata"]["finalizers"], json!([FINALIZER]));
 }
 
@@ -199,6 +201,6 @@ async fn launch_before_a_restored_backup_is_awaited_like_one_of_a_former_process
 async fn launch_that_the_orphan_sweep_found_is_searched_for_before_the_next_one() {
     let scene = Scene::of(disk()).await;
     scene.context.memories.search(ObjectKey::new("ns", "a"));
-    let report = scene.reconcile([by_tag(&[remote("disk-1")]), call(INTENT), call(EVENT)]).await;
+    let report = scene.reconcile([by_tag(&[remote("disk-1")]), call(HOLD), call(LEDGER), call(EVENT)]).await;
     assert_eq!(report.disk["metadata"]["finalizers"], json!([FINALIZER]));
 }

@@ -11,7 +11,7 @@ use tokio::time::advance;
 use super::{
     fixtures::{Disk, disk, remote, request, stored, with},
     scene::{Scene, Setup},
-    script::{AT_ONCE, Call, EVENT, INTENT, REQUEST, STATE, STATUS, call, observe},
+    script::{AT_ONCE, Call, EVENT, HOLD, LEDGER, REQUEST, STATE, STATUS, call, observe},
 };
 use crate::model::in_place;
 
@@ -59,23 +59,26 @@ async fn missing_key_is_read_again_unless_the_hub_has_read_the_secret_without_it
         let report = scene.reconcile(calls).await;
         assert_eq!((report.condition("Ready"), report.requeue), (("False", "DependenciesNotReady"), requeue));
         advance(Duration::from_secs(30)).await;
-        scene.reconcile([read_secret(), call(INTENT), created(), call(EVENT), call(STATUS)]).await;
+        scene
+            .reconcile([read_secret(), call(HOLD), call(LEDGER), created(), call(EVENT), call(STATUS)])
+            .await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn create_records_secret_fields_with_its_intent() {
+async fn create_records_secret_fields_with_its_ledger() {
     let scene = with_secret(disk(), "image").start().await;
-    let report = scene.reconcile([read_secret(), call(INTENT), created(), call(EVENT)]).await;
-    assert_eq!(report.intent()["secretFields"], json!({"image": 1}));
+    let report = scene.reconcile([read_secret(), call(HOLD), call(LEDGER), created(), call(EVENT)]).await;
+    assert_eq!(report.ledger()["secretFields"], json!({"image": 1}));
     assert!(!report.disk.to_string().contains(VALUE), "{}", report.disk);
 }
 
 #[tokio::test(start_paused = true)]
 async fn former_secret_is_not_shown_by_a_controller_that_restarts_before_the_first_status() {
     let scene = with_secret(disk(), "image").start().await;
-    let launched = scene.reconcile([read_secret(), call(INTENT), created(), call(EVENT)]).await.disk;
-    assert_eq!(launched["status"], Value::Null);
+    let launched =
+        scene.reconcile([read_secret(), call(HOLD), call(LEDGER), created(), call(EVENT)]).await.disk;
+    assert_eq!(launched["status"]["externalIds"], Value::Null);
     let edited = stored(launched).spec("image", json!({"value": "b"})).edited();
     let scene = Scene::of(edited).await;
     let calls = [by_tag(&[secret_image()]), call(STATE), call(STATUS), call(EVENT)];
@@ -89,7 +92,7 @@ async fn former_secret_is_not_shown_by_a_controller_that_restarts_before_the_fir
 
 #[tokio::test(start_paused = true)]
 async fn field_of_a_launch_is_shown_after_an_edit_to_a_literal_once_the_status_reports_the_launch() {
-    let disk = disk().launched().intent(&json!({"secretFields": {"image": 1}}));
+    let disk = disk().launched().ledger(&json!({"secretFields": {"image": 1}}));
     let scene = Scene::of(disk.spec("image", json!({"value": "b"}))).await;
     let object = with(remote("disk-1"), "image", json!("b"));
     let report = scene.reconcile([observe(&[object]), call(STATE), call(STATUS)]).await;
@@ -109,44 +112,44 @@ async fn field_stays_secret_after_its_removal_because_its_value_remains() {
 
 #[tokio::test(start_paused = true)]
 async fn repeated_create_records_a_field_that_was_edited_to_a_reference_meanwhile() {
-    let interrupted = disk().intent(&json!({}));
+    let interrupted = disk().ledger(&json!({}));
     let scene = with_secret(interrupted, "image").start().await;
-    let report = scene.reconcile([read_secret(), by_tag(&[]), call(INTENT), created(), call(EVENT)]).await;
-    assert_eq!(report.intent()["secretFields"], json!({"image": 1}));
-    assert_eq!(report.intent()["epoch"], 1);
+    let report = scene.reconcile([read_secret(), by_tag(&[]), call(LEDGER), created(), call(EVENT)]).await;
+    assert_eq!(report.ledger()["secretFields"], json!({"image": 1}));
+    assert_eq!(report.ledger()["epoch"], 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn repeated_create_writes_nothing_that_is_recorded_already() {
-    let interrupted = disk().intent(&json!({"secretFields": {"image": 1}}));
+    let interrupted = disk().ledger(&json!({"secretFields": {"image": 1}}));
     let scene = with_secret(interrupted, "image").start().await;
     scene.reconcile([read_secret(), by_tag(&[]), created(), call(EVENT)]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn replacement_records_secret_fields_with_its_intent() {
+async fn replacement_records_secret_fields_with_its_ledger() {
     let disk = disk().launched().edited().lifecycle("replace", json!("DeleteFirst"));
     let scene = with_secret(disk, "image").start().await;
     let old = with(remote("disk-1"), "image", json!("a"));
-    let report = scene.reconcile([read_secret(), observe(&[old]), call(STATE), call(INTENT)]).await;
-    assert_eq!(report.intent()["secretFields"], json!({"image": 2}));
+    let report = scene.reconcile([read_secret(), observe(&[old]), call(STATE), call(LEDGER)]).await;
+    assert_eq!(report.ledger()["secretFields"], json!({"image": 2}));
 }
 
 #[tokio::test(start_paused = true)]
-async fn adopt_records_secret_fields_with_its_intent() {
+async fn adopt_records_secret_fields_with_its_ledger() {
     let scene = with_secret(disk().lifecycle("adopt", json!({"id": "disk-9"})), "password").start().await;
     let found = call("find").returns(json!([with(remote("disk-9"), "epoch", json!(null))]));
-    let calls = [read_secret(), found, call(INTENT), call("claim disk-9"), call(EVENT)];
-    assert_eq!(scene.reconcile(calls).await.intent()["secretFields"], json!({"password": 1}));
+    let calls = [read_secret(), found, call(HOLD), call(LEDGER), call("claim disk-9"), call(EVENT)];
+    assert_eq!(scene.reconcile(calls).await.ledger()["secretFields"], json!({"password": 1}));
 }
 
 #[tokio::test(start_paused = true)]
 async fn restored_record_has_the_secret_fields_of_the_spec() {
     let restored = disk().without_finalizer().creation("2020-01-01T00:00:00Z");
     let scene = with_secret(restored, "image").start().await;
-    let calls = [read_secret(), by_tag(&[secret_image()]), call(INTENT), call(EVENT)];
+    let calls = [read_secret(), by_tag(&[secret_image()]), call(HOLD), call(LEDGER), call(EVENT)];
     let report = scene.reconcile(calls).await;
-    assert_eq!((report.intent()["secretFields"].clone(), report.requeue), (json!({"image": 1}), AT_ONCE));
+    assert_eq!((report.ledger()["secretFields"].clone(), report.requeue), (json!({"image": 1}), AT_ONCE));
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,22 +157,22 @@ async fn removed_record_is_restored_with_the_secret_fields_of_the_status() {
     let removed = disk()
         .ready()
         .status("externalIds", json!(["disk-1"]))
-        .status("epoch", json!(1))
         .status("secretFields", json!(["image"]))
         .creation("2020-01-01T00:00:00Z")
         .lifecycle("paused", json!(true));
-    let calls = [call(INTENT), call(EVENT), observe(&[remote("disk-1")]), call(STATUS), call(EVENT)];
+    let calls =
+        [call(HOLD), call(LEDGER), call(EVENT), observe(&[remote("disk-1")]), call(STATUS), call(EVENT)];
     let report = Scene::of(removed).await.reconcile(calls).await;
-    assert_eq!(report.intent()["secretFields"], json!({"image": 0}));
+    assert_eq!(report.ledger()["secretFields"], json!({"image": 0}));
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_digest_is_recorded_of_a_secret_that_is_applied_at_creation_only() {
     let scene = with_secret(disk(), "note").start().await;
     let made = call("create epoch 1").returns(json!([remote("disk-1")]));
-    scene.reconcile([read_secret(), call(INTENT), made, call(EVENT)]).await;
+    scene.reconcile([read_secret(), call(HOLD), call(LEDGER), made, call(EVENT)]).await;
     let in_place = observe(&[remote("disk-1")]);
-    let report = scene.reconcile([in_place, call(STATE), call(STATUS), call(EVENT)]).await;
+    let report = scene.reconcile([in_place, call(STATE), call(STATUS)]).await;
     assert_eq!(report.condition("Ready"), ("True", "Available"));
     let masked = in_place::at_creation("u-1", &[("note", "***".to_owned())]);
     assert_eq!(report.disk["status"]["atCreation"]["fields"], json!(masked));
@@ -185,14 +188,20 @@ async fn field_that_the_state_withholds_stays_secret_if_clients_removed_every_ot
             "ownerReferences": [{"apiVersion": "v1", "kind": "Disk", "name": "a", "uid": "u-1", "controller": true}]},
         "spec": {"data": {}, "withheld": [{"path": "*", "field": "image"}]},
     });
-    // While no controller ran, its field was edited from a Secret to a literal, and its intent and status were removed.
+    // While no controller ran, its field was edited from a Secret to a literal, and its ledger and status were removed.
     let edited = disk().creation("2020-01-01T00:00:00Z").spec("image", json!({"value": "b"})).edited();
     let scene = Setup { states: vec![state.clone()], ..Setup::of(edited) }.start().await;
     let read = || call("GET statedeclarations/disk.testing.a");
     let report = scene.reconcile([read().rejected(500), call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("False", "KubernetesError"));
-    let restored =
-        [read().returns(state), by_tag(&[secret_image()]), call(INTENT), call(EVENT), call(STATUS)];
+    let restored = [
+        read().returns(state),
+        by_tag(&[secret_image()]),
+        call(HOLD),
+        call(LEDGER),
+        call(EVENT),
+        call(STATUS),
+    ];
     scene.reconcile(restored).await;
     let found = call("observe disk-1,by tag").returns(json!([secret_image()]));
     let report = scene.reconcile([found, call(STATE), call(STATUS), call(EVENT)]).await;
@@ -203,14 +212,14 @@ async fn field_that_the_state_withholds_stays_secret_if_clients_removed_every_ot
 
 #[tokio::test(start_paused = true)]
 async fn former_request_shows_that_a_field_was_secret_if_clients_removed_every_other_record_of_it() {
-    // The controller stopped after the launch; the field was edited to a literal, and the intent was removed.
+    // The controller stopped after the launch; the field was edited to a literal, and the ledger was removed.
     let Setup { requests, .. } = with_secret(disk(), "password");
     let launched = disk().finalizer_only().creation("2020-01-01T00:00:00Z");
     let edited = launched.spec("password", json!({"value": "b"}));
     let scene = Setup { requests, ..Setup::of(edited) }.start().await;
     let dropped = [call(REQUEST), call("DELETE dependencyrequests/disk.testing.a")];
-    let found = [by_tag(&[remote("disk-1")]), call(STATE), call(STATUS), call(EVENT)];
-    let report = scene.reconcile([call(INTENT), call(EVENT)].into_iter().chain(dropped).chain(found)).await;
+    let found = [by_tag(&[remote("disk-1")]), call(LEDGER), call(EVENT)];
+    let report = scene.reconcile(dropped.into_iter().chain(found)).await;
     // Which of the fields that accept a Secret is unknown.
-    assert_eq!(report.intent()["secretFields"], json!({"password": 0, "peer": 0}));
+    assert_eq!(report.ledger()["secretFields"], json!({"password": 1, "peer": 1}));
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kraken_api::{DependencyRequest, INTENT_ANNOTATION};
+use kraken_api::DependencyRequest;
 use kraken_runtime::{
     queue::{Lane, Requeue},
     watch::{Change, RawObject},
@@ -61,13 +61,13 @@ fn older_version_of_a_restored_backup_triggers_a_reconcile() {
 }
 
 #[test]
-fn intent_that_another_client_wrote_triggers_a_reconcile() {
-    let of = |epoch: i64| disk().launched().intent(&json!({"epoch": epoch}));
-    let edited = || disk().launched().annotated(INTENT_ANNOTATION, r#"{"epoch":5}"#);
-    assert!(triggers(of(2), edited(), "11"), "it was edited");
+fn ledger_that_another_client_wrote_triggers_a_reconcile() {
+    let of = |epoch: i64| disk().launched().ledger(&json!({"epoch": epoch}));
+    let lost = || disk().launched().status("ledger", Value::Null);
+    assert!(triggers(of(2), lost(), "11"), "it was lost");
     assert!(triggers(of(2), of(1), "11"), "a former one was put back");
     assert!(!triggers(of(1), of(2), "11"), "this controller launches");
-    assert!(!triggers(edited(), of(2), "11"), "this controller restores it");
+    assert!(!triggers(lost(), of(2), "11"), "this controller restores it");
 }
 
 #[tokio::test(start_paused = true)]

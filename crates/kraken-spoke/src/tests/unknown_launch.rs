@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use kraken_api::ResourceStatus;
 use kraken_runtime::{queue::Requeue, watch::ObjectKey};
 use serde_json::{Value, json};
 use tokio::time::advance;
@@ -12,16 +11,13 @@ use super::{
     deletion::{READ_REQUEST, no_dependents},
     fixtures::{Disk, disk, remote, with},
     scene::{Scene, Setup},
-    script::{Call, EVENT, INTENT, STATE, STATUS, call},
+    script::{Call, EVENT, HOLD, LEDGER, STATE, STATUS, call},
 };
-use crate::model::{
-    memory::{Absence, LastLaunch, LaunchSearch, Memory},
-    record_digest,
-};
+use crate::model::memory::{Absence, LastLaunch, LaunchSearch, Memory};
 
 /// A Disk whose first launch was persisted, and nothing else.
 fn unknown() -> Disk {
-    disk().intent(&json!({"requested": 1})).creation("2020-01-01T00:00:00Z")
+    disk().ledger(&json!({"requested": 1})).creation("2020-01-01T00:00:00Z")
 }
 
 fn by_tag(objects: &[Value]) -> Call {
@@ -31,7 +27,7 @@ fn by_tag(objects: &[Value]) -> Call {
 /// The creation of another object, as the second launch.
 fn second() -> [Call; 3] {
     let created = json!([with(remote("disk-2"), "epoch", json!(2))]);
-    [call(INTENT), call("create epoch 2").returns(created), call(EVENT)]
+    [call(LEDGER), call("create epoch 2").returns(created), call(EVENT)]
 }
 
 async fn without_tokens(disk: Disk) -> Scene {
@@ -47,7 +43,7 @@ async fn its_objects_must_be_missing_for_ten_seconds_before_the_finalizer_is_rem
     advance(Duration::from_secs(9)).await;
     assert_eq!(scene.reconcile(again()).await.metric, "Deleting");
     advance(Duration::from_secs(1)).await;
-    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let ends = [call(HOLD), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(again().into_iter().chain(ends)).await.metric, "Removed");
 }
 
@@ -58,7 +54,7 @@ async fn its_deleted_objects_are_not_searched_for_again() {
     scene.reconcile([no_dependents(), by_tag(&[remote("disk-1")])].into_iter().chain(deletes)).await;
     let gone = || call("observe disk-1").returns(json!([]));
     let by_tag = call("observe disk-1,by tag").returns(json!([]));
-    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let ends = [call(HOLD), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile([gone(), by_tag].into_iter().chain(ends)).await.metric, "Removed");
 }
 
@@ -80,13 +76,13 @@ async fn without_any_record_they_must_be_missing_for_ten_seconds_before_the_fina
     advance(Duration::from_secs(9)).await;
     assert_eq!(scene.reconcile(again()).await.metric, "Deleting");
     advance(Duration::from_secs(1)).await;
-    let ends = [call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let ends = [call(HOLD), call(READ_REQUEST), call(EVENT)];
     assert_eq!(scene.reconcile(again().into_iter().chain(ends)).await.metric, "Removed");
 }
 
 #[tokio::test(start_paused = true)]
 async fn some_of_its_objects_must_be_missing_for_ten_seconds_before_the_next_launch() {
-    let two = disk().intent(&json!({"requested": 2})).creation("2020-01-01T00:00:00Z");
+    let two = disk().ledger(&json!({"requested": 2})).creation("2020-01-01T00:00:00Z");
     let scene = Scene::of(two.spec("count", json!(2))).await;
     assert_eq!(scene.reconcile([by_tag(&[remote("disk-1")])]).await.metric, "Creating");
     advance(Duration::from_secs(10)).await;
@@ -118,7 +114,7 @@ async fn search_that_was_confirmed_before_a_pause_remains_so() {
 
 /// A Disk of which one object is on record, and was launched twice.
 fn scaled() -> Disk {
-    disk().launched().intent(&json!({"epoch": 2, "requested": 1}))
+    disk().launched().ledger(&json!({"epoch": 2, "requested": 1}))
 }
 
 #[tokio::test(start_paused = true)]
@@ -148,18 +144,21 @@ async fn object_that_becomes_visible_when_a_resource_is_in_place_is_recorded() {
     let found = by_tag(&[remote("disk-1"), late]);
     let report = scene.reconcile([found, call(STATUS), call(EVENT)]).await;
     let status = &report.disk["status"];
-    assert_eq!((&status["externalIds"], &status["epoch"]), (&json!(["disk-1", "disk-2"]), &json!(2)));
+    assert_eq!(
+        (&status["externalIds"], &status["ledger"]["confirmed"]),
+        (&json!(["disk-1", "disk-2"]), &json!(2))
+    );
     assert_eq!(report.requeue, Requeue::Tick(Duration::from_mins(5)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn launch_of_which_objects_may_be_hidden_is_not_recorded() {
-    let scene = Scene::of(disk().launched().intent(&json!({"epoch": 2, "requested": 2}))).await;
+    let scene = Scene::of(disk().launched().ledger(&json!({"epoch": 2, "requested": 2}))).await;
     let late = |id| with(remote(id), "epoch", json!(2));
     let some = call("observe disk-1,by tag").returns(json!([remote("disk-1"), late("disk-2")]));
     let report = scene.reconcile([some, call(STATE), call(STATUS), call(EVENT)]).await;
     assert_eq!(
-        (&report.disk["status"]["epoch"], report.requeue),
+        (&report.disk["status"]["ledger"]["confirmed"], report.requeue),
         (&json!(1), Requeue::Soon(Duration::from_secs(5)))
     );
     advance(Duration::from_secs(5)).await;
@@ -168,160 +167,28 @@ async fn launch_of_which_objects_may_be_hidden_is_not_recorded() {
     let report = scene.reconcile([all, call(STATUS), call(EVENT)]).await;
     let status = &report.disk["status"];
     assert_eq!(
-        (&status["externalIds"], &status["epoch"]),
+        (&status["externalIds"], &status["ledger"]["confirmed"]),
         (&json!(["disk-1", "disk-2", "disk-3"]), &json!(2))
     );
     assert_eq!(report.requeue, Requeue::Tick(Duration::from_mins(5)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn number_in_the_status_that_a_client_set_does_not_record_it() {
-    for epoch in [1, 7, i64::MAX] {
-        let scene = Scene::of(unknown().status("epoch", json!(epoch))).await;
-        let report = scene.reconcile([by_tag(&[])]).await;
-        assert_eq!(report.metric, "Creating", "{epoch}");
-        advance(Duration::from_secs(5)).await;
-        let found = by_tag(&[remote("disk-1")]);
-        scene.reconcile([found, call(STATE), call(STATUS), call(EVENT)]).await;
-        advance(Duration::from_secs(5)).await;
-        let known = call("observe disk-1,by tag").returns(json!([remote("disk-1")]));
-        let report = scene.reconcile([known, call(STATUS)]).await;
-        assert_eq!(report.disk["status"]["epoch"], 1, "{epoch}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn launch_on_record_is_searched_for_if_its_ids_were_removed() {
-    let scene = Scene::of(disk().launched().status("externalIds", json!([]))).await;
-    assert_eq!(scene.reconcile([by_tag(&[]), call(STATUS)]).await.metric, "Creating");
-    advance(Duration::from_secs(10)).await;
-    scene.reconcile([by_tag(&[])].into_iter().chain(second()).chain([call(STATUS)])).await;
-}
-
-/// Two disks of one launch, of which a client removed the ids from the status.
-fn two_without_ids() -> Disk {
-    let two = disk().launched().intent(&json!({"requested": 2})).spec("count", json!(2));
-    two.status("externalIds", json!(["disk-1", "disk-2"])).recorded().status("externalIds", json!([]))
-}
-
-#[tokio::test(start_paused = true)]
-async fn launch_on_record_without_ids_is_awaited_until_all_its_objects_are_visible() {
-    let scene = Scene::of(two_without_ids()).await;
-    let report = scene.reconcile([by_tag(&[remote("disk-1")]), call(STATUS)]).await;
-    assert_eq!(report.metric, "Creating");
-    let status = &report.disk["status"];
-    assert_eq!(status["externalIds"], json!(["disk-1"]));
-    let one: ResourceStatus = serde_json::from_value(status.clone()).unwrap();
-    assert!(!record_digest::is_intact("u-1", &one), "the edit is noticed after another restart, too");
-    advance(Duration::from_secs(5)).await;
-    let both = call("observe disk-1,by tag").returns(json!([remote("disk-1"), remote("disk-2")]));
-    let report = scene.reconcile([both, call(STATE), call(STATUS), call(EVENT)]).await;
-    let status = &report.disk["status"];
-    assert_eq!((&status["externalIds"], &status["epoch"]), (&json!(["disk-1", "disk-2"]), &json!(1)));
-}
-
-#[tokio::test(start_paused = true)]
-async fn launch_on_record_without_one_of_its_ids_is_awaited_until_all_its_objects_are_visible() {
-    let scene = Scene::of(two_without_ids().status("externalIds", json!(["disk-1"]))).await;
-    let one = || json!([remote("disk-1")]);
-    let by_tag = || call("observe disk-1,by tag");
-    assert_eq!(scene.reconcile([by_tag().returns(one()), call(STATUS)]).await.metric, "Creating");
-    advance(Duration::from_secs(9)).await;
-    assert_eq!(scene.reconcile([by_tag().returns(one())]).await.metric, "Creating");
-    advance(Duration::from_secs(1)).await;
-    let both = by_tag().returns(json!([remote("disk-1"), remote("disk-2")]));
-    let report = scene.reconcile([both, call(STATE), call(STATUS), call(EVENT)]).await;
-    let status = &report.disk["status"];
-    assert_eq!((&status["externalIds"], &status["epoch"]), (&json!(["disk-1", "disk-2"]), &json!(1)));
-}
-
-#[tokio::test(start_paused = true)]
-async fn launch_on_record_without_one_of_its_ids_is_searched_for_before_the_finalizer_is_removed() {
-    let scene = Scene::of(two_without_ids().status("externalIds", json!(["disk-1"])).deleted()).await;
-    let one = call("observe disk-1,by tag").returns(json!([remote("disk-1")]));
-    let deletes = [call("delete disk-1"), call(EVENT)];
-    scene.reconcile([no_dependents(), one].into_iter().chain(deletes)).await;
-    let gone =
-        || [call("observe disk-1").returns(json!([])), call("observe disk-1,by tag").returns(json!([]))];
-    assert_eq!(scene.reconcile(gone()).await.metric, "Deleting");
-}
-
-#[tokio::test(start_paused = true)]
 async fn resource_that_was_scaled_down_is_not_searched_for_after_a_restart() {
-    let scene = Scene::of(disk().launched().intent(&json!({"requested": 3}))).await;
+    let scene = Scene::of(disk().launched().ledger(&json!({"requested": 3}))).await;
     let by_id = call("observe disk-1").returns(json!([remote("disk-1")]));
     assert_eq!(scene.reconcile([by_id, call(STATE), call(STATUS)]).await.metric, "Available");
 }
 
 #[tokio::test(start_paused = true)]
-async fn object_of_an_earlier_launch_whose_id_was_removed_is_searched_for() {
-    // The last launch is visible as a whole.
-    let scaled = disk().launched().intent(&json!({"epoch": 2, "requested": 1})).spec("count", json!(2));
-    let two = scaled.status("externalIds", json!(["disk-1", "disk-2"])).status("epoch", json!(2)).recorded();
-    let scene = Scene::of(two.status("externalIds", json!(["disk-2"]))).await;
-    let last = with(remote("disk-2"), "epoch", json!(2));
-    let by_tag = |objects: &[&Value]| call("observe disk-2,by tag").returns(json!(objects));
-    let report = scene.reconcile([by_tag(&[&last]), call(STATUS)]).await;
-    assert_eq!(report.metric, "Creating");
-    advance(Duration::from_secs(5)).await;
-    let both = by_tag(&[&remote("disk-1"), &last]);
-    let report = scene.reconcile([both, call(STATE), call(STATUS), call(EVENT)]).await;
-    assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1", "disk-2"]));
-}
-
-#[tokio::test(start_paused = true)]
-async fn replaced_object_whose_id_was_removed_is_deleted() {
-    let replacing = json!({"epoch": 2, "requested": 1, "replacedBefore": 2, "outgoing": ["disk-1"]});
-    let both = disk().launched().intent(&replacing).status("externalIds", json!(["disk-1", "disk-2"]));
-    let both = both.status("epoch", json!(2)).recorded();
-    let scene = Scene::of(both.status("externalIds", json!(["disk-2"]))).await;
-    let observed = json!([remote("disk-1"), with(remote("disk-2"), "epoch", json!(2))]);
-    let observed = call("observe disk-2,disk-1,by tag").returns(observed);
-    let nobody = ["dependencyrequests", "configexports"]
-        .map(|plural| call(&format!("GET {plural}")).returns(json!({"metadata": {}, "items": []})));
-    let deletion = [call("delete disk-1"), call(EVENT), call(STATUS)];
-    scene.reconcile([observed, call(STATE)].into_iter().chain(nobody).chain(deletion)).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn launch_on_record_without_ids_is_not_repeated_under_its_token() {
-    // Its objects may have been deleted long ago, and the provider may have forgotten the token.
-    let scene = Scene::of(two_without_ids()).await;
-    scene.reconcile([by_tag(&[remote("disk-1")]), call(STATUS)]).await;
-    advance(Duration::from_secs(10)).await;
-    let one = call("observe disk-1,by tag").returns(json!([remote("disk-1")]));
-    scene.reconcile([one].into_iter().chain(second()).chain([call(STATUS)])).await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn record_of_a_launch_without_objects_is_not_doubted() {
-    let none = disk().launched().status("externalIds", json!([])).recorded().spec("count", json!(0));
+    let none = disk().launched().objects(&[]).spec("count", json!(0));
     let scene = Scene::of(none).await;
     let report = scene.reconcile([by_tag(&[]), call(STATE), call(STATUS), call(EVENT)]).await;
-    assert_eq!((report.metric.as_str(), &report.disk["status"]["epoch"]), ("Available", &json!(1)));
+    assert_eq!(
+        (report.metric.as_str(), &report.disk["status"]["ledger"]["confirmed"]),
+        ("Available", &json!(1))
+    );
     advance(Duration::from_secs(10)).await;
     assert_eq!(scene.reconcile([by_tag(&[])]).await.metric, "Available");
-}
-
-#[tokio::test(start_paused = true)]
-async fn number_in_the_status_does_not_record_a_launch_of_which_it_names_no_object() {
-    // The controller crashed after the second launch, for a larger count.
-    let scaled = disk().launched().intent(&json!({"epoch": 2, "requested": 2})).spec("count", json!(3));
-    let scene = Scene::of(scaled.status("epoch", json!(2))).await;
-    let by_tag = || call("observe disk-1,by tag");
-    let one = by_tag().returns(json!([remote("disk-1")]));
-    assert_eq!(scene.reconcile([one, call(STATUS)]).await.metric, "Creating");
-    advance(Duration::from_secs(5)).await;
-    let late = |id| with(remote(id), "epoch", json!(2));
-    let all = by_tag().returns(json!([remote("disk-1"), late("disk-2"), late("disk-3")]));
-    let report = scene.reconcile([all, call(STATE), call(STATUS), call(EVENT)]).await;
-    assert_eq!((report.metric.as_str(), &report.disk["status"]["epoch"]), ("Available", &json!(2)));
-}
-
-#[tokio::test(start_paused = true)]
-async fn number_in_the_status_does_not_record_a_replacement_of_which_it_names_no_object() {
-    let intent = json!({"epoch": 2, "requested": 1, "replacedBefore": 2, "outgoing": ["disk-1"]});
-    let scene = Scene::of(disk().launched().intent(&intent).status("epoch", json!(2))).await;
-    let old = call("observe disk-1,by tag").returns(json!([remote("disk-1")]));
-    assert_eq!(scene.reconcile([old, call(STATUS)]).await.metric, "Creating");
 }

@@ -19,7 +19,7 @@ pub(super) fn attempts(victim: &Other) -> Vec<Attempt> {
     let using = |name: &str, account: &str| {
         object(AWS, "VPC", name, &json!({"cidrBlock": literal, "account": {"name": account}}))
     };
-    let intent = json!({
+    let ledger = json!({
         "epoch": 1, "at": "2026-01-01T00:00:00Z", "hash": "x", "replacedBefore": 1, "outgoing": [id], "adopted": [id],
     });
     vec![
@@ -39,11 +39,11 @@ pub(super) fn attempts(victim: &Other) -> Vec<Attempt> {
             Stuck,
         ),
         (
-            "an intent that claims the other's VPC",
+            "a ledger of an earlier version that claims the other's VPC",
             with(
-                vpc("intent", &literal, &json!({"replace": "DeleteFirst"})),
+                vpc("ledger", &literal, &json!({"replace": "DeleteFirst"})),
                 "annotations",
-                &json!({"kraken-iac.eoinfennessy.com/intent": intent.to_string()}),
+                &json!({"kraken-iac.eoinfennessy.com/intent": ledger.to_string()}),
             ),
             Harmless,
         ),

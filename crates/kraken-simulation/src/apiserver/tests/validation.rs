@@ -175,13 +175,14 @@ async fn an_immutable_object_does_not_get_empty_data() {
 async fn an_error_in_a_status_is_described_from_the_status_on() {
     let api = Api::new();
     api.post(VPCS, &vpc("a"));
-    let (_, body) = api.merge(&format!("{VPCS}/a/status"), &json!({"status": {"epoch": "none"}}));
+    let (_, body) =
+        api.merge(&format!("{VPCS}/a/status"), &json!({"status": {"observedGeneration": "none"}}));
     let cause = &body["details"]["causes"][0];
     assert_eq!(
         (&cause["field"], cause["message"].as_str().unwrap()),
         (
-            &json!("status.epoch"),
-            "Invalid value: \"string\": epoch in body must be of type integer: \"string\"",
+            &json!("status.observedGeneration"),
+            "Invalid value: \"string\": observedGeneration in body must be of type integer: \"string\"",
         )
     );
 }

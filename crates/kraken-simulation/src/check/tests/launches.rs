@@ -17,8 +17,7 @@ fn two_launches_must_not_have_the_same_token() {
 fn a_replacement_without_an_edit_is_detected() {
     let placed = |boundary: Value, generation: i64| {
         let mut object = vpc(json!({"replace": "CreateFirst"}));
-        object["metadata"]["annotations"]["kraken-iac.eoinfennessy.com/intent"] =
-            json!(json!({"digest": "0", "epoch": 1, "replacedBefore": boundary}).to_string());
+        object["status"]["ledger"]["replacedBefore"] = boundary;
         object["status"]["inPlace"] = json!({"generation": generation, "spec": "x", "inputs": ""});
         object
     };
@@ -31,30 +30,27 @@ fn a_replacement_without_an_edit_is_detected() {
 }
 
 #[test]
-fn a_launch_without_an_intent_is_detected() {
+fn a_launch_without_a_ledger_is_detected() {
     let mut bare = vpc(json!({}));
-    bare["metadata"]["annotations"] = json!({});
+    bare["status"]["ledger"] = json!(null);
     let mut scene = Scene::of(bare);
     scene.created_object("vpc-1");
-    scene.has_violation(Class::NoIntent);
+    scene.has_violation(Class::NoLedger);
     let mut scene = Scene::of(vpc(json!({})));
     scene.object("vpc-1", &[]);
     scene.cloud_call("CreateVpc", "CidrBlock=10.0.0.0/16");
-    scene.has_violation(Class::NoIntent);
+    scene.has_violation(Class::NoLedger);
 }
 
 #[test]
-fn an_intent_without_a_precondition_is_detected() {
+fn a_ledger_without_a_precondition_is_detected() {
     let mut scene = scene_with(json!({}));
-    let body = |version: Value| {
-        json!({"metadata": {
-            "uid": "u-1", "resourceVersion": version,
-            "annotations": {"kraken-iac.eoinfennessy.com/intent": "{}"},
-        }})
-    };
-    scene.write(&vpc_caller(), &body(json!("1")));
+    let test = |path: &str| json!({"op": "test", "path": path, "value": "1"});
+    let status = || json!({"op": "add", "path": "/status", "value": {"ledger": {"epoch": 1}}});
+    let (uid, version) = (test("/metadata/uid"), test("/metadata/resourceVersion"));
+    scene.write(&vpc_caller(), &json!([uid, version, status()]));
     scene.has_no_violation();
-    scene.write(&vpc_caller(), &body(Value::Null));
+    scene.write(&vpc_caller(), &json!([uid, status()]));
     scene.has_violation(Class::NoPrecondition);
 }
 
@@ -83,6 +79,7 @@ fn objects_that_disappeared_at_once_are_not_recreated_without_a_confirmation() {
     let resource = |number: usize| {
         let mut object = vpc(json!({}));
         object["metadata"]["uid"] = json!(format!("u-{number}"));
+        object["status"]["ledger"]["uid"] = json!(format!("u-{number}"));
         object["metadata"]["name"] = json!(format!("a-{number}"));
         object["status"]["externalIds"] = json!([format!("vpc-{number}")]);
         status(&mut object, "True", "Available", "in place");

@@ -64,17 +64,16 @@ fn ok() -> Answer {
     Answer { status: 200, body: "".into() }
 }
 
-/// A VPC in place: finalizer, intent, an id on record.
+/// A VPC in place: finalizer, ledger, an id on record.
 fn vpc(lifecycle: Value) -> Value {
     json!({
         "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "VPC",
         "metadata": {
             "namespace": NS, "name": "a", "uid": "u-1", "generation": 1,
             "finalizers": ["kraken-iac.eoinfennessy.com/external"],
-            "annotations": {"kraken-iac.eoinfennessy.com/intent": "{\"digest\":\"0\",\"epoch\":1}"},
         },
         "spec": {"lifecycle": lifecycle},
-        "status": {"externalIds": ["vpc-1"], "observedGeneration": 1},
+        "status": {"externalIds": ["vpc-1"], "observedGeneration": 1, "ledger": {"uid": "u-1", "epoch": 1}},
     })
 }
 

@@ -13,8 +13,8 @@ fn a_second_object_of_a_uid_is_detected() {
 fn a_replacement_explains_a_second_object() {
     let mut scene = scene_with(json!({"replace": "CreateFirst"}));
     let mut replacing = vpc(json!({"replace": "CreateFirst"}));
-    let intent = json!({"digest": "0", "epoch": 1, "replacedBefore": 2, "outgoing": ["vpc-1"]});
-    replacing["metadata"]["annotations"]["kraken-iac.eoinfennessy.com/intent"] = json!(intent.to_string());
+    replacing["status"]["ledger"] =
+        json!({"uid": "u-1", "epoch": 1, "replacedBefore": 2, "outgoing": ["vpc-1"]});
     scene.set(replacing);
     scene.created_object("vpc-2");
     scene.has_no_violation();
@@ -110,11 +110,11 @@ fn a_protected_resource_may_be_scaled_after_a_replacement() {
 
 /// An EC2Instance of which i-2 replaces i-1. It was protected since then, and has this maxCount.
 fn replaced(max: u64) -> Scene {
-    let instance = |spec: Value, intent: &Value| {
+    let instance = |spec: Value, ledger: &Value| {
         let mut object = vpc(json!({}));
         object["kind"] = json!("EC2Instance");
         object["spec"] = spec;
-        object["metadata"]["annotations"]["kraken-iac.eoinfennessy.com/intent"] = json!(intent.to_string());
+        object["status"]["ledger"].clone_from(ledger);
         object
     };
     let launch = |scene: &mut Scene, id: &str| {
@@ -123,9 +123,9 @@ fn replaced(max: u64) -> Scene {
         scene.checks.after_cloud(scene.now, &instance_caller(1), &call("RunInstances", TAGS), &ok());
     };
     let one = || json!({"maxCount": {"value": 1}});
-    let mut scene = Scene::of(instance(one(), &json!({"digest": "0", "epoch": 1})));
+    let mut scene = Scene::of(instance(one(), &json!({"uid": "u-1", "epoch": 1})));
     launch(&mut scene, "i-1");
-    let replacing = json!({"digest": "0", "epoch": 1, "replacedBefore": 2, "outgoing": ["i-1"]});
+    let replacing = json!({"uid": "u-1", "epoch": 1, "replacedBefore": 2, "outgoing": ["i-1"]});
     scene.set(instance(one(), &replacing));
     launch(&mut scene, "i-2");
     let scaled = json!({"maxCount": {"value": max}, "lifecycle": {"protect": true}});

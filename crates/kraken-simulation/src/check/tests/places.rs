@@ -8,8 +8,7 @@ const USUAL: &str = "123456789012";
 /// The VPC with a last launch in this account.
 fn launched(account: &str) -> Value {
     let mut object = vpc(json!({}));
-    let intent = json!({"digest": "0", "epoch": 1, "location": {"account": account, "region": "us-east-1"}});
-    object["metadata"]["annotations"][kraken_spoke::api::INTENT_ANNOTATION] = json!(intent.to_string());
+    object["status"]["ledger"]["location"] = json!({"account": account, "region": "us-east-1"});
     object
 }
 
@@ -23,7 +22,7 @@ fn without_ids() -> Value {
 /// The VPC without a last launch.
 fn without_a_record() -> Value {
     let mut object = vpc(json!({}));
-    object["metadata"]["annotations"] = json!({});
+    object["status"]["ledger"] = json!(null);
     object
 }
 

@@ -1,22 +1,22 @@
 //! Checks of resources that were restored from backups.
 
-use kraken_api::INTENT_ANNOTATION;
-
 use super::*;
 
-/// The VPC is lost, and there is one of its name with another UID, which has `vpc-2`. It may have come with the record of the former
-/// one.
-fn restored(with_record: bool) -> Scene {
+/// The VPC is lost, and there is one of its name with another UID, which has `vpc-2`. It may have come with the finalizer of the former
+/// one, as from a backup.
+fn restored(with_finalizer: bool) -> Scene {
     let mut scene = scene_with(json!({}));
     scene.remove("u-1");
     scene.after_out_of_band();
     let mut again = vpc(json!({}));
     again["metadata"]["uid"] = json!("u-2");
-    // A first record of its own is as old as itself.
-    let at = if with_record { "2026-01-01T00:00:00Z" } else { "2026-01-01T00:01:00.5Z" };
-    let intent = json!({"epoch": 1, "digest": "d", "at": at});
-    again["metadata"]["annotations"] = json!({INTENT_ANNOTATION: intent.to_string()});
-    again["metadata"]["creationTimestamp"] = json!("2026-01-01T00:01:00Z");
+    again["status"]["ledger"] = json!(null);
+    if !with_finalizer {
+        again["metadata"]["finalizers"] = json!([]);
+        scene.set(again.clone());
+        scene.after_out_of_band();
+        again["metadata"]["finalizers"] = json!(["kraken-iac.eoinfennessy.com/external"]);
+    }
     status(&mut again, "True", "Available", "");
     scene.set(again);
     scene.object("vpc-2", &[("uid", "u-2"), ("cluster", "c")]);
@@ -25,11 +25,11 @@ fn restored(with_record: bool) -> Scene {
 
 #[test]
 fn a_second_object_beside_that_of_a_former_resource_is_detected() {
-    for with_record in [true, false] {
-        let mut scene = restored(with_record);
+    for with_finalizer in [true, false] {
+        let mut scene = restored(with_finalizer);
         scene.checks.launched.insert("vpc-2".to_owned(), "u-2".to_owned());
         scene.checks.converged(scene.now);
-        scene.has_violation_unless(!with_record, Class::TooMany);
+        scene.has_violation_unless(!with_finalizer, Class::TooMany);
     }
 }
 

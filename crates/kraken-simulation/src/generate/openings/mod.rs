@@ -57,8 +57,6 @@ openings! {
     launches::lost_responses 2,
     records::wrong_record 2,
     records::lost_finalizer 1,
-    records::edited_record 2,
-    records::removed_id 1,
     references::late_answer 1,
     references::deleted_request 1,
     references::refused_secret 1,

@@ -63,7 +63,8 @@ pub(super) fn swept_orphan(rng: &mut Random, users: &mut Users) -> Opening {
     // Two sweeps are a minute apart, and an orphan is deleted when the second one has found it.
     let pause = rng.time(std::time::Duration::from_secs(20), std::time::Duration::from_mins(2));
     let again = if rng.chance(50) {
-        Operation::RestoreManifests { object: object.clone(), finalizers: rng.chance(30) }.into()
+        let (finalizers, status) = (rng.chance(30), rng.chance(30));
+        Operation::RestoreManifests { object: object.clone(), finalizers, status }.into()
     } else {
         apply
     };

@@ -1,36 +1,23 @@
 //! Openings with lost or wrong records, tags and places.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::{Opening, added, adoptable_spec, delete, edit, millis, seconds};
 use crate::generate::CANARY;
-use crate::generate::tampering::{edited_intent, forged_state, missing_id};
+use crate::generate::tampering::forged_state;
 use crate::generate::users::Users;
 use crate::random::Random;
 use crate::schedule::{
-    Action, CallMatch, Controller, Fault, Lost, Moment, ObjectName, Operation, Remote, Side, Tamper,
+    Action, CallMatch, Controller, Fault, Lost, ObjectName, Operation, Remote, Side, Tamper,
 };
 
-/// The record of a resource is lost, or names an object that does not exist, while its controller is down.
+/// The record of a resource is lost while its controller is down.
 pub(super) fn lost_record(rng: &mut Random, users: &mut Users) -> Opening {
     let object = users.spoke_object(rng);
     let strip = |lost: Lost| Action::from(Operation::Strip { object: object.clone(), lost });
     let down = Fault::Kill { controller: Controller::of(&object.kind), down: seconds(rng, 5, 30) };
     let mut steps: Opening = vec![(seconds(rng, 10, 60), down.into())];
-    if rng.chance(50) {
-        steps.extend(
-            [Lost::Finalizers, Lost::Annotations, Lost::Status].map(|lost| (millis(rng, 500), strip(lost))),
-        );
-    } else {
-        let status = json!({"externalIds": [missing_id(&object.kind)]});
-        let forge = Operation::ForgeStatus { object: object.clone(), status };
-        steps.push((millis(rng, 500), forge.into()));
-        if rng.chance(50) {
-            steps.push((millis(rng, 500), strip(Lost::Intent)));
-        }
-    }
+    steps.extend([Lost::Finalizers, Lost::Status].map(|lost| (millis(rng, 500), strip(lost))));
     if rng.chance(30) {
         steps.push((seconds(rng, 10, 60), delete(&object)));
     }
@@ -158,22 +145,15 @@ pub(super) fn account_of_a_namespace(rng: &mut Random, users: &mut Users) -> Ope
     steps
 }
 
-/// The record of a resource is removed, or names an object that does not exist, while its controller is down. The provider
-/// would accept a second object, and only a search by tag finds the first one.
+/// The record of a resource is lost while its controller is down. The provider would accept a second object, and only a search by tag
+/// finds the first one.
 pub(super) fn wrong_record(rng: &mut Random, users: &mut Users) -> Opening {
     let kind = rng.one(["VPC", "ElasticIP"]);
     let (object, apply) = added(users, kind, "misrecorded", &adoptable_spec(rng, kind));
     let down = Fault::Kill { controller: Controller::of(kind), down: seconds(rng, 5, 20) };
+    let strip = |lost: Lost| Action::from(Operation::Strip { object: object.clone(), lost });
     let mut steps: Opening = vec![(millis(rng, 500), apply), (seconds(rng, 20, 60), down.into())];
-    if rng.chance(50) {
-        let strip = |lost: Lost| Action::from(Operation::Strip { object: object.clone(), lost });
-        steps.extend(
-            [Lost::Finalizers, Lost::Annotations, Lost::Status].map(|lost| (millis(rng, 500), strip(lost))),
-        );
-    } else {
-        let status = json!({"externalIds": [missing_id(kind)]});
-        steps.push((millis(rng, 500), Operation::ForgeStatus { object, status }.into()));
-    }
+    steps.extend([Lost::Finalizers, Lost::Status].map(|lost| (millis(rng, 500), strip(lost))));
     steps
 }
 
@@ -195,50 +175,4 @@ pub(super) fn lost_finalizer(rng: &mut Random, users: &mut Users) -> Opening {
         (seconds(rng, 1, 5), strip.into()),
         (seconds(rng, 12, 30), delete(&object)),
     ]
-}
-
-/// A controller crashes after a launch, and the record of the launch is edited before the next process observes its object, which
-/// the first responses to it do not contain.
-pub(super) fn edited_record(rng: &mut Random, users: &mut Users) -> Opening {
-    let (kind, action) = rng.one([("EC2Instance", "RunInstances"), ("Volume", "CreateVolume")]);
-    let (object, apply) = added(users, kind, "edited", &adoptable_spec(rng, kind));
-    let controller = Controller::of(kind);
-    let call = CallMatch { side: Side::Cloud, action: action.to_owned(), nth: 1 };
-    // Meanwhile the lease expires, so that the next process observes at once.
-    let down = seconds(rng, 17, 25);
-    let crash = Fault::Crash { controller, call, moment: Moment::After, down };
-    let hide = Fault::Hide { remote: Remote::Of(object.clone(), 0), lasts: seconds(rng, 5, 8) };
-    let record = match rng.below(3) {
-        0 => edited_intent(rng, object),
-        1 => Operation::ForgeStatus { object, status: json!({"epoch": rng.one([1, 1, 2, 7])}) },
-        _ => Operation::ForgeStatus { object, status: json!({"externalIds": []}) },
-    };
-    vec![
-        (millis(rng, 500), crash.into()),
-        (millis(rng, 500), apply),
-        (seconds(rng, 1, 2), record.into()),
-        (down.saturating_sub(Duration::from_secs(2)), hide.into()),
-    ]
-}
-
-/// Responses do not show one of several objects while its id is removed from the status and the controller is restarted.
-pub(super) fn removed_id(rng: &mut Random, users: &mut Users) -> Opening {
-    let count = rng.one([2, 3]);
-    let mut spec = adoptable_spec(rng, "EC2Instance");
-    (spec["minCount"], spec["maxCount"]) = (json!({ "value": count }), json!({ "value": count }));
-    let (object, apply) = added(users, "EC2Instance", "forgotten", &spec);
-    let down = seconds(rng, 17, 25);
-    let kill = Fault::Kill { controller: Controller::Ec2Instance, down };
-    let hide = Fault::Hide { remote: Remote::Of(object.clone(), 0), lasts: seconds(rng, 5, 8) };
-    let strip = Operation::Strip { object: object.clone(), lost: Lost::FirstId };
-    let mut steps: Opening = vec![
-        (millis(rng, 500), apply),
-        (seconds(rng, 30, 60), kill.into()),
-        (down.saturating_sub(Duration::from_secs(2)), hide.into()),
-        (millis(rng, 500), strip.into()),
-    ];
-    if rng.chance(30) {
-        steps.push((millis(rng, 500), delete(&object)));
-    }
-    steps
 }

@@ -1,5 +1,5 @@
 //! Openings with backups in Velero's form: manifests are saved, objects are lost, and what is created again from the manifests has
-//! another UID and no status.
+//! another UID, and its status only if that is restored, too.
 
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ fn lose(object: &ObjectName) -> Action {
 }
 
 fn restore(rng: &mut Random, object: &ObjectName) -> Action {
-    Operation::RestoreManifests { object: object.clone(), finalizers: rng.chance(30) }.into()
+    let (finalizers, status) = (rng.chance(30), rng.chance(40));
+    Operation::RestoreManifests { object: object.clone(), finalizers, status }.into()
 }
 
 /// A resource is lost, and restored or applied again. Perhaps it was edited since its backup, or its controller is down meanwhile.

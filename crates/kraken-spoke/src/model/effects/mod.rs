@@ -20,7 +20,7 @@ use crate::{
     dynamic::{Kind, Object},
     model::{
         ids::{listed, without},
-        intent::Intent,
+        ledger,
     },
     policy::retention::{ReleasePolicy, adopted},
 };
@@ -100,9 +100,9 @@ impl OfDeletion {
         if object.metadata.deletion_timestamp.is_some() {
             return Self::default();
         }
-        let (ids, intent) = (external_ids(object), Intent::of(object));
-        let (adopted, lifecycle) = (adopted(object.status(), intent.as_ref()), object.lifecycle());
-        let policy = ReleasePolicy::of(lifecycle, &adopted, intent.as_ref());
+        let (ids, ledger) = (external_ids(object), ledger::of(object));
+        let (adopted, lifecycle) = (adopted(object.status(), ledger.as_ref()), object.lifecycle());
+        let policy = ReleasePolicy::of(lifecycle, &adopted, ledger.as_ref());
         let silently_kept = policy.silently_kept(&ids);
         let (kept, deleted): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| policy.keeps(id));
         let kept = without(&kept, &silently_kept);

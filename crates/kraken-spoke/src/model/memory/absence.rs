@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::model::intent::Clock;
+use crate::model::ledger::Clock;
 
 /// How long an object that was visible must be missing from responses before it is treated as deleted: a single response may
 /// come from a replica that lags. An object that the provider returns as deleted is treated so at once.

@@ -4,7 +4,7 @@ use crate::{
     dynamic::{Kind, Observed},
     model::{
         ids::{union, without},
-        intent::Clock,
+        ledger::Clock,
         memory::Memory,
     },
 };

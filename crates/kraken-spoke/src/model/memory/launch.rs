@@ -2,7 +2,7 @@
 //! that its objects still exist.
 
 use crate::model::{
-    intent::Clock,
+    ledger::Clock,
     memory::{Absence, Memory},
 };
 

@@ -6,7 +6,6 @@ mod absence;
 mod copies;
 mod deep;
 mod deletions;
-mod edited_record;
 mod launch;
 mod records;
 
@@ -17,16 +16,16 @@ use std::{
 };
 
 use jiff::Timestamp;
-use kube::Resource;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
 use crate::{
     FailureClass,
+    dynamic::Object,
     model::{
         hand_over::HandOver,
         ids::union,
-        intent::{Clock, Intent},
+        ledger::{self, Clock, Ledger},
         outcome::{Created, FailureRow, InARow, Outcome},
         unchanged::Unchanged,
     },
@@ -62,11 +61,8 @@ pub(crate) struct Memory {
 /// The last launch.
 #[derive(Debug, Default)]
 pub(crate) struct LastLaunch {
-    /// The intent that this process read or wrote last: a client may remove the annotation.
-    pub intent: Option<Intent>,
-    /// Its epoch if another client edited the record in the status, and this process did not make the launch: objects of it, or of an
-    /// earlier one, may exist besides those that the status names.
-    pub edited_record: Option<i64>,
+    /// The ledger that this process read or wrote last: a restored backup can take it back.
+    pub ledger: Option<Ledger>,
     /// The epoch under which nothing was created, according to the provider: this process persisted it, and every call
     /// since was rejected. One rejected call proves nothing about another one without a response.
     pub refused: Option<i64>,
@@ -102,7 +98,7 @@ pub(crate) struct Absent {
     /// Those of them that the provider returned as deleted, if the kind [shows deleted
     /// objects](crate::Features::shows_deleted).
     pub shown_as_deleted: Vec<String>,
-    /// The ids of objects that do not exist any more, which the intent or the status may still name.
+    /// The ids of objects that do not exist any more, which the ledger or the status may still name.
     pub gone_ids: Vec<String>,
     /// The ids that a replacement released: the resource does not own them any more.
     pub released_ids: Vec<String>,
@@ -241,11 +237,16 @@ impl Memory {
         self.owned.created.is_none() && self.owned.found_by_tag.is_empty() && self.deletion.deleted.is_none()
     }
 
-    /// The last intent: that of the object, unless this process wrote a later one. A client can put back a former one.
-    pub(crate) fn last_intent(&self, object: &impl Resource) -> Option<Intent> {
-        let present = Intent::of(object);
-        let is_later = |known: &&Intent| present.as_ref().is_none_or(|present| known.epoch > present.epoch);
-        self.launch.intent.as_ref().filter(is_later).cloned().or(present)
+    /// The last ledger: that of the object, unless this process wrote a later one, and a restored backup put back a former one.
+    pub(crate) fn last_ledger(&self, object: &Object) -> Option<Ledger> {
+        let present = ledger::of(object);
+        let is_later = |known: &&Ledger| present.as_ref().is_none_or(|present| known.epoch > present.epoch);
+        self.launch.ledger.as_ref().filter(is_later).cloned().or(present)
+    }
+
+    /// Whether nothing was created under the epoch of the ledger, see [`LastLaunch::refused`].
+    pub(crate) fn is_refused(&self, ledger: &Ledger) -> bool {
+        self.launch.refused == Some(ledger.epoch)
     }
 
     /// Whether the launch of this epoch was recently rejected as in use, and a search found no object.
@@ -317,7 +318,7 @@ impl Memory {
     /// Records that the status does not name the forgotten ids any more.
     pub(crate) fn forgotten(&mut self) {
         let outgoing =
-            self.launch.intent.as_ref().map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
+            self.launch.ledger.as_ref().map(|ledger| ledger.outgoing.as_slice()).unwrap_or_default();
         self.absent.gone_ids.retain(|id| outgoing.contains(id));
     }
 

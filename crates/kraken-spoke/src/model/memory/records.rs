@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::{
     dynamic::{Desired, Kind, Observed},
-    model::{delay::doubling, intent::Clock},
+    model::{delay::doubling, ledger::Clock},
 };
 
 /// A launch that the provider rejects because its token or its name is in use: it was not made, so a search by tag

@@ -200,15 +200,15 @@ fn a_copy_that_meets_a_conflict_is_dropped() {
 
 #[test]
 fn gone_id_is_not_on_record_again_until_it_is_shown_or_the_status_does_not_name_it() {
-    let outgoing = Intent { outgoing: vec!["i-1".to_owned()], ..Intent::default() };
+    let outgoing = Ledger { outgoing: vec!["i-1".to_owned()], ..Ledger::default() };
     let mut memory = Memory {
-        launch: LastLaunch { intent: Some(outgoing), ..LastLaunch::default() },
+        launch: LastLaunch { ledger: Some(outgoing), ..LastLaunch::default() },
         ..Memory::default()
     };
     memory.forget_ids(&["i-1".to_owned(), "i-2".to_owned()]);
     assert_eq!(memory.absent.gone_ids, ["i-1", "i-2"]);
     memory.forgotten();
-    assert_eq!(memory.absent.gone_ids, ["i-1"], "the intent names it");
+    assert_eq!(memory.absent.gone_ids, ["i-1"], "the ledger names it");
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn copy_from_before_a_status_write_is_outdated_unless_the_write_changed_nothing(
 
 #[test]
 fn search_before_a_call_without_response_shows_nothing_about_its_objects() {
-    // The intent of a replacement is persisted before the replaced object is deleted, long before its launch.
+    // The ledger of a replacement is persisted before the replaced object is deleted, long before its launch.
     let mut memory = Memory {
         launch: LastLaunch { search: LaunchSearch::Settled(2), ..LastLaunch::default() },
         ..Memory::default()

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kraken_api::ResourceStatus;
 use serde_json::Value;
 
-use crate::model::intent::Intent;
+use crate::model::ledger::Ledger;
 
 /// The fields of a spec, by their names at the top level, whose value must not be shown.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +32,7 @@ impl SecretFields {
         Self { all, in_place }
     }
 
-    /// The record in an intent that is written for this generation of the spec.
+    /// The record in a ledger that is written for this generation of the spec.
     pub(crate) fn launched(&self, generation: Option<i64>) -> BTreeMap<String, i64> {
         self.all.iter().map(|field| (field.clone(), generation.unwrap_or_default())).collect()
     }
@@ -50,13 +50,13 @@ pub(crate) fn is_compared_as_whole(field: &str, spec: &Value) -> bool {
 
 /// The fields on record: those of the status, and those of the last launch that the status does not report yet.
 ///
-/// An intent stays on the resource, and a field leaves the status when the spec is in place. So the status counts alone once
-/// it has exactly the epoch of the intent (a client may set another one), or was in place at the generation of the record.
-pub(crate) fn recorded(status: Option<&ResourceStatus>, intent: Option<&Intent>) -> BTreeSet<String> {
-    let of_launch = intent.into_iter().flat_map(|intent| {
-        let is_open = status.is_none_or(|status| status.epoch != Some(intent.epoch));
+/// A ledger stays on the resource, and a field leaves the status when the spec is in place. So the status counts alone once
+/// the launch of the ledger is confirmed, or the spec was in place at the generation of the record.
+pub(crate) fn recorded(status: Option<&ResourceStatus>, ledger: Option<&Ledger>) -> BTreeSet<String> {
+    let of_launch = ledger.into_iter().flat_map(|ledger| {
+        let is_open = ledger.confirmed < ledger.epoch;
         let in_place = status.and_then(|status| status.in_place.as_ref()).map(|in_place| in_place.generation);
-        let fields = intent.secret_fields.iter().filter(move |(_, at)| is_open && in_place < Some(**at));
+        let fields = ledger.secret_fields.iter().filter(move |(_, at)| is_open && in_place < Some(**at));
         fields.map(|(field, _)| field.clone())
     });
     let of_status = status.into_iter().flat_map(|status| status.secret_fields.iter().cloned());
@@ -100,21 +100,21 @@ mod tests {
 
     #[test]
     fn field_of_a_launch_is_secret_until_the_status_reports_the_launch() {
-        let intent =
-            Intent { epoch: 2, secret_fields: [("image".to_owned(), 5)].into(), ..Intent::default() };
-        let found = |epoch: Option<i64>, in_place: Option<i64>| {
+        let ledger =
+            Ledger { epoch: 2, secret_fields: [("image".to_owned(), 5)].into(), ..Ledger::default() };
+        let found = |confirmed: i64, in_place: Option<i64>| {
             let in_place = in_place.map(|generation| InPlace { generation, ..InPlace::default() });
-            let status = ResourceStatus { epoch, in_place, ..ResourceStatus::default() };
-            !recorded(Some(&status), Some(&intent)).is_empty()
+            let status = ResourceStatus { in_place, ..ResourceStatus::default() };
+            !recorded(Some(&status), Some(&Ledger { confirmed, ..ledger.clone() })).is_empty()
         };
-        assert!(!recorded(None, Some(&intent)).is_empty(), "no status was written");
-        assert!(found(None, None), "nor one since the launch");
-        assert!(found(Some(1), Some(4)), "the last status is about the objects before the launch");
-        assert!(!found(Some(2), None), "it has the fields of the launch, or is in place since then");
-        assert!(!found(Some(1), Some(5)), "the launch was not needed any more");
+        assert!(!recorded(None, Some(&ledger)).is_empty(), "no status was written");
+        assert!(found(0, None), "nor one since the launch");
+        assert!(found(1, Some(4)), "the last status is about the objects before the launch");
+        assert!(!found(2, None), "it has the fields of the launch, or is in place since then");
+        assert!(!found(1, Some(5)), "the launch was not needed any more");
         let status = ResourceStatus { secret_fields: vec!["password".into()], ..ResourceStatus::default() };
         let both = BTreeSet::from(["image", "password"].map(str::to_owned));
-        assert_eq!(recorded(Some(&status), Some(&intent)), both);
+        assert_eq!(recorded(Some(&status), Some(&ledger)), both);
         assert_eq!(recorded(Some(&status), None), BTreeSet::from(["password".to_owned()]));
     }
 }

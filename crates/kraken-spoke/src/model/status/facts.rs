@@ -19,8 +19,6 @@ pub(crate) struct ReconcileFacts {
     pub replicas: Option<i32>,
     /// The highest epoch known to have taken effect.
     pub epoch: Option<i64>,
-    /// Whether objects may exist besides the observed ones, because another client edited the record.
-    pub is_record_edited: bool,
     /// The record of what is in place if the outcome is `InPlace`.
     pub in_place: Option<InPlace>,
     /// An addition to the message of a paused resource.
@@ -41,8 +39,6 @@ pub(crate) struct ReconcileFacts {
     pub answer: Option<Answered>,
     /// Their location.
     pub location: Option<Location>,
-    /// The epoch from which objects are current.
-    pub replaced_before: Option<i64>,
     /// The result of the last launch or adoption of this process, for a reconcile that observes nothing.
     pub launched: Option<Launched>,
 }

@@ -17,9 +17,9 @@ use crate::model::{
     followed::Followed,
     ids::{listed, union},
     in_place::recorded,
+    ledger::{self, Ledger},
     memory::Memory,
     outcome::Outcome,
-    record_digest,
 };
 
 pub(crate) use facts::{Answered, Launched, ReconcileFacts};
@@ -40,10 +40,10 @@ impl Launched {
             return None;
         }
         let mut launched = Self { ids: ids.clone(), ..Self::default() };
-        if let Some(intent) = &memory.launch.intent {
-            launched.adopted = intent.adopted.iter().filter(|id| ids.contains(id)).cloned().collect();
-            launched.location.clone_from(&intent.location);
-            launched.secret_fields = intent.secret_fields.keys().cloned().collect();
+        if let Some(ledger) = &memory.launch.ledger {
+            launched.adopted = ledger.adopted.iter().filter(|id| ids.contains(id)).cloned().collect();
+            launched.location.clone_from(&ledger.location);
+            launched.secret_fields = ledger.secret_fields.keys().cloned().collect();
         }
         Some(launched)
     }
@@ -115,21 +115,23 @@ pub(crate) fn status_of(
 
 /// Sets the record of the remote objects.
 fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts) {
+    // What another client wrote there is replaced.
+    if let Some(ledger) = status.ledger.as_ref().filter(|ledger| ledger::is_own(ledger, &facts.uid)) {
+        status.external_ids.clone_from(&ledger.objects);
+    }
     let launched = facts.launched.as_ref().filter(|_| facts.ids.is_none() && status.external_ids.is_empty());
-    let is_recorded = facts.ids.is_some() || launched.is_some();
     if let Some(ids) = &facts.ids {
         // Otherwise a status that reports a creation has no record of it: a restarted controller that cannot resolve the spec
         // does not search.
         status.external_ids = union(ids.clone(), &facts.created);
         status.adopted.clone_from(&facts.adopted);
-        status.replaced_before = facts.replaced_before;
         status.at_creation = recorded(status.at_creation.take(), &facts.at_creation, ids);
         // Set with the first creation and not changed later.
         if !status.external_ids.is_empty() && status.location.is_none() {
             status.location.clone_from(&facts.location);
         }
     } else if let Some(launched) = launched {
-        // Otherwise nothing but the intent is on record until the spec can be resolved, and another client may remove it.
+        // Otherwise nothing but the ledger is on record until the spec can be resolved, and another client may remove it.
         status.external_ids.clone_from(&launched.ids);
         status.adopted.clone_from(&launched.adopted);
         status.secret_fields = union(std::mem::take(&mut status.secret_fields), &launched.secret_fields);
@@ -147,12 +149,7 @@ fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts
     if facts.replicas.is_some() {
         status.replicas = facts.replicas;
     }
-    if let Some(epoch) = facts.epoch {
-        status.epoch = Some(epoch);
-    }
-    if is_recorded && !facts.is_record_edited {
-        status.record_digest = record_digest::of(&facts.uid, status);
-    }
+    settle(status, facts);
     if let Some(fields) = &facts.secret_fields {
         let is_in_place = matches!(outcome, Outcome::InPlace);
         let fields = if is_in_place { &fields.in_place } else { &fields.all };
@@ -164,6 +161,16 @@ fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts
     } else if facts.edit_under_way {
         status.in_place = None;
     }
+}
+
+/// Records the same in the ledger, unless that is of a former resource, or was edited: it would count again.
+fn settle(status: &mut ResourceStatus, facts: &ReconcileFacts) {
+    let Some(ledger) = status.ledger.take_if(|ledger| ledger::is_own(ledger, &facts.uid)) else { return };
+    let objects = status.external_ids.clone();
+    let seen = facts.epoch.unwrap_or(ledger.confirmed);
+    // The number of a rebuilt one is a guess.
+    let epoch = if ledger.is_rebuilt() { ledger.epoch.max(seen) } else { ledger.epoch };
+    status.ledger = Some(ledger::sealed(Ledger { objects, epoch, confirmed: seen.min(epoch), ..ledger }));
 }
 
 /// The message of the Ready condition.

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     Failure, FailureClass,
     model::{
-        intent::Intent,
+        ledger::{Ledger, is_own, sealed},
         memory::{LastLaunch, Owned},
     },
 };
@@ -60,14 +60,14 @@ fn first_location_is_kept() {
 
 #[test]
 fn created_object_is_recorded_by_an_outcome_without_observation() {
-    let intent = Intent {
+    let ledger = Ledger {
         adopted: vec!["i-1".into()],
         secret_fields: [("image".into(), 1)].into(),
-        ..Intent::default()
+        ..Ledger::default()
     };
     let memory = Memory {
         owned: Owned { created: Some((1, vec!["i-1".into()])), ..Owned::default() },
-        launch: LastLaunch { intent: Some(intent), ..LastLaunch::default() },
+        launch: LastLaunch { ledger: Some(ledger), ..LastLaunch::default() },
         ..Memory::default()
     };
     let facts = ReconcileFacts { launched: Launched::of(&memory), ..ReconcileFacts::default() };
@@ -77,6 +77,38 @@ fn created_object_is_recorded_by_an_outcome_without_observation() {
     let observed = status_of(&Outcome::WaitingForHub, &facts, Some(&ready_status()), Some(4), at(11));
     assert_eq!(observed.secret_fields, [] as [&str; 0], "the status has a record already");
     assert!(Launched::of(&Memory::default()).is_none());
+}
+
+#[test]
+fn ids_are_recorded_in_a_ledger_that_a_controller_wrote_for_the_resource() {
+    let facts = ReconcileFacts { uid: "u-1".into(), epoch: Some(2), ..facts() };
+    let settled = |ledger: Ledger| {
+        let before = ResourceStatus { ledger: Some(ledger), ..ResourceStatus::default() };
+        status_of(&Outcome::InPlace, &facts, Some(&before), Some(3), at(10)).ledger.unwrap()
+    };
+    let of = |uid: &str| sealed(Ledger { uid: uid.into(), epoch: 2, hash: "h".into(), ..Ledger::default() });
+    let own = settled(of("u-1"));
+    assert_eq!((own.objects.as_slice(), own.confirmed), (["i-1".to_owned()].as_slice(), 2));
+    assert!(is_own(&own, "u-1"), "it is sealed again");
+    assert_eq!(settled(of("u-0")), of("u-0"), "of a former resource");
+    let edited = Ledger { epoch: 1, ..of("u-1") };
+    assert_eq!(settled(edited.clone()), edited, "an edit does not become a record");
+    // The number of a rebuilt one is a guess.
+    let rebuilt = sealed(Ledger { epoch: 1, hash: String::new(), ..of("u-1") });
+    assert_eq!((settled(rebuilt.clone()).epoch, settled(rebuilt).confirmed), (2, 2));
+}
+
+#[test]
+fn ids_that_a_client_wrote_are_replaced_by_those_of_the_ledger() {
+    let ledger = sealed(Ledger { uid: "u-1".into(), objects: vec!["i-1".into()], ..Ledger::default() });
+    let edited = ResourceStatus {
+        external_ids: vec!["i-9".into()],
+        ledger: Some(ledger),
+        ..ResourceStatus::default()
+    };
+    let facts = ReconcileFacts { uid: "u-1".into(), ..ReconcileFacts::default() };
+    let status = status_of(&Outcome::WaitingForHub, &facts, Some(&edited), Some(1), at(10));
+    assert_eq!(status.external_ids, ["i-1"]);
 }
 
 #[test]
@@ -97,7 +129,7 @@ fn ids_survive_an_outcome_without_observation() {
         at(11),
     );
     assert_eq!(status.external_ids, ["i-1"]);
-    assert_eq!((status.epoch, status.replicas), (Some(1), Some(1)));
+    assert_eq!(status.replicas, Some(1));
 }
 
 #[test]

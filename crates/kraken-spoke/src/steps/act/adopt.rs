@@ -11,8 +11,8 @@ use crate::{
     dynamic::Observed,
     guarantees,
     model::{
-        intent::Intent,
         launch_plan::parameters_hash,
+        ledger::Ledger,
         memory::Claimed,
         observation::Observation,
         outcome::{Outcome, refused},
@@ -27,24 +27,24 @@ pub(super) async fn claim(
     candidate: Candidate<Observed>,
 ) -> Result<Outcome, Outcome> {
     let (context, id) = (reconcile.context.clone(), candidate.id);
-    let before = observation.target.intent.as_ref();
-    let epoch = before.map_or(1, |intent| intent.epoch);
+    let before = observation.target.ledger.as_ref();
+    let epoch = before.map_or(1, |ledger| ledger.epoch);
     let hash = parameters_hash(&id, "adopt");
-    let mut intent =
-        Intent { adopts: true, ..Intent::next(before, epoch, kraken_runtime::clock::now(), hash) };
-    intent.requested = Some(1);
+    let mut ledger =
+        Ledger { adopts: true, ..Ledger::next(before, epoch, kraken_runtime::clock::now(), hash) };
+    ledger.requested = Some(1);
     // What a resource of this cluster created is not adopted but taken back: its deletion deletes it.
     let is_taken_back = candidate.created_by.as_ref() == Some(&reconcile.identity.cluster);
-    (intent.adopted, intent.taken_back) =
+    (ledger.adopted, ledger.taken_back) =
         if is_taken_back { (vec![], vec![id.clone()]) } else { (vec![id.clone()], vec![]) };
-    intent.location = observation.location.clone().or(intent.location);
+    ledger.location = observation.location.clone().or(ledger.location);
     // Changes in place may follow before the status is written.
-    intent.secret_fields = observation.target.secret_fields.launched(reconcile.object.meta().generation);
+    ledger.secret_fields = observation.target.secret_fields.launched(reconcile.object.meta().generation);
     // If two resources adopt the same object, the second must observe the new owner.
     let Some(claimed) = context.claims.take(&id, &reconcile.identity.uid, context.visibility_window) else {
         return Err(adoption::in_progress(&id));
     };
-    if let Err(error) = write(reconcile, &intent).await {
+    if let Err(error) = write(reconcile, &ledger).await {
         claimed.release();
         return Err(Outcome::Kubernetes(error));
     }

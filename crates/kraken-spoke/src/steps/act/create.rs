@@ -1,4 +1,4 @@
-//! Creates missing objects, after the intent is persisted. Client required.
+//! Creates missing objects, after the ledger is persisted. Client required.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::{
     guarantees,
     model::{
         ids::{listed, union, without},
-        intent::Intent,
         launch_plan::{LaunchPlan, LaunchState, is_same, parameters_hash, plan_launch},
+        ledger::Ledger,
         memory::Memory,
         observation::Observation,
         outcome::{Outcome, refused},
@@ -83,9 +83,9 @@ async fn epoch(
     what: &str,
 ) -> Result<i64, Outcome> {
     let hash = parameters_hash(&observation.target.desired, what);
-    let (intent, confirmed) =
-        (observation.target.intent.as_ref(), confirmed_at(&*reconcile.object, clock::now()));
-    let launched_at = intent.map(|intent| intent.at);
+    let (ledger, confirmed) =
+        (observation.target.ledger.as_ref(), confirmed_at(&*reconcile.object, clock::now()));
+    let launched_at = ledger.map(|ledger| ledger.at);
     unknown_creation::permits(&observation.fate, launched_at, confirmed, Reason::Creating)?;
     let is_idempotent = is_idempotent(reconcile, observation, &hash);
     if !is_idempotent {
@@ -109,53 +109,49 @@ async fn epoch(
             Err(Outcome::InProgress(Reason::Creating, message))
         }
         LaunchPlan::New(epoch) => {
-            let intent = launch::prepared(reconcile, observation, epoch, hash).await?;
-            persist(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
+            let ledger = launch::prepared(reconcile, observation, epoch, hash).await?;
+            persist(reconcile, &ledger).await.map_err(Outcome::Kubernetes)?;
             Ok(epoch)
         }
     }
 }
 
-/// Records in the intent where the repeated call is made, if that is not on record, and what it sends because of an edit after the
+/// Records in the ledger where the repeated call is made, if that is not on record, and what it sends because of an edit after the
 /// launch was persisted: values of fields that refer to a Secret since then, and a larger number of objects. With the former number,
 /// the launch would seem to be complete while some of them are not visible yet. If all of this is on record, nothing is written.
 async fn record_call(reconcile: &mut Reconcile<'_>, observation: &Observation<'_>) -> Result<(), Outcome> {
-    let Some(before) = &observation.target.intent else { return Ok(()) };
-    let mut intent = before.clone();
+    let Some(before) = &observation.target.ledger else { return Ok(()) };
+    let mut ledger = before.clone();
     let fields = &observation.target.secret_fields;
     if !fields.all.is_subset(&secrecy::recorded(reconcile.object.status(), Some(before))) {
-        intent.secret_fields = fields.launched(reconcile.object.meta().generation);
+        ledger.secret_fields = fields.launched(reconcile.object.meta().generation);
     }
     // The former call may have taken effect instead, so a smaller number is not recorded. An unknown one stays unknown.
     let requested = launch::requested(&*reconcile.context.kind, observation);
-    intent.requested = before.requested.map(|before| before.max(requested));
-    // A rebuilt intent names no place. Without one, a controller that is restarted elsewhere before the status names it would launch
+    ledger.requested = before.requested.map(|before| before.max(requested));
+    // A rebuilt ledger names no place. Without one, a controller that is restarted elsewhere before the status names it would launch
     // again there.
-    intent.location = before.location.clone().or_else(|| observation.location.clone());
-    if intent == *before {
+    ledger.location = before.location.clone().or_else(|| observation.location.clone());
+    if ledger == *before {
         return Ok(());
     }
-    write(reconcile, &intent).await.map_err(Outcome::Kubernetes)
+    write(reconcile, &ledger).await.map_err(Outcome::Kubernetes)
 }
 
 /// Whether a repeated call creates nothing that exists: because of its token, which is that of the last launch, or of the first one if
 /// no launch is known; or because of a name. If an object was found without a record of its launch, the next token is the second one.
-/// If the record was edited, the objects of the launch may be deleted, and its token forgotten.
 fn is_idempotent(reconcile: &Reconcile<'_>, observation: &Observation<'_>, hash: &str) -> bool {
-    let (info, intent) = (reconcile.context.info(), observation.target.intent.as_ref());
-    let has_known_token = match intent {
-        Some(intent) => intent.is_last(reconcile.object.status()),
+    let (info, ledger) = (reconcile.context.info(), observation.target.ledger.as_ref());
+    let has_known_token = match ledger {
+        Some(ledger) => !ledger.is_rebuilt(),
         None => observation.highest_epoch() == 0,
     };
-    info.is_idempotent
-        && observation.recorded.edited_record.is_none()
-        && has_known_token
-        && (!info.idempotent_by_name || is_same(intent, hash))
+    info.is_idempotent && has_known_token && (!info.idempotent_by_name || is_same(ledger, hash))
 }
 
 /// Waits for the objects of an unrecorded launch of a former process.
 fn await_unrecorded(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> Result<(), Outcome> {
-    if observation.target.intent.is_some() {
+    if observation.target.ledger.is_some() {
         return Ok(());
     }
     let (object, predecessor_ended_at) = (&*reconcile.object, reconcile.context.predecessor_ended_at());
@@ -180,24 +176,24 @@ fn plan(
     is_idempotent: bool,
     hash: &str,
 ) -> LaunchPlan {
-    let intent = observation.target.intent.as_ref();
-    let seen = match intent {
+    let ledger = observation.target.ledger.as_ref();
+    let seen = match ledger {
         Some(_) => observation.current.epoch(),
         None => observation.highest_epoch(),
     };
-    let state = launch_state(intent, reconcile.memory, observation.recorded.epoch);
-    let may_be_hidden = observation.is_launch_hidden
-        || intent.is_some_and(|intent| intent.may_be_invisible(observation.clock));
-    plan_launch(intent, seen, state, is_idempotent, hash, may_be_hidden)
+    let state = launch_state(ledger, reconcile.memory, observation.recorded.epoch);
+    let may_be_hidden =
+        observation.is_launch_hidden || ledger.is_some_and(|ledger| observation.clock.may_hide(ledger));
+    plan_launch(ledger, seen, state, is_idempotent, hash, may_be_hidden)
 }
 
-fn launch_state(intent: Option<&Intent>, memory: &Memory, confirmed: i64) -> LaunchState {
-    let Some(intent) = intent else { return LaunchState::Unknown };
-    if memory.launch.spent == Some(intent.epoch) {
+fn launch_state(ledger: Option<&Ledger>, memory: &Memory, confirmed: i64) -> LaunchState {
+    let Some(ledger) = ledger else { return LaunchState::Unknown };
+    if memory.launch.spent == Some(ledger.epoch) {
         LaunchState::Spent
-    } else if confirmed >= intent.epoch {
+    } else if confirmed >= ledger.epoch {
         LaunchState::Confirmed
-    } else if memory.is_refused(intent) {
+    } else if memory.is_refused(ledger) {
         LaunchState::Refused
     } else {
         LaunchState::Unknown

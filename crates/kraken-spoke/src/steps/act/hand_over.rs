@@ -33,7 +33,7 @@ pub(super) async fn await_dependents(
     observation: &Observation<'_>,
     outgoing: &Observed,
 ) -> Result<(), Outcome> {
-    let boundary = observation.target.intent.as_ref().and_then(|intent| intent.replaced_before);
+    let boundary = observation.target.ledger.as_ref().and_then(|ledger| ledger.replaced_before);
     let successors = observation.current.ids();
     let HandOver { since, is_over, .. } =
         *reconcile.memory.hand_over(boundary.unwrap_or_default(), successors);

@@ -1,7 +1,7 @@
 //! Replacement of remote objects because of a field that cannot be changed in place, if `lifecycle.replace` allows it.
 //! Client required.
 //!
-//! The replacement is persisted as an intent with the epoch from which objects are new. Each further step is decided
+//! The replacement is persisted as a ledger with the epoch from which objects are new. Each further step is decided
 //! from the observed objects, so after a crash at any point the replacement continues.
 
 use kraken_api::{FieldDiff, Replace, reasons::Reason};
@@ -15,8 +15,8 @@ use crate::{
     model::{
         decide::Decision,
         ids::{listed, union, without},
-        intent::Intent,
         launch_plan::parameters_hash,
+        ledger::Ledger,
         observation::Observation,
         outcome::{Outcome, refused},
         recorded::{EARLIER_LAUNCH, is_outstanding},
@@ -35,20 +35,20 @@ pub(super) async fn begin(
 ) -> Result<Outcome, Outcome> {
     let (kind, desired) = (&reconcile.context.kind, &observation.target.desired);
     let missing = kind.compare(desired, &Observed::default()).missing.unwrap_or_default();
-    let intent = observation.target.intent.as_ref();
+    let ledger = observation.target.ledger.as_ref();
     // Otherwise an object of that launch would remain beside the original objects, which the replacement names, and the new ones.
-    if is_outstanding(intent, observation.recorded.epoch, reconcile.memory, observation.clock) {
+    if is_outstanding(ledger, observation.recorded.epoch, reconcile.memory, observation.clock) {
         let message = format!("waiting for {EARLIER_LAUNCH} to become visible");
         return Ok(Outcome::InProgress(Reason::Replacing, message));
     }
-    let last = intent.map_or(0, |intent| intent.epoch).max(observation.highest_epoch());
+    let last = ledger.map_or(0, |ledger| ledger.epoch).max(observation.highest_epoch());
     let requested = Some(kind.max_objects(desired));
     let is_unpublished = is_unpublished(reconcile, observation).await.map_err(Outcome::Kubernetes)?;
     let hash = parameters_hash(desired, &missing);
-    let intent = launch::prepared(reconcile, observation, last + 1, hash).await?;
+    let ledger = launch::prepared(reconcile, observation, last + 1, hash).await?;
     let outgoing = union(observation.shown.live.clone(), &observation.shown.unseen);
-    let intent = Intent { replaced_before: Some(intent.epoch), outgoing, requested, ..intent };
-    persist(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
+    let ledger = Ledger { replaced_before: Some(ledger.epoch), outgoing, requested, ..ledger };
+    persist(reconcile, &ledger).await.map_err(Outcome::Kubernetes)?;
     if is_unpublished {
         // If this fails, they are deleted with the other outgoing objects.
         let _ = delete_or_release(reconcile, observation, &observation.current).await;

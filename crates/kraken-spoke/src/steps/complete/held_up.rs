@@ -11,7 +11,7 @@ use crate::{
     dynamic::Observed,
     model::{
         ids::listed,
-        intent::Intent,
+        ledger::{self, Ledger},
         outcome::{Outcome, Presence},
         recorded::{RecordedState, Shown},
     },
@@ -23,17 +23,17 @@ pub(super) async fn observe(reconcile: &mut Reconcile<'_>, outcome: Outcome) -> 
     if !is_held_up(reconcile, &outcome) {
         return outcome;
     }
-    let intent = Intent::of(&*reconcile.object);
+    let ledger = ledger::of(&reconcile.object);
     // In another location, another object may have the same id.
-    if location::here(reconcile, intent.as_ref()).await.is_err() {
+    if location::here(reconcile, ledger.as_ref()).await.is_err() {
         return outcome;
     }
-    let recorded = reconcile.recorded(intent.as_ref(), reconcile.clock());
+    let recorded = reconcile.recorded(ledger.as_ref(), reconcile.clock());
     let disrupts = reconcile.context.info().disrupts;
     match reconcile.observe(&recorded, false, false).await {
         Ok(observed) => {
             if !matches!(outcome, Outcome::Paused) {
-                note_lost(reconcile, intent.as_ref(), &recorded, &observed);
+                note_lost(reconcile, ledger.as_ref(), &recorded, &observed);
             }
             if disrupts { start(reconcile, &observed, outcome).await } else { outcome }
         }
@@ -60,13 +60,13 @@ fn is_held_up(reconcile: &Reconcile<'_>, outcome: &Outcome) -> bool {
 /// Names the objects that do not exist any more. One response may lag, so they are named once they are missing for some seconds.
 fn note_lost(
     reconcile: &mut Reconcile<'_>,
-    intent: Option<&Intent>,
+    ledger: Option<&Ledger>,
     recorded: &RecordedState,
     observed: &Observed,
 ) {
     let clock = reconcile.clock();
     let Reconcile { context, memory, facts, presence, .. } = reconcile;
-    let lost = Shown::of(&*context.kind, observed, recorded, memory, intent, clock).lost;
+    let lost = Shown::of(&*context.kind, observed, recorded, memory, ledger, clock).lost;
     if memory.is_vanishing(&lost, clock) {
         *presence = Some(Presence::Unconfirmed);
         return;

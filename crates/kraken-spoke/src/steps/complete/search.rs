@@ -13,7 +13,7 @@ use crate::{
     context::Reconcile,
     dynamic::Observed,
     model::{
-        intent::Clock,
+        ledger::Clock,
         memory::Search,
         outcome::{Outcome, RECHECK},
         recorded::has_finalizer,
@@ -72,7 +72,7 @@ async fn find(reconcile: &mut Reconcile<'_>) -> Result<(), ApiError> {
     }
     let epoch = found.epoch();
     let secret_fields = resolve::secret_fields(&*context.kind, reconcile.object.spec());
-    restore::restore_from_tags(reconcile, epoch, &secret_fields).await?;
+    restore::restore_from_tags(reconcile, &found, &secret_fields).await?;
     reconcile.memory.owned.found_by_tag.clone_from(&ids);
     reconcile.memory.owned.created = Some((epoch, ids));
     Ok(())

@@ -2,7 +2,7 @@
 //! any more: a backup was restored (its objects have new UIDs and no status), or finalizers were removed and the resource was applied
 //! again. Otherwise everything would be created a second time. Client required, but rarely used.
 //!
-//! In step 2, a record that is not its own, and a known orphan of its name, lead to a list of the objects of the account, which all
+//! In step 2, a status that is not its own, and a known orphan of its name, lead to a list of the objects of the account, which all
 //! resources of the kind share. An ordinary new resource costs no call, except the first one that is launched: then the objects are
 //! listed, because a resource may have been lost before this process started, and again after each loss that it saw.
 
@@ -19,7 +19,7 @@ use crate::{
     guarantees,
     model::{
         ids::listed,
-        intent::Intent,
+        ledger::{self, Ledger},
         memory::Claimed,
         outcome::{Outcome, refused},
         recorded::has_finalizer,
@@ -28,8 +28,8 @@ use crate::{
     steps::restore::rebuilt,
 };
 
-/// Before the first launch of a resource: learns which former resources left objects, unless that is known. If one of its name did,
-/// takes them over.
+/// Before the first launch of a resource, and before a deletion of one without a ledger: learns which former resources left objects,
+/// unless that is known. If one of its name did, takes them over.
 pub(crate) async fn before_launch(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     let (context, owned) = (&reconcile.context, &reconcile.memory.owned);
     if !is_new(reconcile)
@@ -47,7 +47,7 @@ pub(super) async fn take_over(reconcile: &mut Reconcile<'_>) -> Result<(), Outco
     if !is_due(reconcile) {
         return Ok(());
     }
-    let here = location::here(reconcile, reconcile.memory.launch.intent.as_ref()).await?;
+    let here = location::here(reconcile, reconcile.memory.launch.ledger.as_ref()).await?;
     let former = former(reconcile).await?;
     let (uid, left) = match former.as_slice() {
         [] => {
@@ -64,7 +64,7 @@ pub(super) async fn take_over(reconcile: &mut Reconcile<'_>) -> Result<(), Outco
     };
     let context = reconcile.context.clone();
     let ids = left.ids();
-    let intent = intent(reconcile, &uid, left.epoch(), here);
+    let ledger = ledger(reconcile, &uid, left.epoch(), here);
     let mut claims = vec![];
     for id in &ids {
         let window = context.visibility_window;
@@ -75,8 +75,8 @@ pub(super) async fn take_over(reconcile: &mut Reconcile<'_>) -> Result<(), Outco
         claims.push(claimed);
     }
     // The record names the former resource until the next launch: after a crash, the rest is taken over.
-    write(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
-    claim(reconcile, &intent, left).await?;
+    write(reconcile, &ledger).await.map_err(Outcome::Kubernetes)?;
+    claim(reconcile, &ledger, left).await?;
     let note = format!(
         "took over {}, which a former resource of this name with the UID {uid} managed; it does not exist any more",
         listed(&ids)
@@ -93,23 +93,25 @@ fn is_due(reconcile: &Reconcile<'_>) -> bool {
         && !memory.owned.is_only_owner
         && object.lifecycle().adopt.is_none()
         && !object.lifecycle().paused
-        && (foreign(reconcile).is_some() || is_orphaned())
+        && (former_uid(reconcile).is_some() || is_orphaned())
 }
 
 /// Whether nothing was launched for the resource, as far as anything is on record.
 fn is_new(reconcile: &Reconcile<'_>) -> bool {
     let Reconcile { object, memory, .. } = reconcile;
     let status = object.status();
-    let is_recorded = status.is_some_and(|status| !status.external_ids.is_empty() || status.epoch.is_some());
-    !has_finalizer(&**object) && !is_recorded && memory.owned.created.is_none() && !reconcile.is_deleted()
+    let is_recorded = status.is_some_and(|status| !status.external_ids.is_empty());
+    let is_held = !reconcile.is_deleted() || has_finalizer(&**object);
+    memory.launch.ledger.is_none() && !is_recorded && memory.owned.created.is_none() && is_held
 }
 
-/// The record with which the resource came, if it is not its own.
-fn foreign(reconcile: &Reconcile<'_>) -> Option<String> {
-    match &reconcile.memory.launch.intent {
-        Some(intent) => intent.former.clone(),
-        // The record of a resource that is being deleted is not restored.
-        None => Intent::foreign(&*reconcile.object, &reconcile.identity.owner).map(|(text, _)| text),
+/// The UID of the former resource of this name with whose status the resource came, or whose objects it began to take over.
+fn former_uid(reconcile: &Reconcile<'_>) -> Option<String> {
+    match &reconcile.memory.launch.ledger {
+        Some(ledger) => ledger.former.clone(),
+        None => {
+            ledger::of_former(&reconcile.object, &reconcile.identity.owner).map(|ledger| ledger.uid.clone())
+        }
     }
 }
 
@@ -145,11 +147,13 @@ async fn former(reconcile: &mut Reconcile<'_>) -> Result<Vec<(Identity, Observed
 }
 
 /// The record of what is taken over. That of the former resource is used if it came with this one.
-fn intent(reconcile: &Reconcile<'_>, uid: &str, epoch: i64, here: Option<kraken_api::Location>) -> Intent {
-    let text = foreign(reconcile).unwrap_or_default();
-    let old = Intent::opened(uid, &text).unwrap_or_default();
-    Intent {
-        former: Some(text),
+fn ledger(reconcile: &Reconcile<'_>, uid: &str, epoch: i64, here: Option<kraken_api::Location>) -> Ledger {
+    let Reconcile { object, memory, identity, .. } = reconcile;
+    let came_with = ledger::of_former(object, &identity.owner).filter(|ledger| ledger.uid == uid);
+    let begun = memory.launch.ledger.as_ref().filter(|ledger| ledger.former.as_deref() == Some(uid));
+    let old = came_with.or(begun).cloned().unwrap_or_default();
+    Ledger {
+        former: Some(uid.to_owned()),
         replaced_before: old.replaced_before,
         outgoing: old.outgoing,
         adopted: old.adopted,
@@ -162,9 +166,9 @@ fn intent(reconcile: &Reconcile<'_>, uid: &str, epoch: i64, here: Option<kraken_
 }
 
 /// Sets the owner tags. Objects that a replacement was about to delete keep an epoch from before its start.
-async fn claim(reconcile: &mut Reconcile<'_>, intent: &Intent, left: Observed) -> Result<(), Outcome> {
+async fn claim(reconcile: &mut Reconcile<'_>, ledger: &Ledger, left: Observed) -> Result<(), Outcome> {
     let (context, identity) = (reconcile.context.clone(), reconcile.identity.clone());
-    let boundary = intent.replaced_before.unwrap_or_default();
+    let boundary = ledger.replaced_before.unwrap_or_default();
     let (ids, epoch) = (left.ids(), left.epoch());
     let (outgoing, current) = left.split(boundary);
     guarantees::takes_over(reconcile);

@@ -35,11 +35,11 @@ pub(super) async fn candidate(
 /// Whether an object is to be adopted instead of created.
 pub(super) fn is_due(observation: &Observation<'_>) -> bool {
     let highest = observation.highest_epoch();
-    let intent = observation.target.intent.as_ref();
+    let ledger = observation.target.ledger.as_ref();
     // Of a launch that nothing can find, a person may have found the object.
     let is_unknown = matches!(observation.fate, Fate::Unknown(_));
     let is_open =
-        intent.map_or(highest == 0, |intent| (intent.adopts || is_unknown) && highest < intent.epoch);
+        ledger.map_or(highest == 0, |ledger| (ledger.adopts || is_unknown) && highest < ledger.epoch);
     is_open && observation.current.ids().is_empty()
 }
 

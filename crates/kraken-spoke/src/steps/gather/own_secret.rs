@@ -12,14 +12,14 @@ use secrecy::ExposeSecret;
 
 use crate::{
     context::{Reconcile, owner_reference, place},
-    model::{intent::Intent, outcome::Outcome},
+    model::{ledger, outcome::Outcome},
 };
 
 /// Creates the Secret if the spec requires one, nothing was created yet, and no Secret of that name exists. An existing
 /// one is used, unless it is about to be deleted.
 pub(super) async fn make(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
     let Reconcile { context, object, .. } = reconcile;
-    let own = context.kind.own_secret(object.spec()).filter(|_| Intent::of(&**object).is_none());
+    let own = context.kind.own_secret(object.spec()).filter(|_| ledger::of(object).is_none());
     let Some(own) = own else {
         return Ok(());
     };

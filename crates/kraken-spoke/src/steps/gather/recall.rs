@@ -1,4 +1,4 @@
-//! Learns which fields once came from a Secret, if neither the status nor the intent tells.
+//! Learns which fields once came from a Secret, if neither the status nor the ledger tells.
 //!
 //! A client may remove both while no process runs, and edit such a field to a literal. The remote object still has the Secret's
 //! value. The DependencyRequest of the former spec shows that there was a reference, and the published state names the field.
@@ -8,7 +8,7 @@ use kube::{Resource, core::object::HasStatus};
 
 use crate::{
     context::Reconcile,
-    model::{intent::Intent, outcome::Outcome, secrecy, state::is_of},
+    model::{ledger, outcome::Outcome, secrecy, state::is_of},
     steps::{act::declare, resolve},
 };
 
@@ -23,7 +23,7 @@ pub(crate) fn learn_secret_fields_from_request(reconcile: &mut Reconcile<'_>) {
     let has_secrets = |request: &DependencyRequest| !request.spec.secret_dependencies.is_empty();
     let request = context.requests.get(&key).filter(|request| has_secrets(request));
     let Some(request) = request.filter(|request| is_of(request.meta(), &identity.uid)) else { return };
-    if !secrecy::recorded(object.status(), Intent::of(&**object).as_ref()).is_empty() {
+    if !secrecy::recorded(object.status(), ledger::of(object).as_ref()).is_empty() {
         return;
     }
     let now = DependencyRequestSpec::from(&resolve::dependencies(&*context.kind, object.spec()));

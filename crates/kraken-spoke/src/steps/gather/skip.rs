@@ -14,7 +14,7 @@ use crate::{
     actions::location,
     context::Reconcile,
     model::{
-        intent::Intent,
+        ledger,
         outcome::Outcome,
         status::ReconcileFacts,
         unchanged::{Unchanged, digest},
@@ -48,11 +48,11 @@ async fn is_unchanged(reconcile: &mut Reconcile<'_>, dependencies: &Dependencies
     if reconcile.inputs(&values).inputs != before.inputs {
         return None;
     }
-    let intent = Intent::of(&*reconcile.object);
-    location::here(reconcile, intent.as_ref()).await.ok()?;
+    let ledger = ledger::of(&reconcile.object);
+    location::here(reconcile, ledger.as_ref()).await.ok()?;
     let clock = reconcile.clock();
-    let recorded = reconcile.recorded(intent.as_ref(), clock);
-    if reconcile.needs_search(intent.as_ref(), &recorded, clock) {
+    let recorded = reconcile.recorded(ledger.as_ref(), clock);
+    if reconcile.needs_search(ledger.as_ref(), &recorded, clock) {
         return None;
     }
     // A failure is reported by the full reconcile.

@@ -15,7 +15,7 @@ use crate::tests::{
     deletion::{READ_REQUEST, deleted, gone, no_dependents},
     fixtures::{disk, remote},
     scene::Scene,
-    script::{AT_ONCE, EVENT, INTENT, STATUS, call, observe_by_tag},
+    script::{AT_ONCE, EVENT, HOLD, LEDGER, STATUS, call, observe_by_tag},
 };
 
 #[tokio::test(start_paused = true)]
@@ -31,7 +31,7 @@ async fn rejected_call_has_the_reason_and_the_delay_of_its_class() {
     for (class, reason, requeue, label) in rows {
         let scene = Scene::of(disk()).await;
         let create = call("create epoch 1").fails(class);
-        let report = scene.reconcile([call("PATCH disks/a"), create, call(STATUS), call(EVENT)]).await;
+        let report = scene.reconcile([call(HOLD), call(LEDGER), create, call(STATUS), call(EVENT)]).await;
         assert_row(&report, &row(reason, requeue, &[("Warning", reason)]));
         let errors = format!("kraken_reconcile_errors_total{{kind=\"Disk\",class=\"{label}\"}} 1");
         assert!(scene.metrics().contains(&errors), "{class:?}");
@@ -50,7 +50,7 @@ async fn empty(queue: &Queue<ObjectKey>) {
 async fn a_value_in_use_is_tried_again_when_a_resource_of_the_kind_is_deleted() {
     let renamed = Scene::of(disk()).await;
     let create = call("create epoch 1").fails(FailureClass::InUse);
-    let report = renamed.reconcile([call("PATCH disks/a"), create, call(STATUS), call(EVENT)]).await;
+    let report = renamed.reconcile([call(HOLD), call(LEDGER), create, call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("False", "ValueInUse"));
     assert_eq!(report.condition("Stalled"), ("", ""), "nobody has to edit it");
     let context = &renamed.context;
@@ -66,7 +66,7 @@ async fn a_value_in_use_is_tried_again_when_a_resource_of_the_kind_is_deleted() 
     former.reconcile([no_dependents(), object, call("delete disk-1"), call(EVENT), call(STATUS)]).await;
     assert_eq!(context.queue.depth(Lane::Edit), 0, "its object still exists");
     let by_id = call("observe disk-1").returns(json!([gone()]));
-    let calls = [by_id, observe_by_tag(&[gone()]), call(INTENT), call(READ_REQUEST), call(EVENT)];
+    let calls = [by_id, observe_by_tag(&[gone()]), call(HOLD), call(READ_REQUEST), call(EVENT)];
     assert_eq!(former.reconcile(calls).await.metric, "Removed");
     assert_eq!(context.queue.depth(Lane::Edit), 1);
 }
@@ -102,28 +102,28 @@ async fn outage_is_reported_only_after_the_grace_period() {
 async fn spent_token_is_replaced_at_once() {
     let scene = Scene::of(disk()).await;
     let spent = call("create epoch 1").fails(FailureClass::TokenSpent);
-    let report = scene.reconcile([call("PATCH disks/a"), spent]).await;
+    let report = scene.reconcile([call(HOLD), call(LEDGER), spent]).await;
     assert_row(&report, &Row { ready: ("", ""), requeue: AT_ONCE, events: &[], metric: "Creating" });
     let report = scene
         .reconcile([
             call("observe by tag").returns(json!([])),
-            call("PATCH disks/a"),
+            call(LEDGER),
             call("create epoch 2").returns(json!([remote("disk-1")])),
             call(EVENT),
         ])
         .await;
-    assert_eq!(report.intent()["epoch"], 2);
+    assert_eq!(report.ledger()["epoch"], 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn rejected_write_is_retried_with_backoff_and_a_conflict_at_once() {
     let scene = Scene::of(disk()).await;
-    let rejected = call("PATCH disks/a").rejected(500);
+    let rejected = call(HOLD).rejected(500);
     let report = scene.reconcile([rejected, call(STATUS), call(EVENT)]).await;
     assert_row(&report, &row("KubernetesError", Requeue::Backoff, &[("Warning", "KubernetesError")]));
 
     let scene = Scene::of(disk()).await;
-    let report = scene.reconcile([call("PATCH disks/a").rejected(409)]).await;
+    let report = scene.reconcile([call(HOLD).rejected(409)]).await;
     assert_row(&report, &Row { ready: ("", ""), requeue: AT_ONCE, events: &[], metric: "KubernetesError" });
 }
 

@@ -13,7 +13,7 @@ use tokio::time::advance;
 use super::{
     fixtures::{disk, from_config_map, remote, request, with},
     scene::{Report, Scene, Setup},
-    script::{AT_ONCE, Call, EVENT, STATE, STATUS, call},
+    script::{AT_ONCE, Call, EVENT, HOLD, LEDGER, STATE, STATUS, call},
 };
 use crate::FailureClass;
 
@@ -100,7 +100,7 @@ async fn not_yet_is_retried_with_backoff_and_warns() {
     for class in [FailureClass::NotYet, FailureClass::TokenUsed] {
         let scene = Scene::of(disk().ready()).await;
         let create = call("create epoch 1").fails(class);
-        let report = scene.reconcile([call("PATCH disks/a"), create, call(STATUS), call(EVENT)]).await;
+        let report = scene.reconcile([call(HOLD), call(LEDGER), create, call(STATUS), call(EVENT)]).await;
         let requeue = Requeue::After(Duration::from_secs(1));
         assert_row(&report, &row("Creating", requeue, &[("Warning", "Creating")]));
     }
@@ -200,7 +200,7 @@ async fn removed_resource_is_not_reconciled_again() {
         .reconcile([
             call("GET dependencyrequests").returns(json!({"metadata": {}, "items": []})),
             call("observe disk-1,by tag").returns(json!([gone])),
-            call("PATCH disks/a"),
+            call(HOLD),
             call("GET dependencyrequests/disk.testing.a"),
             call(EVENT),
         ])

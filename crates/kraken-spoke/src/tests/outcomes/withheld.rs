@@ -5,14 +5,13 @@ use std::time::Duration;
 use kraken_api::Location;
 use kraken_runtime::queue::Requeue;
 use serde_json::json;
-use tokio::time::advance;
 
 use super::{RESYNC, assert_row, observe, row};
 use crate::tests::{
     cloud::{Account, Forbidden},
     fixtures::{disk, remote},
     scene::{Scene, Setup},
-    script::{EVENT, STATUS, call},
+    script::{EVENT, LEDGER, STATUS, call},
 };
 
 #[tokio::test(start_paused = true)]
@@ -45,14 +44,12 @@ async fn launch_beyond_what_the_spec_accounts_for_is_refused() {
 async fn launch_limit_is_recorded_and_stops_the_resource() {
     let now = kraken_runtime::clock::now().to_string();
     let launches = json!({"launches": {"generation": 1, "at": [now]}});
-    let disk = disk().launched().status("externalIds", json!([])).intent(&launches);
+    let disk = disk().launched().objects(&[]).ledger(&launches);
     let scene = Setup { launch_limit: 1, ..Setup::of(disk) }.start().await;
     let by_tag = || call("observe by tag").returns(json!([]));
-    scene.reconcile([by_tag(), call(STATUS)]).await;
-    advance(Duration::from_secs(10)).await;
-    let report = scene.reconcile([by_tag(), call("PATCH disks/a"), call(STATUS), call(EVENT)]).await;
+    let report = scene.reconcile([by_tag(), call(LEDGER), call(STATUS), call(EVENT)]).await;
     assert_row(&report, &row("LaunchLimitReached", RESYNC, &[("Warning", "LaunchLimitReached")]));
-    assert_eq!(report.intent()["launches"]["stopped"], true);
+    assert_eq!(report.ledger()["launches"]["stopped"], true);
     assert_withheld(&scene, "LaunchLimitReached");
 }
 
