@@ -114,6 +114,7 @@ impl TofuExternal {
     /// The journal, with the answer of the last operation if the host still has it. A process that was killed did not record it.
     pub(super) async fn recalled(&self, identity: &Identity) -> Result<(Option<Journal>, Fate), Failure> {
         let mut journal = self.journals.read(identity).await?;
+        let is_new = journal.is_none();
         let unanswered = journal.as_mut().and_then(|journal| {
             journal.entries.iter_mut().find(|entry| !entry.is_answered && entry.ticket.is_some())
         });
@@ -166,6 +167,8 @@ impl TofuExternal {
             // An object that exists is read next.
             _ => {}
         }
+        // Without an object there is nothing to record, and a namespace that is being deleted accepts no new journal.
+        let journal = journal.filter(|journal| !is_new || !journal.is_over());
         if let Some(journal) = &journal {
             self.journals.write(identity, journal.clone()).await?;
         }

@@ -61,9 +61,15 @@ impl ProviderCheck {
     /// Learns what a backup contains, and what is lost with the namespace.
     fn learn(&mut self, view: &View<'_>, event: &EventKind) {
         match event {
-            EventKind::Operation(text) if text.starts_with(SAVE) => self.saved = Some(saved(view)),
+            EventKind::Operation(text) if text.starts_with(SAVE) => {
+                let saved = saved(view);
+                // The journal of a resource that is being deleted, and is not in the backup, is restored without it.
+                let alone = journals(view).map(|(name, _)| name).filter(|name| !saved.contains_key(name));
+                self.lost.extend(alone);
+                self.saved = Some(saved);
+            }
             EventKind::Operation(text) if text.starts_with(RESTORE) => {
-                self.is_unheld = text.ends_with(WITHOUT);
+                self.is_unheld = text.contains(WITHOUT);
             }
             EventKind::Operation(text) if text.starts_with(LOSE) => {
                 self.is_unheld = true;
@@ -284,9 +290,12 @@ impl Checker for ProviderCheck {
     }
 
     fn emptied(&mut self, view: &View<'_>) -> Vec<Violation> {
-        // One that waited for a reference asks only when it is deleted.
-        let (unknown, others): (Vec<_>, Vec<_>) =
-            resources(view).into_iter().partition(|(name, _, object)| self.is_unknown(name, object));
+        // One that waited for a reference asks only when it is deleted, and what it refers to waits for it.
+        let is_unknown = |(name, _, object): &(ObjectName, _, Arc<Value>)| self.is_unknown(name, object);
+        let asks = resources(view).iter().any(is_unknown);
+        let (unknown, others): (Vec<_>, Vec<_>) = resources(view).into_iter().partition(|resource| {
+            is_unknown(resource) || (asks && ready(&resource.2).1 == "DeletionBlocked")
+        });
         let is_asked = |journal: &str| unknown.iter().any(|(name, ..)| is_journal_of(journal, name));
         let is_of_asked = |remote: &Remote| {
             unknown.iter().any(|(name, of, _)| *of == remote.type_name && name.name == remote.text(NAME))
@@ -302,7 +311,8 @@ impl Checker for ProviderCheck {
                 .filter(|(_, remote)| !self.is_lost_object(remote) && !is_of_asked(remote))
                 .map(|(id, remote)| format!("{id} of {} is left", remote.text(NAME))),
         );
-        let journals = journals(view).filter(|(name, _)| !self.lost.contains(name) && !is_asked(name));
+        let journals = journals(view)
+            .filter(|(name, _)| !self.is_unheld && !self.lost.contains(name) && !is_asked(name));
         left.extend(journals.map(|(name, _)| format!("the journal {name} is left")));
         left.into_iter().map(|text| violation(view, "nothing is left", text)).collect()
     }

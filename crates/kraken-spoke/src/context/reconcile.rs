@@ -124,6 +124,12 @@ impl<'a> Reconcile<'a> {
         self.slot.release_while(observed).await
     }
 
+    /// The time from which on a person can know what the last launch created. Without a ledger, a former resource of the name made it.
+    pub(crate) fn launched_at(&self, ledger: Option<&Ledger>) -> Option<Timestamp> {
+        let created = self.object.meta().creation_timestamp.as_ref().map(|created| created.0);
+        ledger.map(|ledger| ledger.at).or(created)
+    }
+
     /// The time until what a former process did is visible, if it can have known the resource and need not be visible yet.
     pub(crate) fn left_of_predecessor(&self, clock: Clock) -> Option<Duration> {
         unrecorded::time_left(&*self.object, self.context.predecessor_ended_at(), clock)

@@ -88,7 +88,8 @@ pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Out
         return delete(reconcile, &doomed).await;
     }
     let confirmed = confirmed_at(&*object, now());
-    unknown_creation::permits(&fate, ledger.as_ref().map(|ledger| ledger.at), confirmed, Reason::Deleting)?;
+    let launched_at = reconcile.launched_at(ledger.as_ref());
+    unknown_creation::permits(&fate, launched_at, confirmed, Reason::Deleting)?;
     if is_unseen {
         // An object that is not visible would be left behind, or keep its tags.
         let message =
@@ -119,9 +120,10 @@ async fn restore_tags(
 /// or only in part. Recorded objects were visible before, or are known by id.
 fn is_unseen(reconcile: &mut Reconcile<'_>, state: &mut DeletionState<'_>, observed: &Observed) -> bool {
     let unknown = reconcile.unknown_launch(state.ledger, &state.recorded, state.clock);
-    // A backup may be older than the first launch.
-    let is_predecessor_hidden =
-        state.ledger.is_none() && reconcile.left_of_predecessor(state.clock).is_some();
+    // A backup may be older than the first launch; a journal knows.
+    let is_predecessor_hidden = state.ledger.is_none()
+        && !reconcile.context.info().journaled
+        && reconcile.left_of_predecessor(state.clock).is_some();
     let DeletionState { ledger, recorded, clock, .. } = state;
     let Reconcile { context, memory, .. } = reconcile;
     let shown = Shown::of(&*context.kind, observed, recorded, memory, *ledger, *clock);

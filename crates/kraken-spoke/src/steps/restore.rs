@@ -149,9 +149,14 @@ async fn restore_record(reconcile: &mut Reconcile<'_>, ledger: &Ledger) -> Resul
     let created = memory.owned.created.as_ref().map(|(_, ids)| ids.clone()).unwrap_or_default();
     let ids = union(object.status().map(|status| status.external_ids.clone()).unwrap_or_default(), &created);
     let what = if ids.is_empty() { "remote objects".to_owned() } else { listed(&ids) };
+    let missing = match (has_finalizer(&**object), ledger::of(object).is_some()) {
+        (false, true) => "the finalizer, which was removed",
+        (true, _) => "status.ledger, which was removed or edited",
+        (false, false) => "the finalizer and status.ledger, which were removed or edited",
+    };
     let note = format!(
-        "restored the finalizer and the launch record, which were removed or edited although this resource manages {what}; to \
-         release its remote objects, set spec.lifecycle.deletion to Retain and delete the resource"
+        "restored {missing} although this resource manages {what}; to release its remote objects, set spec.lifecycle.deletion to \
+         Retain and delete the resource"
     );
     warn!(namespace, name, "{note}");
     let (reference, reason) = (object.object_ref(&context.info().resource), Reason::RecordRestored.as_str());

@@ -85,7 +85,7 @@ async fn epoch(
     let hash = parameters_hash(&observation.target.desired, what);
     let (ledger, confirmed) =
         (observation.target.ledger.as_ref(), confirmed_at(&*reconcile.object, clock::now()));
-    let launched_at = ledger.map(|ledger| ledger.at);
+    let launched_at = reconcile.launched_at(ledger);
     unknown_creation::permits(&observation.fate, launched_at, confirmed, Reason::Creating)?;
     let is_idempotent = is_idempotent(reconcile, observation, &hash);
     if !is_idempotent {
@@ -151,7 +151,7 @@ fn is_idempotent(reconcile: &Reconcile<'_>, observation: &Observation<'_>, hash:
 
 /// Waits for the objects of an unrecorded launch of a former process.
 fn await_unrecorded(reconcile: &Reconcile<'_>, observation: &Observation<'_>) -> Result<(), Outcome> {
-    if observation.target.ledger.is_some() {
+    if observation.target.ledger.is_some() || reconcile.context.info().journaled {
         return Ok(());
     }
     let (object, predecessor_ended_at) = (&*reconcile.object, reconcile.context.predecessor_ended_at());
