@@ -1,14 +1,15 @@
-//! Backups in Velero's form: what is restored has another UID and no status, and the objects of the provider still exist.
+//! Backups in Velero's form: what is restored has another UID, and the objects of the provider still exist.
 
 use anyhow::{Context as _, Result};
 use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::OwnerReference};
+use kraken_spoke::api::FINALIZER;
 use kraken_tofu::journal::SECRET_TYPE;
 use kube::{
     Api, ResourceExt as _,
     api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
     core::{DynamicObject, ObjectMeta},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     KIND,
@@ -27,6 +28,7 @@ fn saved(meta: &ObjectMeta) -> ObjectMeta {
 
 struct Backup {
     resource: DynamicObject,
+    status: Value,
     journal: Secret,
 }
 
@@ -48,8 +50,8 @@ impl Backup {
         resources.delete(name, &DeleteParams::default()).await?;
         secrets.delete(&journal.name_any(), &DeleteParams::default()).await?;
         let mut resource = DynamicObject { metadata: saved(&resource.metadata), ..resource };
-        resource.data["status"].take();
-        Ok(Self { resource, journal: Secret { metadata: saved(&journal.metadata), ..journal } })
+        let status = resource.data["status"].take();
+        Ok(Self { resource, status, journal: Secret { metadata: saved(&journal.metadata), ..journal } })
     }
 }
 
@@ -70,8 +72,10 @@ async fn restored_resources_take_over_their_objects_and_make_no_second_ones() ->
     let without = Backup::of_lost(&h, "without").await?;
     secrets.create(&PostParams::default(), &with.journal).await?;
     resources.create(&PostParams::default(), &with.resource).await?;
-    // Its Secrets are not in the backup.
+    // Its Secrets are not in the backup, and its status is.
     resources.create(&PostParams::default(), &without.resource).await?;
+    let status = Patch::Merge(json!({"status": without.status}));
+    resources.patch_status("without", &PatchParams::default(), &status).await?;
     h.start_controller().await?;
 
     h.s.test_env.ready(KIND, "with").await?;
@@ -87,5 +91,14 @@ async fn restored_resources_take_over_their_objects_and_make_no_second_ones() ->
     secrets.create(&PostParams::default(), &without.journal).await?;
     h.s.test_env.ready(KIND, "without").await?;
     assert_eq!(h.s.objects(), objects);
+
+    // YAML that was saved with its finalizers, and is applied again after a complete deletion, is a new resource.
+    h.s.test_env.delete(KIND, "with").await?;
+    h.s.test_env.gone(KIND, "with").await?;
+    let mut again = with.resource.clone();
+    again.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
+    resources.create(&PostParams::default(), &again).await?;
+    h.s.test_env.ready(KIND, "with").await?;
+    assert_eq!(h.s.objects().len(), objects.len());
     h.end(&["with", "without"], 0).await
 }
