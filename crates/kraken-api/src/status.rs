@@ -84,7 +84,7 @@ pub struct ResourceStatus {
 
 impl ResourceStatus {
     /// The status of the resource with this UID. What was restored from a backup of another one, such as a former one of its name, is no
-    /// record of this one: of that, only the ledger is kept, which says whose it is, and the fields whose values must not be shown.
+    /// record of this one: of that, only the ledger is kept, which names its resource, and the fields whose values must not be shown.
     #[must_use]
     pub fn of(self, uid: Option<&str>) -> Self {
         let is_own = self.ledger.as_ref().is_none_or(|ledger| Some(&*ledger.uid) == uid);

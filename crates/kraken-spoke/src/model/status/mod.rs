@@ -115,9 +115,11 @@ pub(crate) fn status_of(
 
 /// Sets the record of the remote objects.
 fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts) {
+    // One of a former resource, or that was edited, stays as it is: it would count again.
+    let own = status.ledger.take_if(|ledger| ledger::is_own(ledger, &facts.uid));
     // What another client wrote there is replaced.
-    if let Some(ledger) = status.ledger.as_ref().filter(|ledger| ledger::is_own(ledger, &facts.uid)) {
-        status.external_ids.clone_from(&ledger.objects);
+    if let Some(own) = &own {
+        status.external_ids.clone_from(&own.objects);
     }
     let launched = facts.launched.as_ref().filter(|_| facts.ids.is_none() && status.external_ids.is_empty());
     if let Some(ids) = &facts.ids {
@@ -149,7 +151,9 @@ fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts
     if facts.replicas.is_some() {
         status.replicas = facts.replicas;
     }
-    settle(status, facts);
+    if let Some(own) = own {
+        status.ledger = Some(settled(own, &status.external_ids, facts.epoch));
+    }
     if let Some(fields) = &facts.secret_fields {
         let is_in_place = matches!(outcome, Outcome::InPlace);
         let fields = if is_in_place { &fields.in_place } else { &fields.all };
@@ -163,14 +167,12 @@ fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts
     }
 }
 
-/// Records the same in the ledger, unless that is of a former resource, or was edited: it would count again.
-fn settle(status: &mut ResourceStatus, facts: &ReconcileFacts) {
-    let Some(ledger) = status.ledger.take_if(|ledger| ledger::is_own(ledger, &facts.uid)) else { return };
-    let objects = status.external_ids.clone();
-    let seen = facts.epoch.unwrap_or(ledger.confirmed);
+/// The ledger with what was observed: the objects, and the highest number of their launches.
+fn settled(ledger: Ledger, objects: &[String], epoch: Option<i64>) -> Ledger {
+    let seen = epoch.unwrap_or(ledger.confirmed);
     // The number of a rebuilt one is a guess.
     let epoch = if ledger.is_rebuilt() { ledger.epoch.max(seen) } else { ledger.epoch };
-    status.ledger = Some(ledger::sealed(Ledger { objects, epoch, confirmed: seen.min(epoch), ..ledger }));
+    ledger::sealed(Ledger { objects: objects.to_vec(), epoch, confirmed: seen.min(epoch), ..ledger })
 }
 
 /// The message of the Ready condition.
