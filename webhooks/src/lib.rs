@@ -22,4 +22,4 @@ pub use review::{AdmissionRequest, AdmissionResponse, AdmissionReview};
 pub use rotation::Timing;
 pub use rotator::{CertRotator, CertificateSource};
 pub use router::router;
-pub use served::Served;
+pub use served::{Certificates, Served};

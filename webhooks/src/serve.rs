@@ -10,7 +10,7 @@ use tracing::debug;
 
 use crate::{
     connections::{Connections, Place},
-    served::{CertificateError, Served},
+    served::{CertificateError, Certificates},
 };
 
 /// The maximum number of open connections: an API server opens one for each review in flight.
@@ -48,11 +48,11 @@ impl Server {
     ///
     /// # Errors
     /// If the address is in use or not available on this machine.
-    pub async fn bind(address: SocketAddr, served: &Served) -> Result<Self, ServeError> {
+    pub async fn bind(address: SocketAddr, certificates: &Certificates) -> Result<Self, ServeError> {
         let refuse = |source| ServeError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(refuse)?;
         let address = listener.local_addr().map_err(refuse)?;
-        Ok(Self { listener, acceptor: Arc::new(served.tls()?), address })
+        Ok(Self { listener, acceptor: Arc::new(certificates.tls()?), address })
     }
 
     /// Serves until shutdown, then finishes the requests in flight. `gave_way` is called for each connection that was closed because

@@ -76,7 +76,7 @@ impl Process {
         let reached = health.gate("the Kubernetes API has not responded yet");
         let Some(cluster_id) = cluster::id(&client, P::NAME, &shutdown).await else { return Ok(()) };
         reached.open();
-        metrics.leading(lease.is_none());
+        metrics.leading(P::NAME, lease.is_none());
         let leadership = Leadership::default();
         if lease.is_none() {
             leadership.begin(predecessor_ended_at);
@@ -94,6 +94,10 @@ impl Process {
             webhooks,
             leadership: leadership.clone(),
         };
-        supervise(P::run(manager, own), lease, leadership, metrics, shutdown, P::GRACE).await
+        let acquired = move |predecessor_ended_at| {
+            metrics.leading(P::NAME, true);
+            leadership.begin(predecessor_ended_at);
+        };
+        supervise(P::run(manager, own), lease, acquired, shutdown, P::GRACE).await
     }
 }

@@ -53,7 +53,7 @@ struct Inner {
     launches_withheld: Family<Withheld, Counter>,
     watch_errors: Family<Kind, Counter>,
     connections_closed: Family<Port, Counter>,
-    leader: Gauge,
+    leader: Family<Lease, Gauge>,
     resources: Resources,
 }
 
@@ -93,6 +93,11 @@ struct Class {
 struct Lane {
     kind: &'static str,
     lane: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Lease {
+    lease: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -136,7 +141,7 @@ impl Metrics {
             launches_withheld: Family::default(),
             watch_errors: Family::default(),
             connections_closed: Family::default(),
-            leader: Gauge::default(),
+            leader: Family::default(),
             resources: Resources::default(),
         };
         inner.register(name);
@@ -208,9 +213,9 @@ impl Metrics {
         self.inner.resources.limit_namespaces(max);
     }
 
-    /// Whether this process leads.
-    pub fn leading(&self, leads: bool) {
-        self.inner.leader.set(i64::from(leads));
+    /// Whether this process holds this lease, which has the name of its controller.
+    pub fn leading(&self, lease: &'static str, leads: bool) {
+        self.inner.leader.get_or_create(&Lease { lease }).set(i64::from(leads));
     }
 
     /// A request to the API server ended; `resource` is its plural name and subresource.
@@ -257,7 +262,7 @@ impl Inner {
             "Connections that were closed because all places of the port were taken",
             self.connections_closed.clone(),
         );
-        r.register("leader", "1 while this process leads", self.leader.clone());
+        r.register("leader", "1 while this process holds the lease", self.leader.clone());
         r.register_collector(Box::new(self.resources.clone()));
         let build = Info::new([("name", name), ("version", VERSION), ("commit", COMMIT.unwrap_or_default())]);
         r.register("build", "The running build", build);
@@ -286,7 +291,7 @@ mod tests {
         metrics.launch_withheld("EC2Instance", "LaunchRefused");
         metrics.watch_failed("ConfigMap");
         metrics.connection_closed("webhooks");
-        metrics.leading(true);
+        metrics.leading("kraken-test", true);
         metrics.requested("get", "leases".to_owned(), "2xx");
         let text = metrics.encode();
         for line in [
@@ -303,7 +308,7 @@ mod tests {
             r#"kraken_launches_withheld_total{kind="EC2Instance",reason="LaunchRefused"} 1"#,
             r#"kraken_watch_errors_total{kind="ConfigMap"} 1"#,
             r#"kraken_connections_closed_total{port="webhooks"} 1"#,
-            "kraken_leader 1",
+            r#"kraken_leader{lease="kraken-test"} 1"#,
             r#"kraken_build_info{name="kraken-test""#,
             "# EOF",
         ] {

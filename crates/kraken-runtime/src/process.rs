@@ -1,7 +1,7 @@
-//! The lifecycle of a controller's process, from its flags to its exit code.
+//! The lifecycle of a process with one or several controllers, from its flags to its exit code.
 //!
 //! The order ensures that a process that cannot proceed reports why: logs first, then the health server, then the API
-//! server (the process waits for it), then the controller with the lease.
+//! server (the process waits for it), then each controller with its lease.
 
 use std::{io, process::ExitCode};
 
@@ -17,10 +17,10 @@ use crate::{
     embedded::{LEASE_REQUESTS, Process},
     errors::one_line,
     health::Health,
+    hosted::{Hosted, until_all_end},
     lease::{self, LeaseThread},
     logs, manager,
     metrics::Metrics,
-    program::Program,
     request::Bounds,
     serve::{self, ListenError},
     supervise::EndError,
@@ -50,14 +50,15 @@ enum ProcessError {
     Listen(#[from] ListenError),
     #[error(transparent)]
     Webhooks(#[from] kraken_webhook::serve::ServeError),
-    #[error(transparent)]
-    End(#[from] EndError),
+    /// The name of the controller is in the line only if the process has several.
+    #[error("{}{error}", .controller.map(|controller| format!("{controller}: ")).unwrap_or_default())]
+    End { controller: Option<&'static str>, error: EndError },
 }
 
-/// Runs the controller until it ends or is stopped.
-pub(crate) fn run<P: Program>(args: RunArgs, own: P::Args) -> ExitCode {
+/// Runs these controllers until one of them ends or the process is stopped. `name` is that of the binary.
+pub(crate) fn run(name: &'static str, args: RunArgs, controllers: Vec<Hosted>) -> ExitCode {
     if let Err(error) = logs::start(&args) {
-        eprintln!("{}: {error}", P::NAME);
+        eprintln!("{name}: {error}");
         return ExitCode::FAILURE;
     }
     let runtime = runtime::Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build();
@@ -68,25 +69,29 @@ pub(crate) fn run<P: Program>(args: RunArgs, own: P::Args) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let ended = runtime.block_on(until_signal::<P>(args, own));
+    let ended = runtime.block_on(until_signal(name, args, controllers));
     // Running tasks must not delay the end of the process.
     runtime.shutdown_background();
     match ended {
         Ok(code) => code,
         Err(error) => {
-            tracing::error!("{} ended: {error}", P::NAME);
+            tracing::error!("{name} ended: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// The first signal stops the controller gracefully, the second ends it.
-async fn until_signal<P: Program>(args: RunArgs, own: P::Args) -> Result<ExitCode, ProcessError> {
+/// The first signal stops the controllers gracefully, the second ends them.
+async fn until_signal(
+    name: &'static str,
+    args: RunArgs,
+    controllers: Vec<Hosted>,
+) -> Result<ExitCode, ProcessError> {
     let mut signals = Signals::listen().map_err(ProcessError::Signals)?;
     let shutdown = CancellationToken::new();
     let stopped_twice = async {
-        let name = if signals.next().await == SIGTERM { "SIGTERM" } else { "SIGINT" };
-        tracing::info!("{name}: stopping");
+        let signal = if signals.next().await == SIGTERM { "SIGTERM" } else { "SIGINT" };
+        tracing::info!("{signal}: stopping");
         shutdown.cancel();
         signals.next().await
     };
@@ -96,28 +101,25 @@ async fn until_signal<P: Program>(args: RunArgs, own: P::Args) -> Result<ExitCod
             tracing::warn!("received a second signal; exiting immediately");
             Ok(ExitCode::from(SIGNAL_EXIT + number))
         }
-        ended = live::<P>(args, own, shutdown.clone()) => ended.map(|()| {
+        ended = live(name, args, controllers, shutdown.clone()) => ended.map(|()| {
             tracing::info!("stopped");
             ExitCode::SUCCESS
         }),
     }
 }
 
-/// Starts everything in order, then runs the controller.
-async fn live<P: Program>(
+/// Starts everything in order, then runs the controllers.
+async fn live(
+    name: &'static str,
     args: RunArgs,
-    own: P::Args,
+    controllers: Vec<Hosted>,
     shutdown: CancellationToken,
 ) -> Result<(), ProcessError> {
     let config = client::config().await?;
-    let metrics = Metrics::new(P::NAME);
+    let metrics = Metrics::new(name);
     metrics.limit_namespaces(args.metrics_namespaces);
     let connect = |requests| {
-        client::connect(
-            config.clone(),
-            P::NAME,
-            &Bounds::new(args.request_timeout, requests, metrics.clone()),
-        )
+        client::connect(config.clone(), name, &Bounds::new(args.request_timeout, requests, metrics.clone()))
     };
     let client = connect(args.request_concurrency)?;
 
@@ -128,41 +130,49 @@ async fn live<P: Program>(
         api = %config.cluster_url,
         namespaces = %args.namespaces,
         %listening,
-        "starting {}", P::NAME
+        "starting {name}"
     );
     if let Some(warning) = version::skew(&std::env::var(MANIFEST_VERSION).unwrap_or_default()) {
         tracing::warn!("{warning}");
         health.warn(warning);
     }
-    let identity = manager::identity(P::NAME);
+    let identity = manager::identity(name);
     let lease_thread =
         if args.leader_elect { Some(LeaseThread::start().map_err(ProcessError::Thread)?) } else { None };
     let namespace = args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok());
-    let webhooks = webhooks::start::<P>(&args, &namespace, &client, &metrics, &shutdown).await?;
-    let lease = if let Some(thread) = &lease_thread {
-        let client = || connect(LEASE_REQUESTS);
-        Some(thread.candidate(client, &namespace, P::NAME, identity.clone(), args.lease_duration)?)
-    } else {
-        if let Err(error) = lease::leave_unused(client.clone(), &namespace, P::NAME, P::NAME).await {
-            tracing::warn!("failed to mark the lease as unused: {}", one_line(&error));
-        }
-        None
-    };
-    let process = Process {
-        args,
-        client,
-        lease,
-        predecessor_ended_at: None,
-        identity,
-        metrics,
-        health,
-        webhooks,
-        shutdown,
-    };
-    let ended = process.run::<P>(own).await;
-    // Only now, because the lease was renewed and released on it.
+    let names: Vec<&'static str> = controllers.iter().map(Hosted::name).collect();
+    let webhooks = webhooks::start(&args, &names, &namespace, &client, &metrics, &shutdown).await?;
+    let mut running = Vec::new();
+    for controller in controllers {
+        let lease = if let Some(thread) = &lease_thread {
+            let client = || connect(LEASE_REQUESTS);
+            let identity = identity.clone();
+            Some(thread.candidate(client, &namespace, controller.name(), identity, args.lease_duration)?)
+        } else {
+            let name = controller.name();
+            if let Err(error) = lease::leave_unused(client.clone(), &namespace, name, name).await {
+                tracing::warn!("failed to mark the lease {name} as unused: {}", one_line(&error));
+            }
+            None
+        };
+        let process = Process {
+            args: args.clone(),
+            client: client.clone(),
+            lease,
+            predecessor_ended_at: None,
+            identity: identity.clone(),
+            metrics: metrics.clone(),
+            health: health.member(),
+            webhooks: webhooks.clone(),
+            shutdown: shutdown.clone(),
+        };
+        running.push(controller.start(process));
+    }
+    let ended = until_all_end(running, &shutdown).await;
+    // Only now, because the leases were renewed and released on it.
     drop(lease_thread);
-    Ok(ended?)
+    let shares = names.len() > 1;
+    ended.map_err(|(name, error)| ProcessError::End { controller: shares.then_some(name), error })
 }
 
 /// The signals that stop a process.

@@ -2,14 +2,13 @@
 
 use std::{future::Future, time::Duration};
 
+use jiff::Timestamp;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     errors::one_line,
-    leadership::Leadership,
     lease::{Lease, LeaseGuard},
-    metrics::Metrics,
 };
 
 /// Why a controller ended without a requested stop.
@@ -26,13 +25,12 @@ pub enum EndError {
     LostLease,
 }
 
-/// Runs a controller with its lease until it ends, or until `grace` has passed since the shutdown. `leadership` begins when the lease
-/// is acquired; without a `lease`, the caller must begin it.
+/// Runs a controller with its lease until it ends, or until `grace` has passed since the shutdown. `acquired` is called when the
+/// lease is acquired, with the latest time at which a former process can have worked.
 pub(crate) async fn supervise(
     run: impl Future<Output = anyhow::Result<()>> + Send + 'static,
     lease: Option<Lease>,
-    leadership: Leadership,
-    metrics: Metrics,
+    acquired: impl Fn(Option<Timestamp>),
     shutdown: CancellationToken,
     grace: Duration,
 ) -> Result<(), EndError> {
@@ -58,8 +56,7 @@ pub(crate) async fn supervise(
                 settled = true;
                 guard = got;
                 if let Some(held) = &guard {
-                    metrics.leading(true);
-                    leadership.begin(held.predecessor_ended_at());
+                    acquired(held.predecessor_ended_at());
                 }
             }
             () = lost(guard.as_ref()) => {
@@ -121,9 +118,7 @@ mod tests {
             run: impl Future<Output = anyhow::Result<()>> + Send + 'static,
         ) -> Result<(), EndError> {
             let lease = self.server.candidate("a", &self.link);
-            let (leadership, metrics) = (Leadership::default(), Metrics::new("test"));
-            supervise(run, Some(lease), leadership, metrics, self.shutdown.clone(), Duration::from_secs(8))
-                .await
+            supervise(run, Some(lease), |_| {}, self.shutdown.clone(), Duration::from_secs(8)).await
         }
 
         fn stop_after(&self, seconds: u64) {

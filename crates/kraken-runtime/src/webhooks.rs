@@ -1,15 +1,20 @@
-//! The admission webhooks of a process: server, certificate and mounted validators. And their manifests as YAML.
+//! The admission webhooks of a process: server, certificates and mounted validators. And their manifests as YAML.
 
-use kraken_webhook::{CertRotator, CertificateSource, Mounts, Served, Timing, manifests, router, serve};
+use std::path::PathBuf;
+
+use kraken_webhook::{
+    CertRotator, CertificateSource, Certificates, Mounts, Served, Timing, manifests, router, serve,
+};
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use crate::{args::RunArgs, clock, metrics::Metrics, program::Program, rbac::document, task};
 
-/// Starts the server and the rotation of its certificate, if the flags enable them. They run on leaders and standbys; a
-/// validator that is mounted later is served from then on.
-pub(crate) async fn start<P: Program>(
+/// Starts the server and the rotation of its certificates, one for each of these controllers, if the flags enable them. They run on
+/// leaders and standbys; a validator that is mounted later is served from then on.
+pub(crate) async fn start(
     args: &RunArgs,
+    controllers: &[&'static str],
     namespace: &str,
     client: &Client,
     metrics: &Metrics,
@@ -17,24 +22,24 @@ pub(crate) async fn start<P: Program>(
 ) -> Result<Mounts, serve::ServeError> {
     let mounts = Mounts::default();
     let Some(address) = args.webhook_listen.0 else { return Ok(mounts) };
-    let served = Served::default();
-    let server = serve::Server::bind(address, &served).await?;
+    let served = controllers.iter().map(|controller| (*controller, Served::default()));
+    let served: Vec<(&'static str, Served)> = served.collect();
+    let of_services = served.iter().map(|(name, served)| (manifests::service_name(name), served.clone()));
+    let server = serve::Server::bind(address, &of_services.collect::<Certificates>()).await?;
     tracing::info!(listening = %server.address, "serving admission webhooks");
-    let source = if args.webhook_certificate_folder.is_empty() {
-        let timing = Timing { lifetime: args.webhook_certificate_lifetime };
-        CertificateSource::Secret { namespace: namespace.to_owned(), timing }
-    } else {
-        CertificateSource::Folder(args.webhook_certificate_folder.clone().into())
-    };
-    let rotator = CertRotator {
-        component: P::NAME,
-        client: client.clone(),
-        source,
-        address: address.ip(),
-        served,
-        now: clock::now,
-    };
-    task::spawn(rotator.run(shutdown.clone()));
+    for (component, served) in served {
+        let source = if args.webhook_certificate_folder.is_empty() {
+            let timing = Timing { lifetime: args.webhook_certificate_lifetime };
+            CertificateSource::Secret { namespace: namespace.to_owned(), timing }
+        } else {
+            let folder = PathBuf::from(&args.webhook_certificate_folder);
+            CertificateSource::Folder(if controllers.len() == 1 { folder } else { folder.join(component) })
+        };
+        let address = address.ip();
+        let rotator =
+            CertRotator { component, client: client.clone(), source, address, served, now: clock::now };
+        task::spawn(rotator.run(shutdown.clone()));
+    }
     let metrics = metrics.clone();
     let gave_way = move || metrics.connection_closed("webhooks");
     task::spawn(server.run(router(mounts.clone()), shutdown.clone(), gave_way));

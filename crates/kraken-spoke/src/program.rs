@@ -88,6 +88,11 @@ impl<A: clap::Args> SpokeArgs<A> {
     pub fn new(own: A, common: LoopArgs) -> Self {
         Self { own, common }
     }
+
+    /// The spoke's own flags.
+    pub fn own(&self) -> &A {
+        &self.own
+    }
 }
 
 /// A spoke as a [`Program`].

@@ -192,7 +192,7 @@ async fn every_query_of_dashboard_and_alerts_runs_on_the_metrics_of_the_controll
 #[tokio::test]
 async fn alerts_fire_when_they_should_and_not_in_steady_state() -> Result<()> {
     let alerts = monitoring().await?.alerts;
-    let steady = "# TYPE kraken_leader gauge\nkraken_leader 1\n# TYPE kraken_resources gauge\n\
+    let steady = "# TYPE kraken_leader gauge\nkraken_leader{lease=\"kraken-hub\"} 1\n# TYPE kraken_resources gauge\n\
                   kraken_resources{kind=\"VPC\",ready=\"True\",reason=\"Available\"} 3\n\
                   # TYPE kraken_longest_unready_seconds gauge\nkraken_longest_unready_seconds{kind=\"VPC\"} 0\n\
                   # TYPE kraken_cloud_calls counter\nkraken_cloud_calls_total{operation=\"A\",result=\"ok\"} 100\n\
@@ -209,9 +209,11 @@ async fn alerts_fire_when_they_should_and_not_in_steady_state() -> Result<()> {
     };
     let failures = |name: &str| -> (&'static str, String) {
         match name {
-            "KrakenControllerWithoutLeader" => ("kraken_leader 1", "kraken_leader 0".to_owned()),
+            "KrakenControllerWithoutLeader" => {
+                ("lease=\"kraken-hub\"} 1", "lease=\"kraken-hub\"} 0".to_owned())
+            }
             // The other of two controllers is not scraped any more.
-            "KrakenControllerDown" => ("kraken_leader 1\n", String::new()),
+            "KrakenControllerDown" => ("kraken_leader{lease=\"kraken-hub\"} 1\n", String::new()),
             "KrakenDrift" => ("drifted{kind=\"VPC\"} 0", "drifted{kind=\"VPC\"} 1".to_owned()),
             "KrakenConnectionsClosed" => {
                 ("closed_total{port=\"health\"} 0", "closed_total{port=\"health\"} 1".to_owned())
@@ -235,7 +237,8 @@ async fn alerts_fire_when_they_should_and_not_in_steady_state() -> Result<()> {
     for alert in &alerts {
         let (from, to) = failures(&alert.name);
         assert_eq!(steady.matches(from).count(), 1, "{from}");
-        let both = || ["kraken-hub", "kraken-aws-vpc"].map(|name| target(name, steady.to_owned())).to_vec();
+        let of = |name| target(name, steady.replace("kraken-hub", name));
+        let both = || ["kraken-hub", "kraken-aws-vpc"].map(of).to_vec();
         let fired = async |fails: bool| -> Result<usize> {
             let of_hub = |text: String| vec![target("kraken-hub", text)];
             let scrapes = match alert.name.as_str() {

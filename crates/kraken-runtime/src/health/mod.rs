@@ -19,6 +19,7 @@
 //! such objects, and the process is ready without it, unless its flags need the kind.
 
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -56,6 +57,8 @@ struct State {
     warnings: Vec<String>,
     /// Those of the parts of the process.
     parts: Vec<Arc<Mutex<State>>>,
+    /// Those of the controllers of the process.
+    members: Vec<Arc<Mutex<State>>>,
 }
 
 #[derive(Debug)]
@@ -106,6 +109,15 @@ impl Health {
         WatchBeat { watch, progress: self.progress.clone() }
     }
 
+    /// The health of a controller of the process, which may have others. It waits for its own stores only, and the process is ready
+    /// when all its controllers are.
+    #[must_use]
+    pub fn member(&self) -> Self {
+        let state = Arc::<Mutex<State>>::default();
+        self.state.lock().members.push(state.clone());
+        Self { state, progress: self.progress.clone(), whole: Some(Box::new(self.clone())) }
+    }
+
     /// The health of a part of the process that starts while the process runs. Its stores are awaited by itself only: the process
     /// stays ready while they sync. A watch of it that fails for longer than [`NOTICE`] is reported like any other.
     #[must_use]
@@ -142,26 +154,19 @@ impl Health {
     /// The prerequisites for readiness that are missing, in the order of registration; empty if the process, or this part of it, is
     /// ready.
     pub fn missing(&self) -> Vec<String> {
-        let of_whole = self.whole.as_ref().map(|whole| whole.missing()).unwrap_or_default();
-        let state = self.state.lock();
-        let closed = state.gates.iter().filter(|(_, open)| !open.load(Ordering::Acquire));
-        let closed = closed.map(|(name, _)| name.clone());
-        let watches = state.watches.iter().map(|watch| watch.lock());
-        let unsynced = watches.filter(|watch| !watch.synced && !watch.absent).map(|watch| watch.unsynced());
-        of_whole.into_iter().chain(closed).chain(unsynced).collect()
+        let mut missing = self.whole.as_ref().map(|whole| whole.missing()).unwrap_or_default();
+        missing.extend(self.state.lock().missing());
+        missing
     }
 
     /// Why the process is not ready: missing prerequisites, absent kinds that are needed, and watches that synced and have failed
     /// since.
     pub fn not_ready(&self, now: Instant) -> Vec<String> {
-        let failing = |watch: &Arc<Mutex<Watch>>| {
-            let watch = watch.lock();
-            if watch.absent { watch.needed.then(|| watch.unsynced()) } else { watch.failing_since(now) }
-        };
-        let failing: Vec<String> = self.state.lock().watches.iter().filter_map(failing).collect();
-        let mut reported: Vec<String> = self.missing().into_iter().chain(failing).collect();
-        let of_parts = |state: &State| state.watches_of_parts(&|watch| watch.failing_for_long(now));
-        reported.extend(of_parts(&self.state.lock()));
+        let mut reported = self.whole.as_ref().map(|whole| whole.missing()).unwrap_or_default();
+        reported.extend(self.state.lock().not_ready(now));
+        // Several controllers wait for the same API server and kinds.
+        let mut seen = BTreeSet::new();
+        reported.retain(|line| seen.insert(line.clone()));
         reported
     }
 
@@ -180,15 +185,39 @@ impl Health {
 
     /// Failures that a restart may solve; empty if the process is healthy.
     pub fn faults(&self, now: Instant) -> Vec<String> {
-        let state = self.state.lock();
-        let mut faults: Vec<String> =
-            state.watches.iter().filter_map(|watch| watch.lock().fault(now)).collect();
-        faults.extend(state.watches_of_parts(&|watch| watch.fault(now)));
-        faults
+        self.state.lock().faults(now)
     }
 }
 
 impl State {
+    fn missing(&self) -> Vec<String> {
+        let closed = self.gates.iter().filter(|(_, open)| !open.load(Ordering::Acquire));
+        let closed = closed.map(|(name, _)| name.clone());
+        let watches = self.watches.iter().map(|watch| watch.lock());
+        let unsynced = watches.filter(|watch| !watch.synced && !watch.absent).map(|watch| watch.unsynced());
+        closed.chain(unsynced).collect()
+    }
+
+    fn not_ready(&self, now: Instant) -> Vec<String> {
+        let failing = |watch: &Arc<Mutex<Watch>>| {
+            let watch = watch.lock();
+            if watch.absent { watch.needed.then(|| watch.unsynced()) } else { watch.failing_since(now) }
+        };
+        let mut reported = self.missing();
+        reported.extend(self.watches.iter().filter_map(failing));
+        reported.extend(self.watches_of_parts(&|watch| watch.failing_for_long(now)));
+        reported.extend(self.members.iter().flat_map(|member| member.lock().not_ready(now)));
+        reported
+    }
+
+    fn faults(&self, now: Instant) -> Vec<String> {
+        let mut faults: Vec<String> =
+            self.watches.iter().filter_map(|watch| watch.lock().fault(now)).collect();
+        faults.extend(self.watches_of_parts(&|watch| watch.fault(now)));
+        faults.extend(self.members.iter().flat_map(|member| member.lock().faults(now)));
+        faults
+    }
+
     /// What is said of the watches of the parts, and of their parts.
     fn watches_of_parts(&self, said: &impl Fn(&Watch) -> Option<String>) -> Vec<String> {
         let mut all = vec![];

@@ -132,3 +132,27 @@ async fn part_of_a_process_awaits_its_own_stores_and_its_end_is_no_failure() {
     drop(again.register_watch("Widget"));
     assert_eq!(health.faults(Instant::now()), ["the watch of Widget has ended"]);
 }
+
+#[test]
+fn a_controller_waits_for_its_own_stores_and_the_process_for_those_of_all() {
+    let process = Health::default();
+    let (vpc, sqs) = (process.member(), process.member());
+    let (of_vpc, of_sqs) = (vpc.register_watch("VPC"), sqs.register_watch("Queue"));
+    let same = [vpc.register_watch("Account"), sqs.register_watch("Account")];
+    of_vpc.synced();
+    same[0].synced();
+    assert!(vpc.missing().is_empty());
+    assert_eq!(process.not_ready(Instant::now()), ["Queue has not synced", "Account has not synced"]);
+    same[1].synced();
+    of_sqs.synced();
+    assert!(process.not_ready(Instant::now()).is_empty());
+    drop(of_vpc);
+    assert_eq!(process.faults(Instant::now()), ["the watch of VPC has ended"]);
+}
+
+#[test]
+fn what_several_controllers_wait_for_is_reported_once() {
+    let process = Health::default();
+    let _gates = [process.member(), process.member()].map(|member| member.gate("the API server"));
+    assert_eq!(process.not_ready(Instant::now()), ["the API server"]);
+}

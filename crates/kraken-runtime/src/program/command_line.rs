@@ -1,14 +1,19 @@
-//! The command line of a controller binary: `run`, and the subcommands that print its manifests.
+//! The command line of a controller binary: `run`, and the subcommands that print its manifests. That of a shared process has only
+//! `run`: each of its controllers has a binary that prints its manifests.
 
 use std::{
     io::{self, Write},
     process::ExitCode,
 };
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 use super::Program;
-use crate::{args::RunArgs, process, rbac, version, webhooks};
+use crate::{
+    args::RunArgs,
+    hosted::{Hosted, SharedProcess},
+    process, rbac, version, webhooks,
+};
 
 #[derive(Debug, Parser)]
 struct Cli<A: Args> {
@@ -43,11 +48,70 @@ struct Run<A: Args> {
 pub fn main<P: Program>() -> ExitCode {
     let cli = Cli::<P::Args>::from_arg_matches(&command::<P>().get_matches());
     match cli.unwrap_or_else(|error| error.exit()).command {
-        Command::Run(run) => process::run::<P>(run.shared, run.own),
+        Command::Run(run) => process::run(P::NAME, run.shared, vec![Hosted::new::<P>(run.own)]),
         Command::Crd => print(crd_yaml::<P>()),
         Command::Rbac => print(rbac::yaml::<P>()),
         Command::Webhook => print(webhooks::yaml::<P>()),
     }
+}
+
+#[derive(Debug, Parser)]
+struct SharedCli<A: Args> {
+    #[command(subcommand)]
+    command: SharedCommand<A>,
+}
+
+#[derive(Debug, Subcommand)]
+enum SharedCommand<A: Args> {
+    /// Run the controllers, in a pod or with KUBECONFIG
+    Run(Box<SharedRun<A>>),
+}
+
+#[derive(Debug, Args)]
+struct SharedRun<A: Args> {
+    /// The controllers to run, separated by commas, such as aws-vpc,aws-ec2-instance; empty for all. Each needs its CRDs and its
+    /// permissions
+    #[arg(
+        long,
+        env = "KRAKEN_CONTROLLERS",
+        value_name = "NAMES",
+        default_value = "",
+        hide_default_value = true
+    )]
+    controllers: String,
+    #[command(flatten)]
+    run: Run<A>,
+}
+
+/// The `main` of a process that several controllers share. Exit codes as of [`main`].
+pub fn main_of_shared<S: SharedProcess>() -> ExitCode {
+    let mut command = shared_command::<S>();
+    let cli = SharedCli::<S::Args>::from_arg_matches(&command.get_matches_mut());
+    let SharedCommand::Run(run) = cli.unwrap_or_else(|error| error.exit()).command;
+    let controllers = chosen(S::controllers(&run.run.own), &run.controllers)
+        .unwrap_or_else(|unknown| command.error(ErrorKind::InvalidValue, unknown).exit());
+    process::run(S::NAME, run.run.shared, controllers)
+}
+
+fn shared_command<S: SharedProcess>() -> clap::Command {
+    SharedCli::<S::Args>::command().name(S::NAME).about(S::ABOUT).version(version::long())
+}
+
+/// Those of the controllers whose names are in the list, without the prefix of all names; all if it is empty.
+fn chosen(mut controllers: Vec<Hosted>, list: &str) -> Result<Vec<Hosted>, String> {
+    let short = |controller: &Hosted| controller.name().trim_start_matches("kraken-");
+    let names: Vec<&str> = list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    if let Some(unknown) = names.iter().find(|name| controllers.iter().all(|one| short(one) != **name)) {
+        let all: Vec<&str> = controllers.iter().map(short).collect();
+        return Err(format!(
+            "--controllers: there is no controller {unknown:?}; there are {}",
+            all.join(", ")
+        ));
+    }
+    if !names.is_empty() {
+        controllers.retain(|one| names.contains(&short(one)));
+    }
+    Ok(controllers)
 }
 
 /// The CRDs of a controller as YAML documents.
@@ -82,7 +146,7 @@ mod tests {
     use kube::CustomResourceExt;
 
     use super::*;
-    use crate::program::fixtures::{Spoke, Widget, WidgetArgs};
+    use crate::program::fixtures::{Hub, Spoke, Widget, WidgetArgs};
 
     fn parse(arguments: &[&str]) -> Result<Cli<WidgetArgs>, clap::Error> {
         let matches = command::<Spoke>().try_get_matches_from([&["kraken-test"], arguments].concat())?;
@@ -100,6 +164,19 @@ mod tests {
         let Command::Run(run) = cli.command else { panic!("not run") };
         assert_eq!(run.shared.concurrency, 4);
         assert_eq!(run.own.widget_endpoint.as_deref(), Some("http://x"));
+    }
+
+    #[test]
+    fn a_shared_process_runs_the_controllers_of_the_list() {
+        let all = || {
+            let own = WidgetArgs { widget_endpoint: None };
+            vec![Hosted::new::<Spoke>(own.clone()), Hosted::new::<Hub>(own)]
+        };
+        let names = |list| chosen(all(), list).map(|all| all.iter().map(Hosted::name).collect::<Vec<_>>());
+        assert_eq!(names("").unwrap(), ["kraken-test", "kraken-hub"]);
+        assert_eq!(names(" hub, ").unwrap(), ["kraken-hub"]);
+        let error = names("hub,tests").unwrap_err();
+        assert_eq!(error, "--controllers: there is no controller \"tests\"; there are test, hub");
     }
 
     #[test]

@@ -6,5 +6,5 @@ mod description;
 #[cfg(test)]
 pub(crate) mod fixtures;
 
-pub use command_line::{crd_yaml, main};
+pub use command_line::{crd_yaml, main, main_of_shared};
 pub use description::Program;
