@@ -74,7 +74,7 @@ async fn the_api_server_accepts_every_object_of_the_overlays() -> Result<()> {
     }
     assert!(documents.iter().any(|document| document.gvk.kind == "NetworkPolicy"));
     let budgets = documents.iter().filter(|document| document.gvk.kind == "PodDisruptionBudget").count();
-    assert_eq!(budgets, paths::controllers()?.len());
+    assert_eq!(budgets, paths::programs()?.len());
     Ok(())
 }
 
@@ -205,22 +205,90 @@ fn bare(mut object: Value) -> Value {
     object
 }
 
-#[tokio::test]
-async fn charts_render_what_kustomize_renders() -> Result<()> {
+/// Fails unless the charts, with these components, render what this folder renders.
+async fn charts_render(components: &[String], folder: &str) -> Result<()> {
     let mut of_charts = by_key(helm_template(&root("charts/kraken-crds")?, NAMESPACE, &[]).await?);
     of_charts.extend(by_key(helm_template(&root("charts/kraken")?, NAMESPACE, &[]).await?));
-    for controller in paths::controllers()?.iter().filter(|controller| *controller != "hub") {
-        let component = format!("component={controller}");
-        of_charts
-            .extend(by_key(helm_template(&root("charts/kraken-spoke")?, NAMESPACE, &[&component]).await?));
+    for component in components {
+        let set = format!("component={component}");
+        of_charts.extend(by_key(helm_template(&root("charts/kraken-spoke")?, NAMESPACE, &[&set]).await?));
     }
-    let mut of_kustomize = by_key(kustomize(&root("config/default")?).await?);
+    let mut of_kustomize = by_key(kustomize(&root(folder)?).await?);
     of_kustomize.retain(|(kind, ..), _| kind != "Namespace"); // Helm makes it
     let keys = |objects: &BTreeMap<Key, Value>| objects.keys().cloned().collect::<BTreeSet<_>>();
     assert_eq!(keys(&of_charts), keys(&of_kustomize));
     for (key, object) in of_kustomize {
         assert_eq!(bare(of_charts[&key].clone()), bare(object), "{key:?}");
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn charts_render_what_kustomize_renders() -> Result<()> {
+    let mut spokes = paths::controllers()?;
+    spokes.retain(|controller| controller != "hub");
+    charts_render(&spokes, "config/default").await?;
+    spokes.retain(|controller| !controller.starts_with("aws-"));
+    charts_render(&[spokes, vec!["aws-all".to_owned()]].concat(), "config/overlays/one-process").await
+}
+
+#[tokio::test]
+async fn controllers_in_one_process_differ_in_deployment_account_and_selector_only() -> Result<()> {
+    let separate = by_key(kustomize(&root("config/default")?).await?);
+    let shared = by_key(kustomize(&root("config/overlays/one-process")?).await?);
+    let mut of_aws = paths::controllers()?;
+    of_aws.retain(|controller| controller.starts_with("aws-"));
+    let of_account = |object: &Value| object["subjects"][0]["name"] == "kraken-aws-all";
+    let bound = shared.values().filter(|object| of_account(object)).count();
+    assert_eq!(bound, 2 * of_aws.len(), "a ClusterRoleBinding and a RoleBinding of each");
+    for (key, object) in &shared {
+        let (kind, _, name) = key;
+        match kind.as_str() {
+            "Service" if name.starts_with("kraken-aws-") => {
+                assert_eq!(object["spec"]["selector"], json!({"app.kubernetes.io/name": "kraken-aws-all"}));
+            }
+            _ if of_account(object) || name == "kraken-aws-all" => {}
+            _ => assert_eq!(Some(object), separate.get(key), "{key:?}"),
+        }
+    }
+    let missing: Vec<&Key> = separate.keys().filter(|key| !shared.contains_key(key)).collect();
+    assert_eq!(missing.len(), 2 * of_aws.len(), "a Deployment and a ServiceAccount of each: {missing:?}");
+    Ok(())
+}
+
+/// Listed first, because the others change its Deployment.
+#[tokio::test]
+async fn one_process_combines_with_the_other_components() -> Result<()> {
+    let folder = tempfile::tempdir_in(root("config/overlays")?)?;
+    let text = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../../default]\n\
+                components: [../../components/one-process, ../../components/high-availability, ../../components/cert-manager]\n";
+    std::fs::write(folder.path().join("kustomization.yaml"), text)?;
+    let objects = by_key(kustomize(folder.path()).await?);
+    let own = |kind: &str| (kind.to_owned(), Some(NAMESPACE.to_owned()), "kraken-aws-all".to_owned());
+    assert!(objects.contains_key(&own("PodDisruptionBudget")));
+    let spec = &objects[&own("Deployment")]["spec"];
+    assert_eq!(spec["replicas"], 2);
+    let sources = &spec["template"]["spec"]["volumes"][0]["projected"]["sources"];
+    let sources = sources.as_array().context("the certificates are projected")?;
+    let vpc = "kraken-aws-vpc";
+    let of_vpc =
+        sources.iter().find(|source| source["secret"]["items"][0]["path"] == format!("{vpc}/tls.crt"));
+    let certificate =
+        &objects[&("Certificate".to_owned(), Some(NAMESPACE.to_owned()), format!("{vpc}-webhook"))];
+    assert_eq!(of_vpc.map(|source| &source["secret"]["name"]), Some(&certificate["spec"]["secretName"]));
+    // As by the chart, whose certificate has the names of all.
+    let set = ["component=aws-all", "webhooks.certManager=true", "controllers={aws-vpc,aws-sqs}"];
+    let objects = by_key(helm_template(&root("charts/kraken-spoke")?, NAMESPACE, &set).await?);
+    let name = "kraken-aws-all-webhook".to_owned();
+    let certificate = &objects[&("Certificate".to_owned(), Some(NAMESPACE.to_owned()), name)]["spec"];
+    let names = ["kraken-aws-sqs-webhook.kraken-system.svc", "kraken-aws-vpc-webhook.kraken-system.svc"];
+    assert_eq!(certificate["dnsNames"], json!(names));
+    let pod = &objects[&own("Deployment")]["spec"]["template"]["spec"];
+    let items = &pod["volumes"][0]["projected"]["sources"][0]["secret"]["items"];
+    assert_eq!(items[0]["path"], "kraken-aws-sqs/tls.crt");
+    let chosen = json!({"name": "KRAKEN_CONTROLLERS", "value": "aws-sqs,aws-vpc"});
+    assert!(pod["containers"][0]["env"].as_array().is_some_and(|env| env.contains(&chosen)), "{pod}");
+    assert!(!objects.keys().any(|(.., name)| name.contains("aws-iam")), "{:?}", objects.keys());
     Ok(())
 }
 
@@ -260,6 +328,10 @@ async fn charts_install_into_any_namespace_with_the_values_given() -> Result<()>
 async fn wrong_values_are_rejected_by_their_name() -> Result<()> {
     for (set, expected) in [
         (&["component=aws-vpcs"][..], "there is no spoke \"aws-vpcs\""),
+        (
+            &["component=aws-all", "controllers={aws-vpc,aws-vpcs}"],
+            "controllers: there is no spoke \"aws-vpcs\"",
+        ),
         (&["component=aws-vpc", "replica=2"], "replica"),
         (&["component=aws-vpc", "replicas=two"], "replicas"),
         (&["component=aws-vpc", "image.pullPolicy=Sometimes"], "pullPolicy"),
@@ -281,6 +353,7 @@ async fn a_release_of_each_chart_fits_into_a_secret() -> Result<()> {
     let kubeconfig = test_env.env.control_plane.admin_kubeconfig();
     let mut releases = vec![("charts/kraken-crds", String::new()), ("charts/kraken", String::new())];
     let spokes = paths::controllers()?.into_iter().filter(|controller| controller != "hub");
+    let spokes = spokes.chain(["aws-all".to_owned()]);
     releases.extend(spokes.map(|spoke| ("charts/kraken-spoke", format!("component={spoke}"))));
     for (chart, set) in releases {
         let bytes = release_size(&kubeconfig, &root(chart)?, &[set.as_str()]).await?;

@@ -40,6 +40,7 @@ mod namespaced;
 mod network;
 mod network_once;
 mod once;
+mod one_process;
 mod other_projects;
 mod parameters;
 mod plans;

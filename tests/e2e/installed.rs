@@ -163,7 +163,8 @@ async fn metrics_are_served_on_the_annotated_port() -> Result<()> {
         let address = pod["status"]["podIP"].as_str().context("the pod has no address")?;
         let url = format!("http://{address}:8080/metrics");
         let metrics = site.kubectl(&["exec", "probe", "--", "wget", "-q", "-O", "-", &url]).await?;
-        assert!(metrics.contains("kraken_leader 1"), "{controller}: {metrics}");
+        let leads = format!("kraken_leader{{lease=\"kraken-{controller}\"}} 1");
+        assert!(metrics.contains(&leads), "{controller}: {metrics}");
     }
     site.end().await
 }

@@ -45,7 +45,20 @@ pub fn bin_dir() -> Result<PathBuf> {
 /// # Errors
 /// When the folder cannot be read.
 pub fn controllers() -> Result<Vec<String>> {
-    let folder = workspace_root()?.join("controllers");
+    packages("controllers")
+}
+
+/// All programs that are released as images: the controllers, and the folders under `processes/`, in each of which several controllers
+/// share a process. The binary is `kraken-<folder>`.
+///
+/// # Errors
+/// When a folder cannot be read.
+pub fn programs() -> Result<Vec<String>> {
+    Ok([controllers()?, packages("processes")?].concat())
+}
+
+fn packages(folder: &str) -> Result<Vec<String>> {
+    let folder = workspace_root()?.join(folder);
     let entries = std::fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut names = Vec::new();
     for entry in entries {

@@ -27,7 +27,7 @@ pub const NAMESPACE: &str = "kraken-system";
 /// The options of a suite.
 #[derive(Debug, Clone, Default)]
 pub struct SuiteOptions {
-    /// The controllers to start, by folder name; all under `controllers/` if `None`.
+    /// The controllers to start, by folder name, or shared processes; all under `controllers/` if `None`.
     pub only: Option<Vec<String>>,
     /// The resync interval (`5m`, `10s`, `0`); the controllers' default if `None`.
     pub resync_interval: Option<String>,
@@ -78,6 +78,18 @@ pub struct Suite {
 /// When they are not generated, or the API server rejects one.
 pub async fn install(control_plane: &ControlPlane) -> Result<()> {
     install_components(control_plane, &paths::controllers()?).await
+}
+
+/// Applies the service accounts of this folder, such as `config/overlays/one-process`, and binds the roles to them.
+///
+/// # Errors
+/// When it is not generated, or the API server rejects an object.
+pub async fn bind(control_plane: &ControlPlane, folder: &str) -> Result<()> {
+    let mut documents = packaging::kustomize(&paths::workspace_root()?.join(folder)).await?;
+    documents.retain(|document| {
+        matches!(document.gvk.kind.as_str(), "ServiceAccount" | "RoleBinding" | "ClusterRoleBinding")
+    });
+    manifests::apply(&control_plane.client().await?, &documents, NAMESPACE).await.map(drop)
 }
 
 /// Installs what these options require.
@@ -155,8 +167,11 @@ impl Suite {
         moto: &Moto,
         options: SuiteOptions,
     ) -> Result<Self> {
-        let all = paths::controllers()?;
-        let chosen = options.only.clone().unwrap_or_else(|| all.clone());
+        let all = paths::programs()?;
+        let chosen = match &options.only {
+            Some(chosen) => chosen.clone(),
+            None => paths::controllers()?,
+        };
         let named = chosen.iter().chain(options.env.keys());
         if let Some(unknown) = named.into_iter().find(|name| !all.contains(name)) {
             bail!("there is no controller `{unknown}`; there are: {}", all.join(", "));

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: Kraken's load on the API server and the cloud, measured outside Kraken.
 
 mod admission;
+mod idle;
 mod providers;
 mod report;
 mod rest;
@@ -44,6 +45,8 @@ pub(crate) enum Command {
     Tiers(tiers::Tiers),
     /// AdmissionReviews at a constant rate: latency and memory of the webhooks of the hub and of EC2Instances.
     Admission(admission::Admission),
+    /// The memory of all controllers without resources, and of those of AWS in one process.
+    Idle(idle::Idle),
     /// Resources of an OpenTofu provider: creations per second, writes, and memory with the provider's process.
     Providers(providers::Providers),
 }
@@ -74,6 +77,7 @@ pub(crate) async fn run(command: Command) -> Result<ExitCode> {
         Command::Edit(rest) => return rest::edit(rest).await,
         Command::Tiers(tiers) => return tiers::run(tiers).await,
         Command::Admission(admission) => return admission::run(admission).await,
+        Command::Idle(options) => return idle::run(options).await,
         Command::Providers(options) => return providers::run(options).await,
     };
     // No resyncs while counting: steady state means that nothing is due.

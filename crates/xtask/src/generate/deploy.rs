@@ -67,9 +67,9 @@ spec:
         resources:
           requests:
             cpu: 50m
-            memory: 64Mi
+            memory: {request}
           limits:
-            memory: 512Mi
+            memory: {limit}
         securityContext:
           allowPrivilegeEscalation: false
           capabilities:
@@ -235,18 +235,60 @@ const CERTIFIED: &str = "- target:
               secretName: {name}-webhook-certificate
 ";
 
-/// The certificates of cert-manager for these controllers, and the folder that uses them.
-pub(super) fn cert_manager(controllers: &[String]) -> (String, String) {
+/// A shared process has the certificate of each of its controllers in a folder with its name.
+const PROCESS_CERTIFIED: &str = "- target:
+    kind: Deployment
+    name: {name}
+  patch: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: {name}
+    spec:
+      template:
+        spec:
+          containers:
+          - name: controller
+            env:
+            - name: KRAKEN_WEBHOOK_CERTIFICATE_FOLDER
+              value: /var/run/kraken-webhook
+            volumeMounts:
+            - name: webhook-certificate
+              mountPath: /var/run/kraken-webhook
+              readOnly: true
+          volumes:
+          - name: webhook-certificate
+            projected:
+              sources:
+{sources}";
+const CERTIFICATE_SOURCE: &str = "              - secret:
+                  name: {name}-webhook-certificate
+                  items:
+                  - key: tls.crt
+                    path: {name}/tls.crt
+                  - key: tls.key
+                    path: {name}/tls.key
+";
+
+/// The certificates of cert-manager for these controllers, and the folder that uses them, also in a process that some of them share.
+pub(super) fn cert_manager(controllers: &[String], process: &str, shared: &[String]) -> (String, String) {
     let each = |template: &str| -> Vec<String> {
         controllers
             .iter()
             .map(|controller| template.replace("{name}", &format!("kraken-{controller}")))
             .collect()
     };
+    let sources: Vec<String> = shared
+        .iter()
+        .map(|controller| CERTIFICATE_SOURCE.replace("{name}", &format!("kraken-{controller}")))
+        .collect();
     let certificates = format!("{MARK}\n{ISSUERS}---\n{}", each(CERTIFICATE).join("---\n"));
     let folder = format!(
-        "{MARK}\napiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources:\n- certificates.yaml\npatches:\n{}",
-        each(CERTIFIED).concat()
+        "{MARK}\napiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources:\n- certificates.yaml\npatches:\n{}{}",
+        each(CERTIFIED).concat(),
+        PROCESS_CERTIFIED
+            .replace("{sources}", &sources.concat())
+            .replace("{name}", &format!("kraken-{process}"))
     );
     (certificates, folder)
 }
@@ -352,6 +394,15 @@ const OF_PROVIDERS: &str = "tofu";
 
 /// The Deployment of the controller in this folder. A spoke's folder begins with its provider: `aws-vpc`.
 pub(super) fn deployment(controller: &str) -> String {
+    with_memory(controller, "64Mi", "512Mi")
+}
+
+/// The Deployment of a process that several controllers share.
+pub(super) fn of_process(process: &str) -> String {
+    with_memory(process, "128Mi", "2Gi")
+}
+
+fn with_memory(controller: &str, request: &str, limit: &str) -> String {
     let name = format!("kraken-{controller}");
     let credentials =
         controller.split_once('-').map(|(provider, _)| CREDENTIALS.replace("{provider}", provider));
@@ -362,6 +413,8 @@ pub(super) fn deployment(controller: &str) -> String {
     };
     let of_host = |text: &'static str| if controller == OF_PROVIDERS { text } else { "" };
     let parts = [
+        ("{request}", request),
+        ("{limit}", limit),
         ("{grace}", grace),
         ("{host}", of_host(HOST)),
         ("{variables}", of_host(HOST_VARIABLE)),

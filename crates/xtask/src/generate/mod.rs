@@ -6,6 +6,7 @@ mod chart_crds;
 mod conditions;
 mod deploy;
 mod namespaced;
+mod one_process;
 mod policies;
 mod users;
 
@@ -136,12 +137,17 @@ fn generate() -> Result<Files> {
     let part = |name: &str| Path::new(CONFIG).join("components").join(name);
     let overlay = |name: &str| Path::new(CONFIG).join("overlays").join(name);
     let available = part("high-availability");
-    files.insert(available.join("poddisruptionbudgets.yaml"), deploy::budgets(&controllers));
+    // The budget of a process that is not installed selects no pods.
+    files.insert(available.join("poddisruptionbudgets.yaml"), deploy::budgets(&paths::programs()?));
     files.insert(available.join(KUSTOMIZATION), format!("{MARK}\n{}", deploy::HIGH_AVAILABILITY));
-    let (certificates, certified) = deploy::cert_manager(&controllers);
+    let (deployment, component) = one_process::files(&controllers);
+    files.insert(part("one-process").join("deployment.yaml"), deployment);
+    files.insert(part("one-process").join(KUSTOMIZATION), component);
+    let shared = one_process::shared(&controllers);
+    let (certificates, certified) = deploy::cert_manager(&controllers, one_process::PROCESS, &shared);
     files.insert(part("cert-manager").join("certificates.yaml"), certificates);
     files.insert(part("cert-manager").join(KUSTOMIZATION), certified);
-    for name in ["high-availability", "cert-manager"] {
+    for name in ["high-availability", "cert-manager", "one-process"] {
         files.insert(overlay(name).join(KUSTOMIZATION), deploy::overlay(name));
     }
     let (of_all, of_installation) = namespaced::files(&rights)?;

@@ -21,7 +21,7 @@ const KIBIBYTE: u64 = 1024;
 /// The images to build, and their options.
 #[derive(clap::Args, Debug, Clone)]
 pub(crate) struct ImageArgs {
-    /// The controllers, by their folder under controllers/. Default: all.
+    /// The controllers, by their folder under controllers/ or processes/. Default: all.
     controllers: Vec<String>,
     /// The build profile: `release`, or `dev` for a quick build.
     #[arg(long, value_enum, default_value_t = Profile::Release)]
@@ -111,7 +111,7 @@ pub(crate) async fn make_of_checkout(root: PathBuf, tag: &str, output: PathBuf) 
 }
 
 async fn for_tests(root: PathBuf, tag: Option<String>, output: PathBuf) -> Result<()> {
-    let (controllers, source) = (paths::controllers()?, Source::read(&root).await?);
+    let (controllers, source) = (paths::programs()?, Source::read(&root).await?);
     let (profile, repository) = (Profile::Dev, String::new());
     make(ImageBuild { root, controllers, profile, output, repository, tag, source }).await.map(drop)
 }
@@ -152,7 +152,7 @@ pub(crate) async fn make(build: ImageBuild) -> Result<Vec<BuiltImage>> {
 }
 
 fn chosen(named: Vec<String>) -> Result<Vec<String>> {
-    let all = paths::controllers()?;
+    let all = paths::programs()?;
     if let Some(unknown) = named.iter().find(|name| !all.contains(name)) {
         bail!("unknown controller `{unknown}`: expected one of {}", all.join(", "));
     }

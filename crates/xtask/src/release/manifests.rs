@@ -23,6 +23,7 @@ pub(super) async fn write(root: &Path, out: &Path, images: &Images<'_>) -> Resul
     for component in paths::controllers()? {
         sources.push((format!("install-{component}.yaml"), config.join(component)));
     }
+    sources.push(("install-one-process.yaml".to_owned(), config.join("overlays/one-process")));
     sources.push(("crds.yaml".to_owned(), root.join("crds")));
     let mut files = Vec::new();
     for (file, folder) in sources {

@@ -65,7 +65,7 @@ pub(crate) async fn run(args: ReleaseArgs) -> Result<()> {
     let plugin = image::executable(&root, crate::plugin::NAME, args.profile, &source).await?;
     let build = ImageBuild {
         root: root.clone(),
-        controllers: paths::controllers()?,
+        controllers: paths::programs()?,
         profile: args.profile,
         output: images.path().to_owned(),
         repository: args.repository.clone(),

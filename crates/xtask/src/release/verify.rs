@@ -55,7 +55,7 @@ async fn digests(folder: &Path, scope: Scope, source: &Source) -> Result<BTreeMa
     let chosen: Vec<String> = match scope {
         Scope::Crate => vec!["--package".to_owned(), LIBRARY.to_owned()],
         Scope::All => {
-            let binaries = paths::controllers()?.into_iter();
+            let binaries = paths::programs()?.into_iter();
             binaries.flat_map(|name| ["--bin".to_owned(), format!("kraken-{name}")]).collect()
         }
     };

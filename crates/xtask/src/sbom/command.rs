@@ -28,7 +28,7 @@ pub(crate) struct SbomArgs {
 
 pub(crate) async fn run(args: SbomArgs) -> Result<()> {
     let SbomArgs { controller, binary, output } = args;
-    let all = paths::controllers()?;
+    let all = paths::programs()?;
     ensure!(
         all.contains(&controller),
         "unknown controller `{controller}`: expected one of {}",

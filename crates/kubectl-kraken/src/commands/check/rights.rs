@@ -10,6 +10,7 @@ use k8s_openapi::api::{
         ResourceAttributes, ResourceRule, SelfSubjectRulesReview, SelfSubjectRulesReviewSpec,
         SubjectAccessReview, SubjectAccessReviewSpec,
     },
+    core::v1::EnvVar,
     rbac::v1::{ClusterRole, PolicyRule},
 };
 use kube::{Api, api::PostParams};
@@ -25,6 +26,12 @@ use crate::{
 
 /// The variable with the namespaces of a controller that does not manage the whole cluster.
 const NAMESPACES: &str = "KRAKEN_NAMESPACES";
+/// The variable with the controllers of a shared process, if it does not run all.
+const CONTROLLERS: &str = "KRAKEN_CONTROLLERS";
+/// How the name of a shared process ends, after the prefix of its controllers.
+const SHARED: &str = "all";
+/// How the name of a role ends that the hub has for the kinds of a controller.
+const OF_HUB: &str = "-hub";
 /// Requests at a time.
 const CONCURRENT: usize = 16;
 /// The number of rights that one finding names.
@@ -107,7 +114,12 @@ pub(super) async fn of_controllers(
     let mut findings = vec![];
     for deployment in deployments {
         let name = deployment.metadata.name.clone().unwrap_or_default();
-        let (Some(rights), Some(user)) = (roles.get(&name), account(deployment)) else { continue };
+        let (rights, Some(user)) = (required(&roles, &name, deployment), account(deployment)) else {
+            continue;
+        };
+        if rights.is_empty() {
+            continue;
+        }
         let part = format!("Rights of {name}");
         if is_namespaced(deployment) {
             let text = format!("not checked: {NAMESPACES} restricts it to namespaces");
@@ -118,7 +130,7 @@ pub(super) async fn of_controllers(
         let asked = rights.iter().map(|right| asked(&api, &user, right));
         let answers: Vec<_> = stream::iter(asked).buffered(CONCURRENT).collect().await;
         let mut missing = vec![];
-        for (answer, (group, resource, verb)) in answers.into_iter().zip(rights) {
+        for (answer, (group, resource, verb)) in answers.into_iter().zip(&rights) {
             match answer {
                 Ok(true) => {}
                 Ok(false) => {
@@ -191,6 +203,22 @@ fn roles() -> Result<BTreeMap<String, Vec<Right>>> {
     Ok(roles)
 }
 
+/// The rights of the controllers in a Deployment: the one with its name, or those that share a process, such as all of AWS in
+/// `kraken-aws-all`.
+fn required(roles: &BTreeMap<String, Vec<Right>>, name: &str, deployment: &Deployment) -> Vec<Right> {
+    let Some(prefix) = name.strip_suffix(SHARED) else { return roles.get(name).cloned().unwrap_or_default() };
+    let chosen = variable(deployment, CONTROLLERS).unwrap_or_default();
+    let chosen: Vec<String> = chosen.split(',').map(|one| format!("kraken-{}", one.trim())).collect();
+    let is_chosen = |role: &String| chosen == ["kraken-"] || chosen.contains(role);
+    let of_process = roles
+        .iter()
+        .filter(|(role, _)| role.starts_with(prefix) && !role.ends_with(OF_HUB) && is_chosen(role));
+    let mut rights: Vec<Right> = of_process.flat_map(|(_, rights)| rights.clone()).collect();
+    rights.sort();
+    rights.dedup();
+    rights
+}
+
 fn rights(rule: &PolicyRule) -> Vec<Right> {
     if rule.resource_names.as_ref().is_some_and(|names| !names.is_empty()) {
         return vec![];
@@ -211,13 +239,21 @@ fn account(deployment: &Deployment) -> Option<String> {
     Some(format!("system:serviceaccount:{namespace}:{}", pod.service_account_name.as_deref()?))
 }
 
+/// Whether its namespaces are set, also by a reference whose value is not known here.
 fn is_namespaced(deployment: &Deployment) -> bool {
-    let pod = deployment.spec.as_ref().and_then(|spec| spec.template.spec.as_ref());
-    let containers = pod.into_iter().flat_map(|pod| &pod.containers);
-    let mut variables = containers.flat_map(|container| container.env.iter().flatten());
-    variables.any(|variable| {
+    variables(deployment).any(|variable| {
         variable.name == NAMESPACES && variable.value.as_ref().is_none_or(|value| !value.is_empty())
     })
+}
+
+fn variable(deployment: &Deployment, name: &str) -> Option<String> {
+    variables(deployment).find(|variable| variable.name == name)?.value.clone()
+}
+
+fn variables(deployment: &Deployment) -> impl Iterator<Item = &EnvVar> {
+    let pod = deployment.spec.as_ref().and_then(|spec| spec.template.spec.as_ref());
+    let containers = pod.into_iter().flat_map(|pod| &pod.containers);
+    containers.flat_map(|container| container.env.iter().flatten())
 }
 
 fn named(rights: &[String]) -> String {
@@ -263,7 +299,17 @@ mod tests {
         for name in ["kraken-hub", "kraken-aws-account", "kraken-aws-ec2-instance", "kraken-aws-elb"] {
             assert!(roles.contains_key(name), "{name}");
         }
-        let vpc = &roles["kraken-aws-vpc"];
+        let deployment = |variable: serde_json::Value| -> Deployment {
+            let container = json!({"name": "controller", "env": [variable]});
+            let pod =
+                json!({"template": {"metadata": {}, "spec": {"containers": [container]}}, "selector": {}});
+            serde_json::from_value(json!({"spec": pod})).unwrap()
+        };
+        let of_all = required(&roles, "kraken-aws-all", &deployment(json!({"name": "X"})));
+        let one = deployment(json!({"name": CONTROLLERS, "value": "aws-vpc"}));
+        let vpc = required(&roles, "kraken-aws-all", &one);
+        assert_eq!(vpc, required(&roles, "kraken-aws-vpc", &one));
+        assert!(of_all.len() > 2 * vpc.len() && vpc.iter().all(|right| of_all.contains(right)));
         assert!(vpc.contains(&(
             "aws.kraken-iac.eoinfennessy.com".into(),
             "vpcs/status".into(),
