@@ -4,8 +4,7 @@
 use kraken_aws::{
     Tags,
     bounds::{HOP_LIMIT, IOPS, KMS_KEY, Range, SECURITY_GROUP_ID, SIZE_GIB, THROUGHPUT},
-    rules::{ValidationResult, each, ensure},
-    validator::ValidationError,
+    rules::{ValidationError, ValidationResult, each, ensure},
 };
 
 use crate::api::{MetadataOptions, RootVolume, VolumeType};
@@ -82,9 +81,8 @@ pub(crate) fn root_volume(volume: &RootVolume) -> ValidationResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kraken_aws::{
-        bounds::{IMAGE_ID, INSTANCE_PROFILE, INSTANCE_TYPE, IPV4, KEY_NAME, SUBNET_ID, USER_DATA, rule},
-        validator::ValidationError,
+    use kraken_aws::bounds::{
+        IMAGE_ID, INSTANCE_PROFILE, INSTANCE_TYPE, IPV4, KEY_NAME, SUBNET_ID, USER_DATA, rule,
     };
 
     fn accepts<T: ?Sized, W: Into<ValidationError>>(rule: impl Fn(&T) -> ValidationResult<W>, value: &T) {

@@ -8,8 +8,7 @@ use std::net::IpAddr;
 
 use kraken_aws::{
     bounds::{Bytes, INSTANCE_ID, Id, Pattern, Range, SECURITY_GROUP_ID, SUBNET_ID, Words},
-    rules::{ValidationResult, each, ensure},
-    validator::ValidationError,
+    rules::{ValidationError, ValidationResult, each, ensure},
 };
 
 use crate::words::TargetType;

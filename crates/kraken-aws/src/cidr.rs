@@ -4,10 +4,7 @@ use std::fmt::Display;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-use crate::{
-    rules::{ValidationResult, between},
-    validator::ValidationError,
-};
+use crate::rules::{ValidationError, ValidationResult, between};
 
 /// An IPv4 CIDR block such as `10.0.0.0/16`.
 ///

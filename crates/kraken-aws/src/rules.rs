@@ -1,9 +1,40 @@
-//! Validation rules shared by many kinds, for values that AWS would reject. Pure.
-
-use crate::validator::ValidationError;
+//! Validation rules shared by many kinds, for values that AWS would reject, and their results. Pure.
 
 /// The result of a rule: the problem, without the value, which may come from a Secret.
 pub type ValidationResult<E = String> = Result<(), E>;
+
+/// Why a value is rejected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValidationError {
+    /// The problem, without the value.
+    pub text: String,
+    /// A hint that may contain the value: shown only for values that are not from a Secret.
+    pub hint: Option<String>,
+    /// The index of the item of a list that the problem is about.
+    pub item: Option<usize>,
+}
+
+impl From<String> for ValidationError {
+    fn from(text: String) -> Self {
+        Self { text, hint: None, item: None }
+    }
+}
+
+impl ValidationError {
+    /// The same problem, of this item of a list.
+    #[must_use]
+    pub fn of_item(self, index: usize) -> Self {
+        Self { item: Some(index), ..self }
+    }
+
+    /// With the hint.
+    pub fn shown(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}: {hint}", self.text),
+            None => self.text.clone(),
+        }
+    }
+}
 
 /// Every value is valid.
 ///

@@ -9,42 +9,9 @@ use kraken_spoke::{
 
 use crate::{
     resolved::Optional,
-    rules::ValidationResult,
+    rules::{ValidationError, ValidationResult},
     tags::{self, TagOptions, Tags},
 };
-
-/// Why a value is rejected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ValidationError {
-    /// The problem, without the value.
-    pub text: String,
-    /// A hint that may contain the value: shown only for values that are not from a Secret.
-    pub hint: Option<String>,
-    /// The index of the item of a list that the problem is about.
-    pub item: Option<usize>,
-}
-
-impl From<String> for ValidationError {
-    fn from(text: String) -> Self {
-        Self { text, hint: None, item: None }
-    }
-}
-
-impl ValidationError {
-    /// The same problem, of this item of a list.
-    #[must_use]
-    pub fn of_item(self, index: usize) -> Self {
-        Self { item: Some(index), ..self }
-    }
-
-    /// With the hint.
-    pub fn shown(&self) -> String {
-        match &self.hint {
-            Some(hint) => format!("{}: {hint}", self.text),
-            None => self.text.clone(),
-        }
-    }
-}
 
 /// Resolves options and validates each with its rule. All options are resolved before an error is returned, so that all
 /// problems are reported at once: the caller checks [`SpecValidator::is_valid`] at the end.

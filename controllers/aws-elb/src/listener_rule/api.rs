@@ -4,8 +4,7 @@ use kraken_aws::{
     aws_group, aws_kind,
     bounds::{Bound, Pattern},
     cidr,
-    rules::{ValidationResult, ensure},
-    validator::ValidationError,
+    rules::{ValidationError, ValidationResult, ensure},
 };
 use kraken_spoke::{
     Opt,

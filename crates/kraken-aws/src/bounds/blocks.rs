@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{Bound, texts::matching};
-use crate::{cidr, rules::ValidationResult, validator::ValidationError};
+use crate::{
+    cidr,
+    rules::{ValidationError, ValidationResult},
+};
 
 /// An IPv4 CIDR block with a prefix length from the first to the second, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

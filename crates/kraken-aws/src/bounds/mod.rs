@@ -23,10 +23,7 @@ mod texts;
 use kraken_spoke::options::Literal;
 use serde_json::{Value, json};
 
-use crate::{
-    rules::{ValidationResult, between},
-    validator::ValidationError,
-};
+use crate::rules::{ValidationError, ValidationResult, between};
 
 pub use blocks::{ANY_V4, CidrV4, CidrV6};
 pub use texts::{

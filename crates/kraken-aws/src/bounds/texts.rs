@@ -6,10 +6,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use super::Bound;
-use crate::{
-    rules::{ValidationResult, a_text, an_id, ensure, one_of},
-    validator::ValidationError,
-};
+use crate::rules::{ValidationError, ValidationResult, a_text, an_id, ensure, one_of};
 
 /// Texts with at most this number of characters, and not only white space.
 #[derive(Clone, Copy, Debug)]
