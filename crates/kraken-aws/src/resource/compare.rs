@@ -4,8 +4,8 @@
 use kraken_spoke::{Comparison, Difference, FieldDiff, Remedy};
 
 use super::{
-    AwsResource, AwsSpec, ChangeOf, DesiredOf, Group, ObservedOf, Phase, RemoteObject, SpecOf, TagChange,
-    tag_changes,
+    AwsResource, AwsSpec, Change, ChangeOf, DesiredOf, Group, ObservedOf, Phase, RemoteObject, SpecOf,
+    TagChange, tag_changes,
 };
 use crate::{
     fields::{listed, shown},
@@ -20,17 +20,6 @@ pub struct DesiredWithTags<D> {
     pub own: D,
     /// The user's tags.
     pub tags: Tags,
-}
-
-/// A change in place of the objects with these ids.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Change<C> {
-    /// Changes a tag.
-    Tag(TagChange, Vec<String>),
-    /// A change of the kind.
-    Own(C, Vec<String>),
-    /// Deletes surplus objects.
-    Surplus(Vec<String>),
 }
 
 /// The desired number of objects.

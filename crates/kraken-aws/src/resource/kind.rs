@@ -10,8 +10,8 @@ use kraken_spoke::{
 use serde_json::{Value, json};
 
 use super::{
-    AwsResource, AwsSpec, ChangeOf, DesiredOf, ObservedOf, Phase, RemoteObject, SpecOf,
-    compare::{self, Change, DesiredWithTags},
+    AwsResource, AwsSpec, Change, ChangeOf, DesiredOf, ObservedOf, Phase, RemoteObject, SpecOf,
+    compare::{self, DesiredWithTags},
     select::oldest_first,
 };
 use crate::{account::ACCOUNTS, fields::pruned, lookup::Tagged, tags};

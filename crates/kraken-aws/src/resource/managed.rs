@@ -13,8 +13,7 @@ use kraken_spoke::{
 };
 
 use super::{
-    AwsResource, ChangeOf, Creation, ManagedKind, ObservedOf, Phase, RemoteObject, TagChange,
-    compare::Change,
+    AwsResource, Change, ChangeOf, Creation, ManagedKind, ObservedOf, Phase, RemoteObject, TagChange,
     kind::{self, desired_of, live},
     reader::Reader,
     select::{by_tags, owned},

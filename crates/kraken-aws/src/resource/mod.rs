@@ -2,6 +2,7 @@
 //! its calls, which are an [`AwsResource`].
 
 mod calls;
+mod change;
 mod compare;
 mod creation;
 mod group;
@@ -21,7 +22,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use calls::AwsResource;
-pub use compare::{Change, DesiredWithTags, compare};
+pub use change::Change;
+pub use compare::{DesiredWithTags, compare};
 pub use creation::{Creation, is_generated_name};
 pub use group::Group;
 pub use holder::{class_of_holder, in_use, is_replaced};
