@@ -11,10 +11,12 @@ use aws_sdk_ec2::{
     config::{ProvideCredentials, Region},
     error::{ProvideErrorMetadata, SdkError},
 };
+use aws_sdk_sts::operation::get_caller_identity::GetCallerIdentityOutput;
 use aws_smithy_async::future::pagination_stream::PaginationStream;
 use aws_smithy_types::{retry::RetryConfig, timeout::TimeoutConfig};
 use kraken_spoke::{
-    Failure,
+    Failure, Location,
+    account::Recent,
     runtime::{clock::Instant, metrics::Metrics},
 };
 
@@ -63,6 +65,8 @@ pub struct Aws {
     pub(crate) metrics: Metrics,
     /// The Accounts that resources can use instead of this connection.
     pub(crate) accounts: Option<Accounts>,
+    /// The connections that were made with them, by their key.
+    pub(crate) connections: Arc<Recent<Self>>,
 }
 
 impl Aws {
@@ -106,7 +110,8 @@ impl Aws {
         let endpoint = endpoint.map(str::to_owned);
         let settings = Settings { config: shared, endpoint, key: None, is_simulated, owner };
         let clients = Arc::new(OnceLock::from(Clients::new(&settings, scope)));
-        Self { clients, settings: Arc::new(settings), location_cache, metrics, accounts: None }
+        let (settings, connections) = (Arc::new(settings), Arc::default());
+        Self { clients, settings, location_cache, metrics, accounts: None, connections }
     }
 
     /// The clients. Those of an Account are created on first use, when its AWS account is known: all clients of an AWS account
@@ -152,8 +157,21 @@ impl Aws {
         self.clients().of::<S>(true, &self.settings)
     }
 
-    pub(crate) fn location_cache(&self) -> &LocationCache {
-        &self.location_cache
+    /// The account and the region of calls. Makes a call periodically.
+    ///
+    /// # Errors
+    /// The failure of that call.
+    pub async fn location(&self) -> Result<Location, Failure> {
+        self.location_cache.location(self.identify()).await
+    }
+
+    /// The identity with which calls are made, as AWS returns it. Makes a call each time.
+    ///
+    /// # Errors
+    /// The failure of that call.
+    pub(crate) async fn identify(&self) -> Result<GetCallerIdentityOutput, Failure> {
+        let call = self.location_cache.sts().get_caller_identity();
+        self.call("GetCallerIdentity", "failed to identify the AWS account", call.send()).await
     }
 
     /// Performs one call, counts it and classifies its error. `action` is the prefix of the error: "failed to launch

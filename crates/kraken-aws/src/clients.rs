@@ -1,15 +1,23 @@
 //! The clients of the SDK: their settings, and which of them share a rate limit.
 
-use std::{fmt, sync::Arc};
+use std::{
+    any::{Any, TypeId},
+    fmt,
+    sync::Arc,
+};
 
 use aws_config::SdkConfig;
 use aws_sdk_ec2::{Client, config::retry::RetryPartition};
+use aws_smithy_types::retry::RetryConfig;
+use kraken_spoke::runtime::hash::HashMap;
+use parking_lot::Mutex;
 
 use crate::{
     aws_service, injected,
     location::LocationCache,
     owner::Owner,
-    service::{Service, ServiceClients, ServiceSettings},
+    service::{Service, ServiceSettings},
+    unsigned::Unsigned,
 };
 
 /// The SDK rate-limits throttled calls: after a throttling error, calls are sent at the rate that AWS accepted, which then increases again.
@@ -88,6 +96,41 @@ impl Clients {
     pub(crate) fn of<S: Service>(&self, creates: bool, settings: &Settings) -> S::Client {
         let limit = || if creates { Some(self.creations.clone()) } else { self.scope.limit(S::NAME) };
         self.others.get::<S>(creates, settings, limit)
+    }
+}
+
+/// The clients of one connection that were used, each for ordinary and for create calls.
+#[derive(Default)]
+struct ServiceClients(Mutex<HashMap<(TypeId, bool), Box<dyn Any + Send + Sync>>>);
+
+impl fmt::Debug for ServiceClients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ServiceClients").field(&self.0.lock().len()).finish()
+    }
+}
+
+impl ServiceClients {
+    /// The client of this API, created on first use; `creates`: with one attempt, and the rate limit of create calls.
+    fn get<S: Service>(
+        &self,
+        creates: bool,
+        settings: &Settings,
+        retry_partition: impl FnOnce() -> Option<RetryPartition>,
+    ) -> S::Client {
+        let mut clients = self.0.lock();
+        let client = clients.entry((TypeId::of::<S>(), creates)).or_insert_with(|| {
+            Box::new(S::client(ServiceSettings {
+                config: &settings.config,
+                endpoint: settings.endpoint.as_deref(),
+                retry_partition: retry_partition(),
+                retries: creates.then(|| RetryConfig::adaptive().with_max_attempts(1)),
+                auth_scheme: settings.is_simulated.then_some(Unsigned),
+            }))
+        });
+        match client.downcast_ref::<S::Client>() {
+            Some(client) => client.clone(),
+            None => unreachable!("the key is the type of the service"),
+        }
     }
 }
 

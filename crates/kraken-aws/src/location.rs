@@ -10,7 +10,7 @@ use aws_sdk_sts::{Client, operation::get_caller_identity::GetCallerIdentityOutpu
 use kraken_spoke::{Failure, FailureClass, Location};
 use tokio::{sync::Mutex, time::Instant};
 
-use crate::{Aws, account::Caller, owner::Owner};
+use crate::owner::Owner;
 
 /// The time for which an account is cached: credentials may be replaced while the controller runs.
 const ACCOUNT_TTL: Duration = Duration::from_hours(1);
@@ -97,59 +97,48 @@ impl LocationCache {
     pub(crate) fn has_region(&self) -> bool {
         self.region.is_some()
     }
-}
 
-impl Aws {
-    /// The account and the region of calls. Makes a call periodically.
+    /// The client of the call that identifies the account.
+    pub(crate) fn sts(&self) -> &Client {
+        &self.sts
+    }
+
+    /// The account and the region of calls. `identify` is the call for it, which is made only if the
+    /// account is not known, or may have changed.
     ///
     /// # Errors
     /// The failure of that call.
-    pub async fn location(&self) -> Result<Location, Failure> {
-        let location_cache = self.location_cache();
+    pub(crate) async fn location(
+        &self,
+        identify: impl Future<Output = Result<GetCallerIdentityOutput, Failure>>,
+    ) -> Result<Location, Failure> {
         // One call at a time, shared by all waiting resources.
-        let mut known = location_cache.known.lock().await;
-        let account = if let Some(answer) = known.fresh(location_cache.owner.changes()) {
+        let mut known = self.known.lock().await;
+        let account = if let Some(answer) = known.fresh(self.owner.changes()) {
             answer?
         } else {
-            let answer = self.account_id(location_cache).await;
+            let answer = self.account_id(identify.await);
             // Read after the call, which may be the first one with new credentials.
-            let changes = location_cache.owner.changes();
+            let changes = self.owner.changes();
             if let Ok(account) = &answer {
-                location_cache.owner.identified(account);
+                self.owner.identified(account);
             }
             known.update(answer, changes)?
         };
-        location_cache.first.get_or_init(|| account.clone());
-        Ok(Location { account, region: location_cache.region.clone().unwrap_or_default() })
+        self.first.get_or_init(|| account.clone());
+        Ok(Location { account, region: self.region.clone().unwrap_or_default() })
     }
 
-    async fn account_id(&self, location_cache: &LocationCache) -> Result<String, Failure> {
-        match self.identify(location_cache).await {
+    fn account_id(&self, answer: Result<GetCallerIdentityOutput, Failure>) -> Result<String, Failure> {
+        match answer {
             Ok(answer) => Ok(answer.account.unwrap_or_default()),
             // The endpoint has no accounts: resources are pinned to the region only.
-            Err(failure) if location_cache.is_other && failure.class == FailureClass::Terminal => {
+            Err(failure) if self.is_other && failure.class == FailureClass::Terminal => {
                 tracing::warn!(%failure, "the endpoint does not support STS; resources are pinned to the region only");
                 Ok(String::new())
             }
             Err(failure) => Err(failure),
         }
-    }
-
-    async fn identify(&self, location_cache: &LocationCache) -> Result<GetCallerIdentityOutput, Failure> {
-        let call = location_cache.sts.get_caller_identity();
-        self.call("GetCallerIdentity", "failed to identify the AWS account", call.send()).await
-    }
-
-    /// The identity with which calls are made. Makes a call each time.
-    ///
-    /// # Errors
-    /// The failure of that call.
-    pub async fn caller(&self) -> Result<Caller, Failure> {
-        let location_cache = self.location_cache();
-        let answer = self.identify(location_cache).await?;
-        let account = answer.account.unwrap_or_default();
-        let location = Location { account, region: location_cache.region.clone().unwrap_or_default() };
-        Ok(Caller { location, arn: answer.arn.unwrap_or_default() })
     }
 }
 

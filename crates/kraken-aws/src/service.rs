@@ -1,18 +1,12 @@
 //! The APIs of AWS that spokes call: each has an SDK crate of its own, which takes up to minutes to compile. This crate has that of
 //! EC2; a spoke brings the others with one line, so that no spoke compiles the API of another one.
 
-use std::{
-    any::{Any, TypeId},
-    fmt,
-};
+use std::fmt;
 
 use aws_config::SdkConfig;
 use aws_sdk_ec2::config::retry::RetryPartition;
 use aws_smithy_types::retry::RetryConfig;
-use kraken_spoke::runtime::hash::HashMap;
-use parking_lot::Mutex;
 
-use crate::clients::Settings;
 pub use crate::unsigned::Unsigned;
 
 /// An API of AWS. [`aws_service!`](crate::aws_service) implements it for an SDK crate.
@@ -83,39 +77,4 @@ macro_rules! aws_service {
             }
         }
     };
-}
-
-/// The clients of one connection that were used, each for ordinary and for create calls.
-#[derive(Default)]
-pub(crate) struct ServiceClients(Mutex<HashMap<(TypeId, bool), Box<dyn Any + Send + Sync>>>);
-
-impl fmt::Debug for ServiceClients {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ServiceClients").field(&self.0.lock().len()).finish()
-    }
-}
-
-impl ServiceClients {
-    /// The client of this API, created on first use; `creates`: with one attempt, and the rate limit of create calls.
-    pub(crate) fn get<S: Service>(
-        &self,
-        creates: bool,
-        settings: &Settings,
-        retry_partition: impl FnOnce() -> Option<RetryPartition>,
-    ) -> S::Client {
-        let mut clients = self.0.lock();
-        let client = clients.entry((TypeId::of::<S>(), creates)).or_insert_with(|| {
-            Box::new(S::client(ServiceSettings {
-                config: &settings.config,
-                endpoint: settings.endpoint.as_deref(),
-                retry_partition: retry_partition(),
-                retries: creates.then(|| RetryConfig::adaptive().with_max_attempts(1)),
-                auth_scheme: settings.is_simulated.then_some(Unsigned),
-            }))
-        });
-        match client.downcast_ref::<S::Client>() {
-            Some(client) => client.clone(),
-            None => unreachable!("the key is the type of the service"),
-        }
-    }
 }

@@ -28,7 +28,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("controllers/aws-s3", "bucket/api.rs bucket/lifecycle.rs bucket/observed.rs", NOT_MOVED),
     ("controllers/aws-secretsmanager", "secret/calls.rs secret/holder.rs", NOT_MOVED),
     ("controllers/aws-vpc", "network_acl/api.rs network_acl/entry.rs network_acl/observed.rs", NOT_MOVED),
-    ("crates/kraken-aws", "account/check.rs account/mod.rs client.rs clients.rs location.rs service.rs", NOT_MOVED),
     ("crates/kraken-simulation", "apply/kube.rs engine/providers/mod.rs kinds.rs", NOT_MOVED),
     ("crates/kraken-simulation", "check/full/mod.rs check/history.rs check/mod.rs check/places.rs", NOT_MOVED),
     ("crates/kraken-simulation", "check/left.rs check/waits.rs", NOT_MOVED),

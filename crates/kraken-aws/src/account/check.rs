@@ -40,6 +40,17 @@ impl Aws {
         self.known_accounts()?.known.get(key)
     }
 
+    /// The identity with which calls are made. Makes a call each time.
+    ///
+    /// # Errors
+    /// The failure of that call.
+    pub async fn caller(&self) -> Result<Caller, Failure> {
+        let answer = self.identify().await?;
+        let (account, region) = (answer.account.unwrap_or_default(), self.region().unwrap_or_default());
+        let location = Location { account, region: region.to_owned() };
+        Ok(Caller { location, arn: answer.arn.unwrap_or_default() })
+    }
+
     /// Checks an Account: its rules, its Secrets, its role, and the owner of its credentials. Makes a call each time.
     ///
     /// # Errors
@@ -52,7 +63,7 @@ impl Aws {
         let Some(accounts) = self.known_accounts() else {
             return Err(not_ready("this controller does not watch Accounts".to_owned()));
         };
-        let connection = accounts.connect_to(self, namespace, account).await.map_err(CheckError::Refused)?;
+        let connection = self.connect_to(accounts, namespace, account).await.map_err(CheckError::Refused)?;
         let aws = connection.connected.map_or_else(|| self.clone(), |connected| connected.external);
         let caller = aws.caller().await.map_err(CheckError::Failed)?;
         match rules.location_violation(&caller.location) {

@@ -6,11 +6,14 @@ use aws_config::{identity::IdentityCache, sts::AssumeRoleProvider};
 use aws_sdk_ec2::config::{Credentials, Region, SharedCredentialsProvider};
 use kraken_spoke::{
     Calls, FromContext, Manager, SpokeContext,
-    account::{Connection, KnownAccounts, OnChange, Refusal},
+    account::{Connected, Connection, KnownAccounts, OnChange, Refusal},
     options::{ExposeSecret, SecretString},
 };
 
-use super::{AccessKey, Accounts};
+use super::{
+    Account, AccountRules, AccountSpec, Accounts,
+    credentials::{AccessKey, connection_key},
+};
 use crate::{
     Aws, AwsArgs,
     clients::{RateLimitScope, Settings, location_cache},
@@ -83,8 +86,8 @@ impl Aws {
             is_simulated: *is_simulated,
             owner,
         };
-        let (clients, metrics) = (Arc::default(), self.metrics.clone());
-        Self { clients, settings: Arc::new(settings), location_cache, metrics, accounts: None }
+        let (clients, settings, metrics) = (Arc::default(), Arc::new(settings), self.metrics.clone());
+        Self { clients, settings, location_cache, metrics, accounts: None, connections: Arc::default() }
     }
 
     /// The connection for the resources of this namespace that name this Account, as
@@ -97,10 +100,59 @@ impl Aws {
         namespace: &str,
         account: Option<&str>,
     ) -> Result<Option<Connection>, Refusal> {
-        let Some(accounts) = &self.accounts else { return Ok(None) };
-        let connection = accounts.connect(self, namespace, account).await?;
+        let connection = self.connect_named(namespace, account).await?;
         Ok(connection
             .map(|connection| connection.map(|aws| Arc::new(E::from_context(&aws)) as Arc<dyn Calls>)))
+    }
+
+    /// The connection and the rules for a resource of this namespace that names this Account, or none; `None` for the
+    /// controller's own connection, which this one is.
+    pub(super) async fn connect_named(
+        &self,
+        namespace: &str,
+        named: Option<&str>,
+    ) -> Result<Option<Connection<Self>>, Refusal> {
+        let Some(accounts) = &self.accounts else { return Ok(None) };
+        self.connections.expire();
+        match accounts.chosen(namespace, named).await? {
+            Some(account) => self.connect_to(accounts, namespace, &account).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The connection of this Account.
+    pub(super) async fn connect_to(
+        &self,
+        accounts: &Accounts,
+        namespace: &str,
+        account: &Account,
+    ) -> Result<Connection<Self>, Refusal> {
+        let (name, spec) = (account.metadata.name.as_deref().unwrap_or_default(), &account.spec);
+        let rules = AccountRules::of(name, spec)
+            .map_err(|why| Refusal::NotReady(format!("Account {name}: {why}")))?;
+        let keys = accounts.access_key(namespace, account).await?;
+        let region = spec.region.as_deref().or_else(|| self.region());
+        let is_own = keys.is_none() && spec.assume_role_arn.is_none() && region == self.region();
+        let connected = if is_own { None } else { Some(self.connected(keys, spec, region).await) };
+        Ok(Connection { connected, rules: Arc::new(rules) })
+    }
+
+    pub(super) async fn connected(
+        &self,
+        keys: Option<AccessKey>,
+        spec: &AccountSpec,
+        region: Option<&str>,
+    ) -> Connected<Self> {
+        let key = connection_key(keys.as_ref(), spec, region);
+        if let Some(external) = self.connections.get(&key) {
+            return Connected { external, key };
+        }
+        let role = spec.assume_role_arn.as_deref().map(|role| (role, spec.external_id.as_deref()));
+        // Boxed, because it is large, and rare.
+        let aws = Box::pin(self.with_credentials(keys.as_ref(), role, region, &key)).await;
+        // Another reconcile may have created the connection meanwhile: all share one.
+        let external = self.connections.get_or_insert(&key, || aws);
+        Connected { external, key }
     }
 
     pub(crate) fn known_accounts(&self) -> Option<&Accounts> {

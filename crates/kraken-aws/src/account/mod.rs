@@ -1,7 +1,7 @@
 //! Accounts: the Account that a resource uses, the credentials of its connection, and the rules that restrict it.
 //!
 //! `api` is the type, `rules` are its rules (pure), `credentials` reads its Secrets, and `client` makes the connection. A
-//! reconcile connects by [`Accounts::connect`].
+//! reconcile connects by [`Aws::connect_account`](crate::Aws::connect_account).
 
 pub mod api;
 mod check;
@@ -15,10 +15,7 @@ use std::{fmt, sync::Arc};
 
 use kraken_spoke::{
     Manager,
-    account::{
-        AccountKind, Connected, Connection, DEFAULT_ACCOUNT, KnownAccount, KnownAccounts, OnChange, Recent,
-        Refusal, Rules, Secrets,
-    },
+    account::{AccountKind, DEFAULT_ACCOUNT, KnownAccount, KnownAccounts, OnChange, Refusal, Rules, Secrets},
     runtime::{
         hash::HashMap,
         patch::{ApiError, within},
@@ -31,11 +28,9 @@ use parking_lot::Mutex;
 use api::AccountCredentials;
 pub use api::{Account, AccountSpec, AccountStatus};
 pub use check::{Caller, CheckError};
-pub(crate) use credentials::AccessKey;
 pub use rules::{AccountRules, RESTRICTED};
 
-use crate::Aws;
-use credentials::{access_key, connection_key};
+use credentials::{AccessKey, access_key};
 
 /// The kind of the accounts of AWS, for [`kraken_spoke::Features::accounts`].
 pub const ACCOUNTS: AccountKind = AccountKind {
@@ -56,10 +51,7 @@ type Invalid = Arc<Mutex<HashMap<ObjectKey, String>>>;
 /// The callbacks for changes.
 type Listeners = Arc<Mutex<Vec<OnChange>>>;
 
-/// Connections by their key.
-type Connections = Arc<Recent<Aws>>;
-
-/// The Accounts of the cluster, and the connections that were made with them. Clones share the same state.
+/// The Accounts of the cluster. Clones share the same state.
 #[derive(Clone)]
 pub(crate) struct Accounts {
     client: Client,
@@ -69,7 +61,6 @@ pub(crate) struct Accounts {
     invalid: Invalid,
     listeners: Listeners,
     secrets: Secrets,
-    connections: Connections,
     /// Whether a resource without an Account must not use the controller's own credentials.
     is_required: bool,
 }
@@ -170,8 +161,8 @@ impl Accounts {
         } else {
             (watches.objects::<Account>("Account", &watcher::Config::default(), seen), None)
         };
-        let (client, secrets, connections) = (manager.client.clone(), Secrets::default(), Arc::default());
-        Self { client, known, served, invalid, listeners, secrets, connections, is_required }
+        let (client, secrets) = (manager.client.clone(), Secrets::default());
+        Self { client, known, served, invalid, listeners, secrets, is_required }
     }
 
     /// Whether the CRD is installed, in which case all Accounts are known. A resource must not be created with the controller's own
@@ -193,63 +184,35 @@ impl Accounts {
         self.listeners.lock().push(listener);
     }
 
-    /// The connection and the rules for a resource of this namespace that names this Account, or none; `None` for the
-    /// controller's own connection. `own` is that connection.
+    /// The Account of a resource of this namespace that names this one, or none; `None` if the resource uses the
+    /// controller's own connection.
     ///
     /// # Errors
-    /// If the Account does not exist, cannot be used, or cannot be read.
-    pub(crate) async fn connect(
+    /// If the Account does not exist, does not decode, or cannot be read.
+    pub(crate) async fn chosen(
         &self,
-        own: &Aws,
         namespace: &str,
         named: Option<&str>,
-    ) -> Result<Option<Connection<Aws>>, Refusal> {
-        self.connections.expire();
+    ) -> Result<Option<Arc<Account>>, Refusal> {
         if !self.invalid.lock().is_empty() {
             self.drop_deleted(&ObjectKey::new(namespace, named.unwrap_or(DEFAULT_ACCOUNT))).await?;
         }
         let has_crd = self.has_crd().await?;
-        match choose(named, |name| self.find(&ObjectKey::new(namespace, name)), self.is_required, has_crd)? {
-            Some(account) => self.connect_to(own, namespace, &account).await.map(Some),
-            None => Ok(None),
-        }
+        choose(named, |name| self.find(&ObjectKey::new(namespace, name)), self.is_required, has_crd)
     }
 
-    /// The connection of this Account.
-    pub(crate) async fn connect_to(
+    /// The access key of this Account, if it has one of its own.
+    ///
+    /// # Errors
+    /// If a Secret or a key of it is missing, or cannot be read.
+    pub(crate) async fn access_key(
         &self,
-        own: &Aws,
         namespace: &str,
         account: &Account,
-    ) -> Result<Connection<Aws>, Refusal> {
-        let (name, spec) = (account.metadata.name.as_deref().unwrap_or_default(), &account.spec);
-        let rules = AccountRules::of(name, spec)
-            .map_err(|why| Refusal::NotReady(format!("Account {name}: {why}")))?;
-        let keys =
-            access_key(&self.secrets, &self.client, (namespace, name), spec.credentials.as_ref()).await?;
-        let region = spec.region.as_deref().or_else(|| own.region());
-        let is_own = keys.is_none() && spec.assume_role_arn.is_none() && region == own.region();
-        let connected = if is_own { None } else { Some(self.connected(own, keys, spec, region).await) };
-        Ok(Connection { connected, rules: Arc::new(rules) })
-    }
-
-    async fn connected(
-        &self,
-        own: &Aws,
-        keys: Option<AccessKey>,
-        spec: &AccountSpec,
-        region: Option<&str>,
-    ) -> Connected<Aws> {
-        let key = connection_key(keys.as_ref(), spec, region);
-        if let Some(external) = self.connections.get(&key) {
-            return Connected { external, key };
-        }
-        let role = spec.assume_role_arn.as_deref().map(|role| (role, spec.external_id.as_deref()));
-        // Boxed, because it is large, and rare.
-        let aws = Box::pin(own.with_credentials(keys.as_ref(), role, region, &key)).await;
-        // Another reconcile may have created the connection meanwhile: all share one.
-        let external = self.connections.get_or_insert(&key, || aws);
-        Connected { external, key }
+    ) -> Result<Option<AccessKey>, Refusal> {
+        let name = account.metadata.name.as_deref().unwrap_or_default();
+        let credentials = account.spec.credentials.as_ref();
+        access_key(&self.secrets, &self.client, (namespace, name), credentials).await
     }
 
     fn find(&self, key: &ObjectKey) -> Found {

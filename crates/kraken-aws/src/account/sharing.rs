@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use tower::service_fn;
 
 use super::*;
-use crate::{clients::RateLimitScope, injected};
+use crate::{Aws, clients::RateLimitScope, injected};
 
 const WEST: &str = "eu-west-1";
 const NORTH: &str = "eu-north-1";
@@ -169,16 +169,15 @@ fn accounts() -> Accounts {
         invalid: Invalid::default(),
         listeners: Listeners::default(),
         secrets: Secrets::default(),
-        connections: Connections::default(),
         is_required: false,
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn accounts_with_the_same_credentials_and_region_share_one_connection() {
-    let (accounts, own) = (accounts(), own(&Cloud::default()));
+    let own = own(&Cloud::default());
     let connected = async |id: &str, region: &str, spec: &AccountSpec| {
-        accounts.connected(&own, Some(access_key(id)), spec, Some(region)).await
+        own.connected(Some(access_key(id)), spec, Some(region)).await
     };
     let tags = [("Team".to_owned(), "shop".to_owned())].into();
     let (bare, tagged) =
@@ -198,16 +197,16 @@ async fn accounts_with_the_same_credentials_and_region_share_one_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn clients_of_rotated_credentials_are_dropped_an_hour_after_their_last_use() {
-    let (accounts, own, spec) = (accounts(), own(&Cloud::default()), AccountSpec::default());
-    let connected =
-        async |id: &str| accounts.connected(&own, Some(access_key(id)), &spec, Some(WEST)).await.external;
+    let own = Aws { accounts: Some(accounts()), ..own(&Cloud::default()) };
+    let spec = AccountSpec::default();
+    let connected = async |id: &str| own.connected(Some(access_key(id)), &spec, Some(WEST)).await.external;
     let old = Arc::downgrade(&connected("AKIAOLD600000000001").await.settings);
     tokio::time::advance(KEPT / 2).await;
     let new = Arc::downgrade(&connected("AKIANEW600000000001").await.settings);
     assert!(old.upgrade().is_some(), "reconciles that began before the rotation still use them");
     tokio::time::advance(KEPT / 2).await;
     // A reconcile of a resource without an Account.
-    assert!(accounts.connect(&own, "ns", None).await.unwrap().is_none());
+    assert!(own.connect_named("ns", None).await.unwrap().is_none());
     assert!(old.upgrade().is_none());
     assert!(new.upgrade().is_some());
 }
