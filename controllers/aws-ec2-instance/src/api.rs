@@ -1,10 +1,9 @@
 //! EC2Instance, the API type.
 
 use kraken_aws::{
-    TagOptions, aws_group, aws_kind,
+    TagOptions, aws_kind,
     bounds::{
-        HOP_LIMIT, IMAGE_ID, INSTANCE_PROFILE, INSTANCE_TYPE, IOPS, IPV4, KEY_NAME, KMS_KEY,
-        SECURITY_GROUP_ID, SIZE_GIB, SUBNET_ID, THROUGHPUT, USER_DATA,
+        IMAGE_ID, INSTANCE_PROFILE, INSTANCE_TYPE, IPV4, KEY_NAME, SECURITY_GROUP_ID, SUBNET_ID, USER_DATA,
     },
     words,
 };
@@ -13,7 +12,13 @@ use kraken_spoke::{
     options::{ListOpt, Public},
 };
 
-use crate::{instance::Instance, mark::Mark, rules};
+use crate::{
+    instance::Instance,
+    mark::Mark,
+    metadata_options::{self, MetadataOptions},
+    root_volume::{self, RootVolume},
+    rules,
+};
 
 /// One or more identical EC2 instances.
 #[aws_kind(
@@ -116,7 +121,7 @@ pub(crate) struct EC2InstanceSpec {
     /// settings are not managed. Example: `{value: {httpPutResponseHopLimit: 2}}`
     #[field(
         "metadataOptions",
-        check = rules::metadata_options,
+        check = metadata_options::check,
         change = MetadataOptions,
         compare = Self::compare_metadata,
         import = Self::import_metadata,
@@ -155,7 +160,7 @@ pub(crate) struct EC2InstanceSpec {
 
     /// The root volume. Applied at launch only: a later change is reported and requires a replacement. Default: the root
     /// volume of the image. Example: `{value: {sizeGiB: 20, type: gp3, encrypted: true}}`
-    #[field("rootVolume", check = rules::root_volume, launch_only)]
+    #[field("rootVolume", check = root_volume::check, launch_only)]
     pub(crate) root_volume: Option<Opt<RootVolume>>,
 
     /// Whether the instance is EBS-optimized, on types that are not by default. AWS can change it only on a stopped
@@ -195,89 +200,9 @@ pub(crate) struct EC2InstanceSpec {
     pub(crate) lifecycle: Lifecycle,
 }
 
-/// The root volume of an instance. Fields that are not set are taken from the image.
-#[aws_group(
-    object,
-    cel(
-        "has(self.iops) || !has(self.type) || !(self.type in ['io1', 'io2'])"
-            else "is required for the types io1 and io2" at "iops",
-        "!has(self.iops) || !has(self.type) || self.type in ['gp3', 'io1', 'io2']"
-            else "is only allowed for the types gp3, io1 and io2; remove it or change the type" at "iops",
-        "!has(self.throughput) || !has(self.type) || self.type == 'gp3'"
-            else "is only allowed for the type gp3; remove it or change the type" at "throughput",
-        "!has(self.kmsKeyID) || (has(self.encrypted) && self.encrypted == true)"
-            else "requires encrypted: true" at "kmsKeyID",
-    )
-)]
-pub(crate) struct RootVolume {
-    /// The size in GiB, 1 to 65536, at least the size in the image. Example: `20`
-    #[field("sizeGiB", rule = SIZE_GIB)]
-    pub(crate) size_gib: Option<i32>,
-
-    /// The volume type: `gp2`, `gp3`, `io1`, `io2` or `standard`. Example: `gp3`
-    #[field("type")]
-    pub(crate) volume_type: Option<VolumeType>,
-
-    /// I/O operations per second, 100 to 256000, for `gp3`, `io1` and `io2`. Required for `io1` and `io2`. Example:
-    /// `3000`
-    #[field("iops", rule = IOPS)]
-    pub(crate) iops: Option<i32>,
-
-    /// Throughput in MiB/s, 125 to 2000, for `gp3` only. Example: `125`
-    #[field("throughput", rule = THROUGHPUT)]
-    pub(crate) throughput: Option<i32>,
-
-    /// Whether the volume is encrypted. Example: `true`
-    #[field("encrypted")]
-    pub(crate) encrypted: Option<bool>,
-
-    /// The KMS key for encryption, by id, alias or ARN. Requires `encrypted: true`. Default: the account's key for EBS.
-    /// Example: `alias/disks`
-    #[field("kmsKeyID", rule = KMS_KEY)]
-    pub(crate) kms_key_id: Option<String>,
-
-    /// Whether the volume is deleted with the instance. Example: `true`
-    #[field("deleteOnTermination")]
-    pub(crate) delete_on_termination: Option<bool>,
-}
-
-words!(
-    /// A volume type that an instance can boot from.
-    VolumeType { Gp2 = "gp2", Gp3 = "gp3", Io1 = "io1", Io2 = "io2", Standard = "standard" }
-);
-
-/// The settings of the instance metadata service.
-#[aws_group(object)]
-pub(crate) struct MetadataOptions {
-    /// Whether a session token is required (IMDSv2): `required` or `optional`. Default: `required` for instances that
-    /// Kraken launches; the setting of an existing instance, such as an adopted one, is not managed.
-    #[field("httpTokens")]
-    pub(crate) tokens: Option<HttpTokens>,
-
-    /// The maximum number of network hops of the token, 1 to 64; use 2 for containers on the instance. Default: AWS's
-    /// default.
-    #[field("httpPutResponseHopLimit", rule = HOP_LIMIT)]
-    pub(crate) hop_limit: Option<i32>,
-
-    /// Whether the metadata service is available: `enabled` or `disabled`. If disabled, the other two fields have no
-    /// effect. Default: AWS's default (`enabled`).
-    #[field("httpEndpoint")]
-    pub(crate) endpoint: Option<HttpEndpoint>,
-}
-
-words!(
-    /// Whether the metadata service requires a session token.
-    HttpTokens { Required = "required", Optional = "optional" }
-);
-
 words!(
     /// What a change of user data does to existing instances.
     UserDataChange { Wait = "Wait", Stop = "Stop" }
-);
-
-words!(
-    /// Whether the metadata service is available.
-    HttpEndpoint { Enabled = "enabled", Disabled = "disabled" }
 );
 
 /// A change in place of some instances; the values are those of the desired state. All are idempotent.

@@ -12,8 +12,9 @@ use kraken_spoke::{Difference, Edit, Ignored, Opt, Resolved};
 use serde_json::json;
 
 use crate::{
-    api::{Change, Desired, EC2InstanceSpec, HttpEndpoint, MetadataOptions, PartialDesired, UserDataChange},
+    api::{Change, Desired, EC2InstanceSpec, PartialDesired, UserDataChange},
     instance::Instance,
+    metadata_options::{HttpEndpoint, MetadataOptions},
     rules,
 };
 

@@ -7,6 +7,9 @@ mod image_lookup;
 mod import;
 mod instance;
 mod mark;
+mod metadata_options;
+mod refusal;
+mod root_volume;
 mod rules;
 mod stops;
 #[cfg(test)]

@@ -3,11 +3,9 @@
 
 use kraken_aws::{
     Tags,
-    bounds::{HOP_LIMIT, IOPS, KMS_KEY, Range, SECURITY_GROUP_ID, SIZE_GIB, THROUGHPUT},
+    bounds::{Range, SECURITY_GROUP_ID},
     rules::{ValidationError, ValidationResult, each, ensure},
 };
-
-use crate::api::{MetadataOptions, RootVolume, VolumeType};
 
 /// The maximum number of instances of one resource: limited by the size of the published state, see [`fits_a_state`].
 pub(crate) const MAX_COUNT: i32 = 500;
@@ -36,46 +34,6 @@ pub(crate) fn fits_a_state(count: i32, tags: &Tags) -> Result<(), String> {
 pub(crate) fn security_group_ids(ids: &[String]) -> ValidationResult<ValidationError> {
     ensure((1..=MAX_GROUPS).contains(&ids.len()), || format!("must have 1 to {MAX_GROUPS} items"))?;
     each(ids, |id| SECURITY_GROUP_ID.check(id))
-}
-
-pub(crate) fn metadata_options(options: &MetadataOptions) -> ValidationResult {
-    let limit = options.hop_limit.map_or(Ok(()), |limit| HOP_LIMIT.check(limit));
-    limit.map_err(|why| format!("httpPutResponseHopLimit {why}"))
-}
-
-/// Reports all problems of a root volume, not only the first.
-pub(crate) fn root_volume(volume: &RootVolume) -> ValidationResult {
-    let RootVolume { size_gib, volume_type, iops, throughput, encrypted, kms_key_id, .. } = volume;
-    let mut wrong = vec![];
-    for (name, value, range) in
-        [("sizeGiB", size_gib, SIZE_GIB), ("iops", iops, IOPS), ("throughput", throughput, THROUGHPUT)]
-    {
-        if let Some(Err(why)) = value.map(|value| range.check(value)) {
-            wrong.push(format!("{name} {why}"));
-        }
-    }
-    if let Some(kind) = volume_type {
-        let name = kind.as_str();
-        match kind {
-            VolumeType::Io1 | VolumeType::Io2 if iops.is_none() => {
-                wrong.push(format!("type {name} requires iops"));
-            }
-            VolumeType::Gp2 | VolumeType::Standard if iops.is_some() => {
-                wrong.push(format!("type {name} does not support iops"));
-            }
-            _ => {}
-        }
-        if *kind != VolumeType::Gp3 && throughput.is_some() {
-            wrong.push(format!("type {name} does not support throughput"));
-        }
-    }
-    if kms_key_id.is_some() && *encrypted != Some(true) {
-        wrong.push("kmsKeyID requires encrypted: true".to_owned());
-    }
-    if let Some(Err(why)) = kms_key_id.as_ref().map(|key| KMS_KEY.check(key)) {
-        wrong.push(format!("kmsKeyID {why}"));
-    }
-    ensure(wrong.is_empty(), || wrong.join("; "))
 }
 
 #[cfg(test)]
@@ -166,30 +124,5 @@ mod tests {
         accepts(rule(&IPV4), "10.0.0.10");
         rejects(rule(&IPV4), "10.0.0", "IPv4");
         rejects(rule(&IPV4), "::1", "IPv4");
-    }
-
-    #[test]
-    fn all_problems_of_a_volume_are_reported() {
-        let volume = |text: &str| serde_json::from_str::<RootVolume>(text).unwrap();
-        assert_eq!(root_volume(&volume(r#"{"sizeGiB": 20, "type": "gp3", "throughput": 125}"#)), Ok(()));
-        assert_eq!(root_volume(&volume(r#"{"encrypted": true, "kmsKeyID": "alias/a"}"#)), Ok(()));
-        for (wrong, words) in [
-            (r#"{"sizeGiB": 0, "iops": 99}"#, "sizeGiB must be 1 to 65536; iops must be 100 to 256000"),
-            (r#"{"type": "io2"}"#, "type io2 requires iops"),
-            (
-                r#"{"type": "gp2", "iops": 100, "throughput": 125}"#,
-                "does not support iops; type gp2 does not support throughput",
-            ),
-            (r#"{"kmsKeyID": "k", "encrypted": false}"#, "kmsKeyID requires encrypted"),
-        ] {
-            rejects(root_volume, &volume(wrong), words);
-        }
-    }
-
-    #[test]
-    fn a_hop_limit_is_bounded() {
-        let options = |limit| MetadataOptions { hop_limit: Some(limit), ..Default::default() };
-        accepts(metadata_options, &options(64));
-        rejects(metadata_options, &options(65), "httpPutResponseHopLimit must be 1 to 64");
     }
 }

@@ -17,7 +17,11 @@ use kraken_aws::{
 use kraken_spoke::Failure;
 
 use super::profile;
-use crate::api::{Desired, HttpEndpoint, HttpTokens, RootVolume};
+use crate::{
+    api::Desired,
+    metadata_options::{HttpEndpoint, HttpTokens},
+    root_volume::RootVolume,
+};
 
 const IMAGE: &str = "failed to describe the image";
 

@@ -15,7 +15,8 @@ use super::disruption;
 use crate::{
     api::{Change, Desired, EC2InstanceSpec},
     instance::Instance,
-    mark::{Mark, refusal},
+    mark::Mark,
+    refusal::refusal,
 };
 
 /// One attribute of one instance: AWS accepts a single attribute per call. A value that AWS rejects on a stopped instance is

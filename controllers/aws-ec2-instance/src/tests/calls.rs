@@ -5,9 +5,10 @@ use kraken_spoke::{Failure, FailureClass, Ignored};
 
 use super::*;
 use crate::{
-    api::{EC2InstanceSpec, MetadataOptions},
+    api::EC2InstanceSpec,
     calls,
     instance::{BlockDeviceMapping, Ebs, tests::state},
+    metadata_options::MetadataOptions,
 };
 
 #[test]

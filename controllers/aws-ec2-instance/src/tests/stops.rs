@@ -5,6 +5,7 @@ use crate::{
     api::Change as Step,
     instance::UserData,
     mark::{self, Mark},
+    refusal::refusal,
 };
 
 fn resize() -> Value {
@@ -171,7 +172,7 @@ fn a_rejected_user_data_blocks_no_other_one() {
         Instance { user_data: Some(UserData(b"old".to_vec())), ..there }
     };
     let spec = |text: &str| json!({"userData": {"value": text}, "userDataChange": {"value": "Stop"}});
-    let refused = mark::refusal("userData", &desired(spec("one")).own);
+    let refused = refusal("userData", &desired(spec("one")).own);
     let mark = Mark { stop: false, refused };
     assert_eq!(first(spec("one"), vec![there(&mark)]), None);
     assert_eq!(
