@@ -1,4 +1,4 @@
-//! The bounds of the fields of a table.
+//! The bounds of the fields of a table, and the billing modes.
 
 use kraken_aws::bounds::{Bytes, Length, Pattern, Range, Words};
 
@@ -8,7 +8,11 @@ pub(super) static NAME: Pattern =
 /// The names of key attributes.
 pub(super) const ATTRIBUTE: Length = Length(255);
 pub(super) const KEY_TYPE: Words = Words(&["S", "N", "B"]);
-pub(super) const BILLING: Words = Words(&["PAY_PER_REQUEST", "PROVISIONED"]);
+/// The billing mode in which requests are paid each.
+pub(super) const ON_DEMAND: &str = "PAY_PER_REQUEST";
+/// The billing mode in which capacities are paid.
+pub(super) const PROVISIONED: &str = "PROVISIONED";
+pub(super) const BILLING: Words = Words(&[ON_DEMAND, PROVISIONED]);
 pub(super) const CAPACITY: Range = Range(1, i32::MAX);
 pub(super) const PROJECTION: Words = Words(&["ALL", "KEYS_ONLY", "INCLUDE"]);
 pub(super) const CLASS: Words = Words(&["STANDARD", "STANDARD_INFREQUENT_ACCESS"]);

@@ -2,12 +2,7 @@
 
 use kraken_aws::prelude::exposed;
 
-use super::{api::Desired, index::Index, observed::Table};
-
-/// Requests are paid each.
-pub(super) const ON_DEMAND: &str = "PAY_PER_REQUEST";
-/// Capacities are paid.
-pub(super) const PROVISIONED: &str = "PROVISIONED";
+use super::{api::Desired, bounds::PROVISIONED, index::Index, observed::Table};
 
 /// Units for reads and for writes.
 pub(super) type Capacity = (i32, i32);

@@ -18,7 +18,7 @@ use super::{
         Change, Desired, DesiredGlobalIndex, DesiredKey, GlobalIndexSpec, KeySpec, LocalIndexSpec,
         PartialDesired, TableSpec,
     },
-    capacity::PROVISIONED,
+    bounds::PROVISIONED,
     index::{INCLUDE, Index, Key},
     observed::Table,
 };
@@ -246,11 +246,6 @@ impl TableSpec {
     pub(super) fn import_policy(table: &Table) -> Option<Value> {
         policy::imported_resource(&table.settings.as_ref()?.policy)
     }
-}
-
-/// The keys of the table.
-pub(super) fn keys(desired: &Desired) -> Vec<Key> {
-    [Key::hash(&desired.hash_key)].into_iter().chain(desired.range_key.as_ref().map(Key::range)).collect()
 }
 
 /// Names are unique, an attribute has one type, and attributes besides keys belong to one projection.

@@ -2,15 +2,13 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use kraken_aws::{import::Fields, prelude::*};
+use kraken_aws::import::Fields;
 use serde_json::Value;
 
-use super::api::{DesiredGlobalIndex, DesiredKey, DesiredLocalIndex};
-
 /// The type of a key that says none.
-const TEXT: &str = "S";
+pub(super) const TEXT: &str = "S";
 /// The projection of an index that says none.
-const ALL: &str = "ALL";
+pub(super) const ALL: &str = "ALL";
 /// The projection with more attributes than the keys.
 pub(super) const INCLUDE: &str = "INCLUDE";
 /// The status of an index that AWS does not change at the moment.
@@ -42,19 +40,6 @@ pub(super) struct Index {
 }
 
 impl Key {
-    pub(super) fn hash(key: &DesiredKey) -> Self {
-        Self { is_range: false, ..Self::range(key) }
-    }
-
-    pub(super) fn range(key: &DesiredKey) -> Self {
-        let DesiredKey { name, key_type } = key;
-        Self {
-            name: name.expose().clone(),
-            attribute_type: exposed(key_type.as_ref()).unwrap_or_else(|| TEXT.to_owned()),
-            is_range: true,
-        }
-    }
-
     /// As it is written in a spec.
     pub(super) fn imported(&self) -> Option<Value> {
         let mut fields = Fields::default();
@@ -65,39 +50,6 @@ impl Key {
 }
 
 impl Index {
-    /// `hash`: the hash key of the table.
-    pub(super) fn local(index: &DesiredLocalIndex, hash: &DesiredKey) -> Self {
-        let DesiredLocalIndex { name, range_key, projection_type, non_key_attributes } = index;
-        Self {
-            name: name.expose().clone(),
-            keys: vec![Key::hash(hash), Key::range(range_key)],
-            projection: exposed(projection_type.as_ref()).unwrap_or_else(|| ALL.to_owned()),
-            attributes: exposed(non_key_attributes.as_ref()).into_iter().flatten().collect(),
-            ..Self::default()
-        }
-    }
-
-    pub(super) fn global(index: &DesiredGlobalIndex) -> Self {
-        let DesiredGlobalIndex {
-            name,
-            hash_key,
-            range_key,
-            projection_type,
-            non_key_attributes,
-            read_capacity_units,
-            write_capacity_units,
-        } = index;
-        Self {
-            name: name.expose().clone(),
-            keys: [Key::hash(hash_key)].into_iter().chain(range_key.as_ref().map(Key::range)).collect(),
-            projection: exposed(projection_type.as_ref()).unwrap_or_else(|| ALL.to_owned()),
-            attributes: exposed(non_key_attributes.as_ref()).into_iter().flatten().collect(),
-            read: exposed(read_capacity_units.as_ref()),
-            write: exposed(write_capacity_units.as_ref()),
-            ..Self::default()
-        }
-    }
-
     /// Whether the other one differs only in what AWS can change.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let fixed = |index: &Self| (index.keys.clone(), index.projection.clone(), index.attributes.clone());

@@ -9,5 +9,6 @@ mod index;
 mod observed;
 #[cfg(test)]
 mod tests;
+mod wanted;
 
 pub(crate) use calls::Tables;

@@ -11,7 +11,7 @@ use kraken_aws::{
 };
 
 use super::{
-    capacity::{ON_DEMAND, PROVISIONED},
+    bounds::{ON_DEMAND, PROVISIONED},
     index::{ACTIVE, Index, Key},
 };
 use crate::dynamodb::types;

@@ -24,10 +24,11 @@ pub(super) use {
 
 use super::{
     api::{self, Change, Desired, TableSpec},
-    capacity::{ON_DEMAND, PROVISIONED, of_index, of_table},
-    desired::keys,
+    bounds::{ON_DEMAND, PROVISIONED},
+    capacity::{of_index, of_table},
     index::Index,
     observed::Table,
+    wanted::keys,
 };
 use crate::dynamodb::{
     DynamoDbClients as _, to_sdk,
