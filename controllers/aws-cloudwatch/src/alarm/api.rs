@@ -3,6 +3,7 @@
 use kraken_aws::{
     aws_group, aws_kind,
     bounds::{Pattern, Range},
+    rules::{ValidationResult, ensure},
     words,
 };
 use kraken_spoke::{
@@ -10,7 +11,7 @@ use kraken_spoke::{
     options::{ListOpt, Public},
 };
 
-use super::{desired::period, observed::Alarm as Observed};
+use super::observed::Alarm as Observed;
 
 static NAME_PREFIX: Pattern = Pattern::new(
     "^[a-zA-Z0-9]([a-zA-Z0-9_./#-]*[a-zA-Z0-9])?$",
@@ -38,8 +39,26 @@ static STATISTIC: Pattern = Pattern::new(
     "must be Average, Sum, Minimum, Maximum, SampleCount, a percentile such as p99 or p99.9, IQM, or a trimmed statistic such as tm90",
 );
 const PERIODS: Range = Range(1, 10_080);
+/// In seconds.
+const MINUTE: i32 = 60;
+pub(super) const WEEK: i32 = 604_800;
+/// The maximum length of a description.
+const MAX_DESCRIPTION: usize = 1_024;
 static ACTION: Pattern =
     Pattern::new("^arn:[a-z-]+:[a-z0-9-]+:[!-~]+$", 1_024, "must be the ARN of a topic or of another action");
+
+/// The rule of `periodSeconds`.
+fn period(seconds: &i32) -> ValidationResult {
+    let is_valid =
+        [10, 20, 30].contains(seconds) || (MINUTE..=WEEK).contains(seconds) && seconds % MINUTE == 0;
+    ensure(is_valid, || format!("must be 10, 20, 30, or a multiple of 60 up to {WEEK}"))
+}
+
+/// The rule of `description`.
+fn description(text: &str) -> ValidationResult {
+    let is_valid = (1..=MAX_DESCRIPTION).contains(&text.chars().count());
+    ensure(is_valid, || format!("must have 1 to {MAX_DESCRIPTION} characters"))
+}
 
 words!(
     /// How the metric is compared with the threshold.
@@ -98,7 +117,7 @@ pub(crate) struct AlarmSpec {
 
     /// The description, for those whom the alarm wakes: 1 to 1024 characters. Changed in place. Default: none; an existing one is not managed.
     /// Example: `{value: see the runbook of the shop}`
-    #[field("description", check = super::desired::description, change = Put, observed = alarm_description)]
+    #[field("description", check = description, change = Put, observed = alarm_description)]
     pub(crate) description: Option<Opt<String>>,
 
     /// The namespace of the metric, 1 to 255 characters without colons. Changed in place. Example: `{value: AWS/EC2}`

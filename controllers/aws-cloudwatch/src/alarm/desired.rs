@@ -1,4 +1,4 @@
-//! The rules of the fields of an alarm, and its dimensions. Pure.
+//! The rules between the fields of an alarm, and its dimensions. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,35 +7,17 @@ use kraken_aws::{
     fields::{ABSENT, NOT_SHOWN, SECRET},
     import::Fields,
     prelude::*,
-    rules::{ValidationResult, ensure},
 };
 use serde_json::Value;
 
 use super::{
-    api::{AlarmSpec, Change, Desired, PartialDesired},
+    api::{AlarmSpec, Change, Desired, PartialDesired, WEEK},
     observed::Alarm,
 };
 
 /// In seconds.
-const MINUTE: i32 = 60;
 const HOUR: i32 = 3_600;
 const DAY: i64 = 86_400;
-const WEEK: i32 = 604_800;
-/// The maximum length of a description.
-const MAX_DESCRIPTION: usize = 1_024;
-
-/// The rule of `periodSeconds`.
-pub(super) fn period(seconds: &i32) -> ValidationResult {
-    let is_valid =
-        [10, 20, 30].contains(seconds) || (MINUTE..=WEEK).contains(seconds) && seconds % MINUTE == 0;
-    ensure(is_valid, || format!("must be 10, 20, 30, or a multiple of 60 up to {WEEK}"))
-}
-
-/// The rule of `description`.
-pub(super) fn description(text: &str) -> ValidationResult {
-    let is_valid = (1..=MAX_DESCRIPTION).contains(&text.chars().count());
-    ensure(is_valid, || format!("must have 1 to {MAX_DESCRIPTION} characters"))
-}
 
 impl AlarmSpec {
     pub(super) fn between_fields(&self, partial: &PartialDesired, validator: &mut SpecValidator<'_, '_>) {

@@ -1,12 +1,13 @@
 //! Role, the API type.
 
+use std::collections::BTreeMap;
+
 use kraken_aws::{aws_group, aws_kind, bounds::Range, resolved::Joined};
 use kraken_spoke::{
     Opt,
     options::{ListOpt, Public},
 };
 
-use super::desired::Inline;
 use crate::{
     bounds::{BOUNDARY, DESCRIPTION, NAME, PATH, POLICY_ARN, ROLE_NAME},
     document::{Document, PolicyDocument, TrustPolicy},
@@ -118,6 +119,9 @@ pub(crate) struct InlinePolicy {
     #[field("document", group)]
     pub(crate) document: PolicyDocument,
 }
+
+/// Inline policies by name.
+pub(crate) type Inline = BTreeMap<String, Joined<Document>>;
 
 /// A change in place, one call each.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,5 @@
 //! The documents of a role: resolved, validated and compared. Pure.
 
-use std::collections::BTreeMap;
-
 use kraken_aws::{
     fields::{ABSENT, NOT_SHOWN, item_path},
     prelude::*,
@@ -9,16 +7,13 @@ use kraken_aws::{
 };
 
 use super::{
-    api::{Change, Desired, RoleSpec},
+    api::{Change, Desired, Inline, RoleSpec},
     observed::Role,
 };
 use crate::{
     bounds::NAME,
     document::{self, Document},
 };
-
-/// Inline policies by name.
-pub(crate) type Inline = BTreeMap<String, Joined<Document>>;
 
 impl RoleSpec {
     pub(super) fn trust_policy(&self, validator: &mut SpecValidator<'_, '_>) -> Option<Joined<Document>> {

@@ -1,12 +1,14 @@
 //! DBParameterGroup, the API type.
 
-use kraken_aws::{aws_group, aws_kind, bounds::Pattern, words};
+use kraken_aws::{
+    aws_group, aws_kind,
+    bounds::Pattern,
+    rules::{ValidationResult, ensure},
+    words,
+};
 use kraken_spoke::{Opt, options::Public};
 
-use super::{
-    desired::{Change, printable},
-    observed::ParameterGroup,
-};
+use super::observed::ParameterGroup;
 use crate::named::DESCRIPTION;
 
 static NAME: Pattern = Pattern::new(
@@ -20,6 +22,14 @@ static PARAMETER: Pattern = Pattern::new(
     100,
     "must be the name of a parameter such as max_connections",
 );
+/// The maximum length of a value.
+const MAX_VALUE: usize = 4_096;
+
+/// The rule of a value.
+fn printable(text: &str) -> ValidationResult {
+    let is_valid = text.len() <= MAX_VALUE && !text.chars().any(char::is_control);
+    ensure(is_valid, || format!("must have at most {MAX_VALUE} characters, and no control characters"))
+}
 
 words!(
     /// When a parameter applies.
@@ -89,4 +99,11 @@ pub(crate) struct Parameter {
     /// `{value: pending-reboot}`
     #[field("applyMethod")]
     pub(crate) apply_method: Option<Opt<ApplyMethod>>,
+}
+
+/// A change in place.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Change {
+    /// Sets the parameters that differ, and resets those that are not in the spec.
+    Parameters,
 }

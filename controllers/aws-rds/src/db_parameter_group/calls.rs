@@ -3,8 +3,8 @@
 use kraken_aws::{Tags, missing::or_nothing, prelude::*};
 
 use super::{
-    api::{self, ApplyMethod, Desired},
-    desired::{Change, Plan},
+    api::{self, ApplyMethod, Change, Desired},
+    desired::Plan,
     observed::ParameterGroup,
 };
 use crate::{

@@ -7,21 +7,13 @@ use kraken_aws::{
     fields::{ABSENT, NOT_SHOWN, SECRET, item_path},
     import::Fields,
     prelude::*,
-    rules::{ValidationResult, ensure},
 };
 use serde_json::Value;
 
 use super::{
-    api::{ApplyMethod, DBParameterGroupSpec, Desired, DesiredParameter, PartialDesired},
+    api::{ApplyMethod, Change, DBParameterGroupSpec, Desired, DesiredParameter, PartialDesired},
     observed::ParameterGroup,
 };
-
-/// A change in place.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Change {
-    /// Sets the parameters that differ, and resets those that are not in the spec.
-    Parameters,
-}
 
 /// What the call or calls of a change do: the value and the apply method of parameters to set, and whether those to reset are static.
 #[derive(Debug, Default, PartialEq)]
@@ -47,15 +39,6 @@ impl Plan {
         let reset = have.iter().filter(|(name, _)| !names.contains(name));
         Self { set: set.collect(), reset: reset.map(|(name, one)| (name.clone(), one.is_static)).collect() }
     }
-}
-
-/// The maximum length of a value.
-const MAX_VALUE: usize = 4_096;
-
-/// The rule of a value.
-pub(super) fn printable(text: &str) -> ValidationResult {
-    let is_valid = text.len() <= MAX_VALUE && !text.chars().any(char::is_control);
-    ensure(is_valid, || format!("must have at most {MAX_VALUE} characters, and no control characters"))
 }
 
 impl DBParameterGroupSpec {

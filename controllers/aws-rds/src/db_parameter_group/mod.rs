@@ -7,6 +7,6 @@ mod observed;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use calls::ParameterGroups;
 #[cfg(test)]
-pub(crate) use desired::Change;
+pub(crate) use api::Change;
+pub(crate) use calls::ParameterGroups;

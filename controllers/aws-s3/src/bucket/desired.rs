@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use super::{
     api::{
-        Algorithm, BucketSpec, Change, Desired, Encryption, LifecycleRule, PartialDesired, PartialEncryption,
-        PartialLifecycleRule,
+        Algorithm, BucketSpec, Change, Desired, DesiredLifecycleRule, Encryption, LifecycleRule,
+        PartialDesired, PartialEncryption, PartialLifecycleRule,
     },
     lifecycle::Rule,
     observed::Bucket,
@@ -136,6 +136,33 @@ impl LifecycleRule {
         for index in repeated(&classes) {
             let path = format!("{field}.transitions[{index}].storageClass");
             validator.problem(&path, "is the storage class of another transition of the rule");
+        }
+    }
+}
+
+impl From<&DesiredLifecycleRule> for Rule {
+    fn from(rule: &DesiredLifecycleRule) -> Self {
+        let DesiredLifecycleRule {
+            id,
+            prefix,
+            enabled,
+            expiration_days,
+            noncurrent_version_expiration_days,
+            abort_incomplete_multipart_upload_days,
+            transitions,
+        } = rule;
+        let transitions = transitions.iter().flatten();
+        Self {
+            id: id.expose().clone(),
+            prefix: exposed(prefix.as_ref()).unwrap_or_default(),
+            is_off: exposed(enabled.as_ref()) == Some(false),
+            expiration: exposed(expiration_days.as_ref()),
+            noncurrent: exposed(noncurrent_version_expiration_days.as_ref()),
+            abort: exposed(abort_incomplete_multipart_upload_days.as_ref()),
+            transitions: transitions
+                .map(|one| (one.storage_class.expose().clone(), *one.days.expose()))
+                .collect(),
+            has_others: false,
         }
     }
 }

@@ -2,10 +2,8 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use kraken_aws::{import::Fields, prelude::exposed};
+use kraken_aws::import::Fields;
 use serde_json::Value;
-
-use super::api::DesiredLifecycleRule;
 
 /// A rule by its settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,33 +18,6 @@ pub(super) struct Rule {
     pub(super) transitions: BTreeMap<String, i32>,
     /// Whether it has settings that a spec cannot express.
     pub(super) has_others: bool,
-}
-
-impl From<&DesiredLifecycleRule> for Rule {
-    fn from(rule: &DesiredLifecycleRule) -> Self {
-        let DesiredLifecycleRule {
-            id,
-            prefix,
-            enabled,
-            expiration_days,
-            noncurrent_version_expiration_days,
-            abort_incomplete_multipart_upload_days,
-            transitions,
-        } = rule;
-        let transitions = transitions.iter().flatten();
-        Self {
-            id: id.expose().clone(),
-            prefix: exposed(prefix.as_ref()).unwrap_or_default(),
-            is_off: exposed(enabled.as_ref()) == Some(false),
-            expiration: exposed(expiration_days.as_ref()),
-            noncurrent: exposed(noncurrent_version_expiration_days.as_ref()),
-            abort: exposed(abort_incomplete_multipart_upload_days.as_ref()),
-            transitions: transitions
-                .map(|one| (one.storage_class.expose().clone(), *one.days.expose()))
-                .collect(),
-            has_others: false,
-        }
-    }
 }
 
 impl Rule {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use kraken_aws::{
     Tags,
+    errors::undecided,
     lookup_kind::passing,
     missing::{existing, or_nothing},
     prelude::*,
@@ -12,13 +13,12 @@ use kraken_spoke::FailureClass;
 
 use super::{
     api::{self, Change, Desired, SecretSpec},
-    holder::{is_scheduled, own_or_taken},
+    holder::{CREATE, Holder, is_scheduled, is_taken, whose},
     observed::Secret,
     value,
 };
 use crate::secrets::{AT_ONCE, SecretsClients as _, to_sdk};
 
-pub(super) const CREATE: &str = "failed to create the secret";
 /// The maximum page size.
 const PAGE: i32 = 100;
 
@@ -177,8 +177,39 @@ impl AwsResource for Secrets {
     }
 }
 
+/// The secret with the name that is in use: the one of this launch; or one of a former resource of the name, taken back; else why not.
+async fn own_or_taken(
+    aws: &Aws,
+    failure: Failure,
+    name: &str,
+    creation: &Creation<'_>,
+) -> Result<Secret, Failure> {
+    let Some(holder) = described(aws, name).await? else {
+        // It was deleted in between, or its deletion is not complete.
+        return Err(Failure { class: FailureClass::NotYet, ..failure });
+    };
+    match whose(&holder, creation) {
+        Holder::Launch => Ok(holder),
+        Holder::Deleted => {
+            let call = aws.secrets().restore_secret().secret_id(&holder.arn).send();
+            aws.call("RestoreSecret", "failed to restore the secret", call).await?;
+            claimed(aws, holder, creation).await
+        }
+        Holder::Former => claimed(aws, holder, creation).await,
+        Holder::Other => Err(is_taken(failure, name, holder, creation)),
+    }
+}
+
+/// The secret, with the tags of this launch. A crash before leaves one of a former resource, which the next attempt takes.
+async fn claimed(aws: &Aws, secret: Secret, creation: &Creation<'_>) -> Result<Secret, Failure> {
+    Secrets::set_tags(aws, &secret.arn, creation.tags).await.map_err(undecided)?;
+    let mut tags = secret.tags;
+    tags.extend(creation.tags.clone());
+    Ok(Secret { tags, deleted_date: None, ..secret })
+}
+
 /// The secret with this ARN or name, also if it is scheduled for deletion; none if it does not exist.
-pub(super) async fn described(aws: &Aws, id: &str) -> Result<Option<Secret>, Failure> {
+async fn described(aws: &Aws, id: &str) -> Result<Option<Secret>, Failure> {
     let call = aws.secrets().describe_secret().secret_id(id).send();
     let answer = aws.call("DescribeSecret", "failed to describe the secret", call).await;
     or_nothing(answer.map(|answer| Some(Secret::from(answer))))

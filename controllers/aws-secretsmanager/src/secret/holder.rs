@@ -1,18 +1,17 @@
-//! Whose secret has a name that is in use: a name is not free until the recovery window of a deleted secret ends.
+//! Whose secret has a name that is in use. Pure. A name is not free until the recovery window of a deleted secret
+//! ends.
 
 use kraken_aws::{
-    Aws, AwsResource as _,
-    errors::{terminal, undecided},
+    errors::terminal,
     prelude::{Creation, Failure},
     tags::of_owner,
 };
 use kraken_spoke::FailureClass;
 
-use super::{
-    calls::{CREATE, Secrets, described},
-    observed::Secret,
-};
-use crate::secrets::SecretsClients as _;
+use super::observed::Secret;
+
+/// The prefix of the errors of creations.
+pub(super) const CREATE: &str = "failed to create the secret";
 
 /// Whose secret has a name that is in use.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,37 +30,6 @@ pub(super) enum Holder {
 pub(super) fn is_scheduled(failure: &Failure) -> bool {
     let message = &failure.message;
     failure.code == "InvalidRequestException" && (message.contains("deletion") || message.contains("deleted"))
-}
-
-/// The secret with the name that is in use: the one of this launch; or one of a former resource of the name, taken back; else why not.
-pub(super) async fn own_or_taken(
-    aws: &Aws,
-    failure: Failure,
-    name: &str,
-    creation: &Creation<'_>,
-) -> Result<Secret, Failure> {
-    let Some(holder) = described(aws, name).await? else {
-        // It was deleted in between, or its deletion is not complete.
-        return Err(Failure { class: FailureClass::NotYet, ..failure });
-    };
-    match whose(&holder, creation) {
-        Holder::Launch => Ok(holder),
-        Holder::Deleted => {
-            let call = aws.secrets().restore_secret().secret_id(&holder.arn).send();
-            aws.call("RestoreSecret", "failed to restore the secret", call).await?;
-            claimed(aws, holder, creation).await
-        }
-        Holder::Former => claimed(aws, holder, creation).await,
-        Holder::Other => Err(is_taken(failure, name, holder, creation)),
-    }
-}
-
-/// The secret, with the tags of this launch. A crash before leaves one of a former resource, which the next attempt takes.
-async fn claimed(aws: &Aws, secret: Secret, creation: &Creation<'_>) -> Result<Secret, Failure> {
-    Secrets::set_tags(aws, &secret.arn, creation.tags).await.map_err(undecided)?;
-    let mut tags = secret.tags;
-    tags.extend(creation.tags.clone());
-    Ok(Secret { tags, deleted_date: None, ..secret })
 }
 
 pub(super) fn whose(holder: &Secret, creation: &Creation<'_>) -> Holder {

@@ -10,14 +10,12 @@ use kraken_spoke::{
     options::{ListOpt, Public, Text},
 };
 
-use super::entry::{Entries, Entry};
+use super::entry::{Entries, Entry, LAST};
 use crate::security_group::{
     api::{PORT, PROTOCOL},
     rule::{Direction, ports},
 };
 
-/// The highest number of an entry that is not AWS's own.
-pub(super) const LAST: i32 = 32_766;
 const RULE_NUMBER: Range = Range(1, LAST);
 const ACTION: Words = Words(&["allow", "deny"]);
 

@@ -1,7 +1,7 @@
 //! The entries of a network ACL: resolved, validated and compared. Pure.
 
 use kraken_aws::{
-    AwsGroup as _,
+    AwsGroup as _, cidr,
     fields::{ABSENT, NOT_SHOWN, item_path},
     group,
     prelude::*,
@@ -9,11 +9,14 @@ use kraken_aws::{
 };
 
 use super::{
-    api::{Change, Desired, EntrySpec, NetworkACLSpec, PartialEntry},
-    entry::{Entries, Entry},
+    api::{Change, Desired, DesiredEntry, EntrySpec, NetworkACLSpec, PartialEntry},
+    entry::{Entries, Entry, IcmpTypeCode, PortRange, numbered},
     observed::NetworkAcl,
 };
-use crate::security_group::{desired::check_ports, rule::Direction};
+use crate::security_group::{
+    desired::check_ports,
+    rule::{Direction, Peer, Permission},
+};
 
 impl NetworkACLSpec {
     pub(super) fn ingress(&self, validator: &mut SpecValidator<'_, '_>) -> Option<Entries> {
@@ -63,8 +66,30 @@ fn entries(
         }
     }
     let whole = group::known(taken)?;
-    let joined = |entry| Joined::new(Entry::new(direction, entry), EntrySpec::is_secret(entry));
+    let joined = |entry| Joined::new(of_spec(direction, entry), EntrySpec::is_secret(entry));
     Some(Some(whole.iter().map(joined).collect()))
+}
+
+/// An entry of the spec in AWS's form.
+fn of_spec(direction: Direction, wanted: &DesiredEntry) -> Entry {
+    let DesiredEntry { rule_number, action, protocol, from_port, to_port, cidr_block, ipv6_cidr_block } =
+        wanted;
+    let (from, to) =
+        (from_port.as_ref().map(|port| *port.expose()), to_port.as_ref().map(|port| *port.expose()));
+    let permission = Permission::new(&protocol.expose().0, from, to, Peer::Itself);
+    let is_icmp = permission.protocol.starts_with("icmp");
+    let (icmp, ports) = if is_icmp { (permission.ports, None) } else { (None, permission.ports) };
+    let block = |block: &Resolved<String>| cidr::canonical(block.expose());
+    Entry {
+        rule_number: *rule_number.expose(),
+        egress: direction == Direction::Egress,
+        rule_action: action.expose().clone(),
+        protocol: numbered(&permission.protocol).to_owned(),
+        cidr_block: cidr_block.as_ref().map(block),
+        ipv6_cidr_block: ipv6_cidr_block.as_ref().map(block),
+        port_range: ports.map(|(from, to)| PortRange { from, to }),
+        icmp_type_code: icmp.map(|(r#type, code)| IcmpTypeCode { r#type, code }),
+    }
 }
 
 /// Entries are added and changed before others are removed.

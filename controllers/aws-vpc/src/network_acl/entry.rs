@@ -4,8 +4,10 @@ use std::fmt;
 
 use kraken_aws::{aws_observed, cidr, ec2::types, resolved::Joined};
 
-use super::api::DesiredEntry;
 use crate::security_group::rule::{Direction, Peer, Permission};
+
+/// The highest number of an entry that is not AWS's own.
+pub(super) const LAST: i32 = 32_766;
 
 #[aws_observed(from = types::NetworkAclEntry)]
 pub(crate) struct Entry {
@@ -40,27 +42,6 @@ pub(crate) struct IcmpTypeCode {
 pub(crate) type Entries = Option<Vec<Joined<Entry>>>;
 
 impl Entry {
-    pub(super) fn new(direction: Direction, wanted: &DesiredEntry) -> Self {
-        let DesiredEntry { rule_number, action, protocol, from_port, to_port, cidr_block, ipv6_cidr_block } =
-            wanted;
-        let (from, to) =
-            (from_port.as_ref().map(|port| *port.expose()), to_port.as_ref().map(|port| *port.expose()));
-        let permission = Permission::new(&protocol.expose().0, from, to, Peer::Itself);
-        let is_icmp = permission.protocol.starts_with("icmp");
-        let (icmp, ports) = if is_icmp { (permission.ports, None) } else { (None, permission.ports) };
-        let block = |block: &kraken_spoke::Resolved<String>| cidr::canonical(block.expose());
-        Self {
-            rule_number: *rule_number.expose(),
-            egress: direction == Direction::Egress,
-            rule_action: action.expose().clone(),
-            protocol: numbered(&permission.protocol).to_owned(),
-            cidr_block: cidr_block.as_ref().map(block),
-            ipv6_cidr_block: ipv6_cidr_block.as_ref().map(block),
-            port_range: ports.map(|(from, to)| PortRange { from, to }),
-            icmp_type_code: icmp.map(|(r#type, code)| IcmpTypeCode { r#type, code }),
-        }
-    }
-
     pub(super) fn is_of(&self, direction: Direction) -> bool {
         self.egress == (direction == Direction::Egress)
     }
@@ -82,7 +63,7 @@ impl fmt::Display for Entry {
 }
 
 /// The number of a protocol, which network ACLs have instead of its name.
-fn numbered(protocol: &str) -> &str {
+pub(super) fn numbered(protocol: &str) -> &str {
     match protocol {
         "icmp" => "1",
         "tcp" => "6",

@@ -2,7 +2,7 @@
 
 use kraken_aws::{aws_observed, ec2::types};
 
-use super::{api::LAST, entry::Entry};
+use super::entry::{Entry, LAST};
 use crate::security_group::rule::Direction;
 
 #[aws_observed(from = types::NetworkAcl, id = network_acl_id)]
