@@ -4,10 +4,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
-use crate::site::{Site, cluster, rolled_out, system, system_json};
+use crate::site::{Site, cluster, mistaken, rolled_out, system, system_json};
 
 const CONTROLLER: &str = "kraken-aws-vpc";
-const MISTAKE: &str = "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: VPC\nmetadata: {name: a}\nspec: {cidrBlock: {value: 10.0.0.1/16}}\n";
 
 async fn bundle() -> Result<String> {
     let path = "jsonpath={.webhooks[0].clientConfig.caBundle}";
@@ -32,15 +31,16 @@ async fn every_invalid_resource_is_rejected_during_a_rotation() -> Result<()> {
     cluster(&["apply", "--server-side", "--force-conflicts", "-f", &webhook.display().to_string()]).await?;
     system(&["rollout", "restart", &format!("deployment/{CONTROLLER}")]).await?;
     rolled_out(CONTROLLER).await?;
-    site.refused(MISTAKE).await?;
+    let mistaken = mistaken("VPC", "cidrBlock");
+    site.refused(&mistaken).await?;
     let (first, first_bundle) = (certificate().await?, bundle().await?);
 
     // The API server admits every request if it does not trust the webhook, so each attempt must be rejected.
     let started = Instant::now();
     let (mut tries, mut bundles) = (0, vec![first_bundle]);
     while started.elapsed() < Duration::from_secs(75) {
-        let refused = site.refused(MISTAKE).await?;
-        assert!(refused.contains("spec.cidrBlock"), "{refused}");
+        let refused = site.refused(&mistaken).await?;
+        assert!(refused.contains("spec.cidrBlock.valueFrom.templateString"), "{refused}");
         tries += 1;
         let now = bundle().await?;
         if bundles.last() != Some(&now) {

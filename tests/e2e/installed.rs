@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use kraken_testing::paths;
 use serde_json::json;
 
-use crate::site::{Site, TOOLS, cluster, name, pods, system, system_json, until};
+use crate::site::{Site, TOOLS, cluster, mistaken, name, pods, system, system_json, until};
 
 #[tokio::test]
 #[ignore = "cargo xtask e2e"]
@@ -32,10 +32,9 @@ async fn controllers_run_as_their_own_accounts_under_pod_security_restricted() -
 #[ignore = "cargo xtask e2e"]
 async fn an_invalid_resource_is_rejected_through_the_service_of_each_webhook() -> Result<()> {
     let site = Site::new("mistakes").await?;
-    let vpc = "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: VPC\nmetadata: {name: a}\nspec: {cidrBlock: {value: 10.0.0.1/16}}\n";
-    let refused = until("the rejection of a VPC", async || site.refused(vpc).await, |_| true).await?;
-    // The schema accepts any string: the webhook of the controller rejects it.
-    assert!(refused.contains("spec.cidrBlock"), "{refused}");
+    let vpc = mistaken("VPC", "cidrBlock");
+    let refused = until("the rejection of a VPC", async || site.refused(&vpc).await, |_| true).await?;
+    assert!(refused.contains("spec.cidrBlock.valueFrom.templateString"), "{refused}");
 
     // Only the webhook of the hub finds a reference of a resource to itself.
     let subnet = |name: &str, other: &str| {

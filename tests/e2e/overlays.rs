@@ -5,7 +5,7 @@ use anyhow::Result;
 use kraken_testing::paths;
 use serde_json::json;
 
-use crate::site::{Site, cluster, rolled_out, system, system_json, until};
+use crate::site::{Site, cluster, mistaken, rolled_out, system, system_json, until};
 
 #[tokio::test]
 #[ignore = "cargo xtask e2e"]
@@ -50,16 +50,10 @@ async fn controllers_of_aws_share_a_process_and_separate_again() -> Result<()> {
     }
     rolled_out("kraken-aws-all").await?;
     // By the Services of two controllers, each with its own certificate.
-    let rejections = [
-        ("VPC", "{cidrBlock: {value: 10.0.0.1/16}}", "spec.cidrBlock"),
-        ("Queue", "{delaySeconds: {value: 1000}}", "spec.delaySeconds"),
-    ];
-    for (kind, spec, field) in rejections {
-        let yaml = format!(
-            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: {kind}\nmetadata: {{name: wrong}}\nspec: {spec}\n"
-        );
-        let refused = until("the rejection", async || site.refused(&yaml).await, |_| true).await?;
-        assert!(refused.contains(field) && refused.contains("admission webhook"), "{refused}");
+    for (kind, field) in [("VPC", "cidrBlock"), ("Queue", "name")] {
+        let mistaken = mistaken(kind, field);
+        let refused = until("the rejection", async || site.refused(&mistaken).await, |_| true).await?;
+        assert!(refused.contains(&format!("spec.{field}.valueFrom.templateString")), "{refused}");
     }
     site.apply(&vpc.replace("{name: a}", "{name: b}").replace("10.8", "10.9")).await?;
     site.ready(&["vpc/a", "vpc/b"]).await?;

@@ -24,6 +24,15 @@ pub(crate) struct Site {
     pub(crate) namespace: String,
 }
 
+/// A resource with a mistake in this field that only the webhook of its controller finds: the schema does not know the syntax of
+/// templates.
+pub(crate) fn mistaken(kind: &str, field: &str) -> String {
+    format!(
+        "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: {kind}\nmetadata: {{name: mistaken}}\n\
+         spec: {{{field}: {{valueFrom: {{templateString: '{{{{ .ConfigMap'}}}}}}\n"
+    )
+}
+
 impl Site {
     /// Creates the namespace.
     pub(crate) async fn new(test: &str) -> Result<Self> {
