@@ -66,7 +66,7 @@ spec:
           periodSeconds: 5
         resources:
           requests:
-            cpu: 50m
+            cpu: {cpu}
             memory: {request}
           limits:
             memory: {limit}
@@ -342,7 +342,7 @@ const HOST: &str = "      automountServiceAccountToken: false # the controller m
         - /var/run/kraken-host/own/socket
         resources:
           requests:
-            cpu: 50m
+            cpu: 10m
             memory: 64Mi
           limits:
             memory: 2Gi
@@ -394,15 +394,16 @@ const OF_PROVIDERS: &str = "tofu";
 
 /// The Deployment of the controller in this folder. A spoke's folder begins with its provider: `aws-vpc`.
 pub(super) fn deployment(controller: &str) -> String {
-    with_memory(controller, "64Mi", "512Mi")
+    // Little processor time, so that two replicas of all controllers fit on a node with two cores.
+    with_resources(controller, "10m", "64Mi", "512Mi")
 }
 
 /// The Deployment of a process that several controllers share.
 pub(super) fn of_process(process: &str) -> String {
-    with_memory(process, "128Mi", "2Gi")
+    with_resources(process, "50m", "128Mi", "2Gi")
 }
 
-fn with_memory(controller: &str, request: &str, limit: &str) -> String {
+fn with_resources(controller: &str, cpu: &str, request: &str, limit: &str) -> String {
     let name = format!("kraken-{controller}");
     let credentials =
         controller.split_once('-').map(|(provider, _)| CREDENTIALS.replace("{provider}", provider));
@@ -413,6 +414,7 @@ fn with_memory(controller: &str, request: &str, limit: &str) -> String {
     };
     let of_host = |text: &'static str| if controller == OF_PROVIDERS { text } else { "" };
     let parts = [
+        ("{cpu}", cpu),
         ("{request}", request),
         ("{limit}", limit),
         ("{grace}", grace),
