@@ -2,6 +2,7 @@
 //! compiles and passes its tests at once; the fields are examples, and each call returns an error until it is written.
 
 mod names;
+mod process;
 
 use std::{fs, path::Path};
 
@@ -29,8 +30,15 @@ const SPOKE: [(&str, &str); 3] = [
 /// Adds the kind to a spoke, which is created if it does not exist.
 pub(crate) fn run(spoke: &str, kind: &str) -> Result<()> {
     let root = paths::workspace_root()?;
+    let is_new = !root.join("controllers").join(spoke).exists();
     for path in generate(&root.join("controllers"), spoke, kind)? {
         println!("wrote controllers/{path}");
+    }
+    if is_new {
+        let folder = root.join(process::FOLDER);
+        edit(&folder.join("Cargo.toml"), |text| process::manifest(text, spoke))?;
+        edit(&folder.join("src/main.rs"), |text| process::main(text, spoke, &spoke_type(spoke)))?;
+        println!("added the spoke to {}, in which all spokes of AWS can run", process::FOLDER);
     }
     println!(
         "next: edit the fields in api.rs and write the calls, then\n  \
@@ -38,6 +46,11 @@ pub(crate) fn run(spoke: &str, kind: &str) -> Result<()> {
          cargo xtask gen   # CRDs, RBAC, deployments and charts"
     );
     Ok(())
+}
+
+fn edit(path: &Path, edited: impl Fn(&str) -> Result<String>) -> Result<()> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    fs::write(path, edited(&text)?).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Writes the files, and returns their paths below the folder of controllers.
@@ -71,7 +84,6 @@ fn generate(controllers: &Path, spoke: &str, kind: &str) -> Result<Vec<String>> 
 }
 
 fn filled(template: &str, spoke: &str, names: &Names) -> String {
-    let spoke_type = Names::of(&pascal_case(spoke)).map(|names| names.ty()).unwrap_or_default();
     [
         ("@Kind@", names.kind().to_owned()),
         ("@Kinds@", names.types()),
@@ -82,10 +94,15 @@ fn filled(template: &str, spoke: &str, names: &Names) -> String {
         ("@plural@", names.plural()),
         ("@spoke@", spoke.to_owned()),
         ("@spoke_module@", spoke.replace('-', "_")),
-        ("@Spoke@", spoke_type),
+        ("@Spoke@", spoke_type(spoke)),
     ]
     .into_iter()
     .fold(template.to_owned(), |text, (key, value)| text.replace(key, &value))
+}
+
+/// The type of a spoke: `Rds` of `aws-rds`.
+fn spoke_type(spoke: &str) -> String {
+    Names::of(&pascal_case(spoke)).map(|names| names.ty()).unwrap_or_default()
 }
 
 /// `Rds` of `aws-rds`.
