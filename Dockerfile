@@ -16,7 +16,7 @@ ARG KRAKEN_BUILD_DATE
 # plug-ins cannot be linked so.
 RUN host=$(rustc -vV | sed -n 's/^host: //p') \
  && RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --workspace --bins --target "$host" \
- && cp "target/$host/release/kraken-${CONTROLLER:?is the name of a folder of controllers/}" /kraken
+ && cp "target/$host/release/kraken-${CONTROLLER:?is the name of a folder of controllers/ or processes/}" /kraken
 
 # The same software bill of materials as in the images of `cargo xtask image`. All crates were downloaded for the build.
 RUN host=$(rustc -vV | sed -n 's/^host: //p') \

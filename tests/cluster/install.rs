@@ -276,6 +276,19 @@ async fn one_process_combines_with_the_other_components() -> Result<()> {
     let certificate =
         &objects[&("Certificate".to_owned(), Some(NAMESPACE.to_owned()), format!("{vpc}-webhook"))];
     assert_eq!(of_vpc.map(|source| &source["secret"]["name"]), Some(&certificate["spec"]["secretName"]));
+    // Only for selected namespaces.
+    let overlay = root("config/overlays/namespaced")?;
+    std::fs::create_dir(folder.path().join("team"))?;
+    for file in ["settings.yaml", "team/kustomization.yaml", "team/roles.yaml"] {
+        std::fs::copy(overlay.join(file), folder.path().join(file))?;
+    }
+    let text = std::fs::read_to_string(overlay.join("kustomization.yaml"))?;
+    let text = text.replace("components:\n", "components:\n- ../../components/one-process\n");
+    std::fs::write(folder.path().join("kustomization.yaml"), text)?;
+    let objects = by_key(kustomize(folder.path()).await?);
+    assert_eq!(objects[&own("ConfigMap")]["data"]["KRAKEN_NAMESPACES"], "team-a");
+    let role = ("RoleBinding".to_owned(), Some("team-a".to_owned()), format!("{vpc}-resources"));
+    assert_eq!(objects[&role]["subjects"][0]["name"], "kraken-aws-all");
     // As by the chart, whose certificate has the names of all.
     let set = ["component=aws-all", "webhooks.certManager=true", "controllers={aws-vpc,aws-sqs}"];
     let objects = by_key(helm_template(&root("charts/kraken-spoke")?, NAMESPACE, &set).await?);

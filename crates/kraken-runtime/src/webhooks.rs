@@ -33,7 +33,8 @@ pub(crate) async fn start(
             CertificateSource::Secret { namespace: namespace.to_owned(), timing }
         } else {
             let folder = PathBuf::from(&args.webhook_certificate_folder);
-            CertificateSource::Folder(if controllers.len() == 1 { folder } else { folder.join(component) })
+            let own = folder.join(component);
+            CertificateSource::Folder(if own.is_dir() { own } else { folder })
         };
         let address = address.ip();
         let rotator =

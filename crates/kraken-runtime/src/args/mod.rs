@@ -124,8 +124,8 @@ pub struct RunArgs {
           default_value = WEBHOOK_CERTIFICATE_LIFETIME, value_parser = certificate_lifetime, allow_hyphen_values = true)]
     pub webhook_certificate_lifetime: Duration,
 
-    /// A folder with tls.crt and tls.key that is managed externally, for example by cert-manager; of a process with several
-    /// controllers, a folder with one such folder for each, with its name; if empty, the controller issues the certificate
+    /// A folder with tls.crt and tls.key that is managed externally, for example by cert-manager; a process with several
+    /// controllers reads those of each from the folder with its name in it; if empty, the controller issues the certificate
     #[arg(
         long,
         env = "KRAKEN_WEBHOOK_CERTIFICATE_FOLDER",

@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result};
 use kraken_testing::suite::NAMESPACE;
 use serde_json::{Value, json};
 
-use super::MARK;
+use super::{MARK, one_process};
 
 /// The namespace of the example, which is replaced by those of the installation.
 const TEAM: &str = "team-a";
@@ -113,7 +113,9 @@ pub(super) fn files(components: &[Rights]) -> Result<(Named, Named)> {
         roles.push(object("Role", &role, None, &json!({"rules": kept})));
         roles.push(binding(&role, None, &[&name]));
     }
-    let names: Vec<String> = components.iter().map(|(component, _)| format!("kraken-{component}")).collect();
+    // The process that some of them may share, too: settings and rights of what is not installed have no effect.
+    let programs = components.iter().map(|(component, _)| component.as_str()).chain([one_process::PROCESS]);
+    let names: Vec<String> = programs.map(|program| format!("kraken-{program}")).collect();
     let id = json!({"rules": [{
         "apiGroups": [""], "resourceNames": [IDENTIFYING_NAMESPACE], "resources": ["namespaces"], "verbs": ["get"],
     }]});

@@ -50,7 +50,7 @@ patches:
       value: {name}
 - target:
     kind: RoleBinding
-    name: {controllers}
+    name: {controllers}(-resources)? # those of an installation for selected namespaces
   patch: |
     - op: replace
       path: /subjects/0/name
