@@ -256,12 +256,11 @@ async fn controllers_in_one_process_differ_in_deployment_account_and_selector_on
     Ok(())
 }
 
-/// Listed first, because the others change its Deployment.
 #[tokio::test]
-async fn one_process_combines_with_the_other_components() -> Result<()> {
+async fn one_process_combines_with_the_components() -> Result<()> {
     let folder = tempfile::tempdir_in(root("config/overlays")?)?;
-    let text = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../../default]\n\
-                components: [../../components/one-process, ../../components/high-availability, ../../components/cert-manager]\n";
+    let text = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../one-process]\n\
+                components: [../../components/high-availability, ../../components/cert-manager]\n";
     std::fs::write(folder.path().join("kustomization.yaml"), text)?;
     let objects = by_key(kustomize(folder.path()).await?);
     let own = |kind: &str| (kind.to_owned(), Some(NAMESPACE.to_owned()), "kraken-aws-all".to_owned());
@@ -283,12 +282,12 @@ async fn one_process_combines_with_the_other_components() -> Result<()> {
         std::fs::copy(overlay.join(file), folder.path().join(file))?;
     }
     let text = std::fs::read_to_string(overlay.join("kustomization.yaml"))?;
-    let text = text.replace("components:\n", "components:\n- ../../components/one-process\n");
+    let text = text.replace("../../default", "../one-process");
     std::fs::write(folder.path().join("kustomization.yaml"), text)?;
     let objects = by_key(kustomize(folder.path()).await?);
     assert_eq!(objects[&own("ConfigMap")]["data"]["KRAKEN_NAMESPACES"], "team-a");
     let role = ("RoleBinding".to_owned(), Some("team-a".to_owned()), format!("{vpc}-resources"));
-    assert_eq!(objects[&role]["subjects"][0]["name"], "kraken-aws-all");
+    assert_eq!(objects[&role]["subjects"][1]["name"], "kraken-aws-all");
     // As by the chart, whose certificate has the names of all.
     let set = ["component=aws-all", "webhooks.certManager=true", "controllers={aws-vpc,aws-sqs}"];
     let objects = by_key(helm_template(&root("charts/kraken-spoke")?, NAMESPACE, &set).await?);

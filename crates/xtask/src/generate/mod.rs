@@ -140,14 +140,12 @@ fn generate() -> Result<Files> {
     // The budget of a process that is not installed selects no pods.
     files.insert(available.join("poddisruptionbudgets.yaml"), deploy::budgets(&paths::programs()?));
     files.insert(available.join(KUSTOMIZATION), format!("{MARK}\n{}", deploy::HIGH_AVAILABILITY));
-    let (deployment, component) = one_process::files(&controllers);
-    files.insert(part("one-process").join("deployment.yaml"), deployment);
-    files.insert(part("one-process").join(KUSTOMIZATION), component);
+    files.extend(one_process::files(&controllers));
     let shared = one_process::shared(&controllers);
     let (certificates, certified) = deploy::cert_manager(&controllers, one_process::PROCESS, &shared);
     files.insert(part("cert-manager").join("certificates.yaml"), certificates);
     files.insert(part("cert-manager").join(KUSTOMIZATION), certified);
-    for name in ["high-availability", "cert-manager", "one-process"] {
+    for name in ["high-availability", "cert-manager"] {
         files.insert(overlay(name).join(KUSTOMIZATION), deploy::overlay(name));
     }
     let (of_all, of_installation) = namespaced::files(&rights)?;

@@ -111,9 +111,11 @@ pub(super) fn files(components: &[Rights]) -> Result<(Named, Named)> {
         }
         let role = format!("{name}-resources"); // `name` is the Role of the lease, where the namespace is the controllers' too
         roles.push(object("Role", &role, None, &json!({"rules": kept})));
-        roles.push(binding(&role, None, &[&name]));
+        let process = format!("kraken-{}", one_process::PROCESS);
+        let accounts = if one_process::is_shared(component) { vec![&*name, &*process] } else { vec![&*name] };
+        roles.push(binding(&role, None, &accounts));
     }
-    // The process that some of them may share, too: settings and rights of what is not installed have no effect.
+    // The process that some of them may share, too, as above: settings and rights of what is not installed have no effect.
     let programs = components.iter().map(|(component, _)| component.as_str()).chain([one_process::PROCESS]);
     let names: Vec<String> = programs.map(|program| format!("kraken-{program}")).collect();
     let id = json!({"rules": [{

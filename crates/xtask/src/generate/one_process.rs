@@ -1,7 +1,11 @@
-//! The component `one-process`: all controllers of a provider in one Deployment. What else they need is as it was, except whom their roles
-//! are bound to and which pods their Services select.
+//! All controllers of a provider in one Deployment: `config/aws-all` in place of their folders. What else they need is as it was, except
+//! whom their roles are bound to and which pods their Services select.
+//!
+//! It is a folder of resources and none of `config/components`: those change the Deployments that there are, in any order.
 
-use super::{MARK, deploy};
+use std::path::Path;
+
+use super::{CONFIG, Files, KUSTOMIZATION, MARK, deploy, kustomization};
 
 /// The process, by its folder under `processes/`.
 pub(super) const PROCESS: &str = "aws-all";
@@ -18,8 +22,8 @@ metadata:
 
 const COMPONENT: &str = "apiVersion: kustomize.config.k8s.io/v1alpha1
 kind: Component
-# List it before other components, which change its Deployment. If some of the controllers are not installed, set KRAKEN_CONTROLLERS to
-# those that are: in a ConfigMap {name} in the namespace of the controllers.
+# For a kustomization.yaml with some of the controllers; set KRAKEN_CONTROLLERS to their names, in a ConfigMap {name} in the namespace of the
+# controllers.
 resources:
 - deployment.yaml
 patches:
@@ -50,7 +54,7 @@ patches:
       value: {name}
 - target:
     kind: RoleBinding
-    name: {controllers}(-resources)? # those of an installation for selected namespaces
+    name: {controllers}
   patch: |
     - op: replace
       path: /subjects/0/name
@@ -64,18 +68,36 @@ patches:
       value: {name}
 ";
 
-/// Those of the controllers that share the process.
-pub(super) fn shared(controllers: &[String]) -> Vec<String> {
-    let provider = PROCESS.trim_end_matches("all");
-    controllers.iter().filter(|controller| controller.starts_with(provider)).cloned().collect()
+/// Whether a controller can be in the process.
+pub(super) fn is_shared(controller: &str) -> bool {
+    controller.starts_with(PROCESS.trim_end_matches("all"))
 }
 
-/// The service account and the Deployment, and the component.
-pub(super) fn files(controllers: &[String]) -> (String, String) {
+/// Those of the controllers that share the process.
+pub(super) fn shared(controllers: &[String]) -> Vec<String> {
+    controllers.iter().filter(|controller| is_shared(controller)).cloned().collect()
+}
+
+/// The folder with all of them, with the component that puts them into one Deployment, and the overlay that installs everything with it.
+pub(super) fn files(controllers: &[String]) -> Files {
     let name = format!("kraken-{PROCESS}");
     let shared = shared(controllers);
-    let deployment = deploy::of_process(PROCESS);
-    let deployment = format!("{deployment}---\n{}", SERVICE_ACCOUNT.replace("{name}", &name));
+    let deployment =
+        format!("{}---\n{}", deploy::of_process(PROCESS), SERVICE_ACCOUNT.replace("{name}", &name));
     let component = COMPONENT.replace("{controllers}", &format!("kraken-({})", shared.join("|")));
-    (deployment, format!("{MARK}\n{}", component.replace("{name}", &name)))
+    let folders: Vec<String> = shared.iter().map(|controller| format!("../{controller}")).collect();
+    let all = format!("{}components:\n- process\n", kustomization(&folders));
+    let others = controllers.iter().filter(|controller| !shared.contains(controller)).map(String::as_str);
+    let parts = ["namespace", "users"].into_iter().chain(others).chain([PROCESS]);
+    let installed: Vec<String> = parts.map(|part| format!("../../{part}")).collect();
+    let folder = Path::new(CONFIG).join(PROCESS);
+    Files::from([
+        (folder.join(KUSTOMIZATION), all),
+        (folder.join("process").join("deployment.yaml"), deployment),
+        (
+            folder.join("process").join(KUSTOMIZATION),
+            format!("{MARK}\n{}", component.replace("{name}", &name)),
+        ),
+        (Path::new(CONFIG).join("overlays/one-process").join(KUSTOMIZATION), kustomization(&installed)),
+    ])
 }
