@@ -11,6 +11,7 @@ use super::history::{Changes, uid_of};
 use super::places::is_displacement;
 use super::policy::{is_deleting, is_held, is_resource, ledger, strings};
 use super::{CallingProcess, Checks, Class};
+use crate::kinds::served;
 use crate::schedule::Controller;
 
 /// What every forged value has in it.
@@ -119,7 +120,9 @@ impl Checks {
         let is_meant = |object: &Value| {
             let (namespace, name) = (&object["metadata"]["namespace"], &object["metadata"]["name"]);
             let is_named = call.object.is_empty() || name == call.object.as_str();
-            is_named && (call.namespace.is_empty() || namespace == call.namespace.as_str())
+            is_named
+                && (call.namespace.is_empty() || namespace == call.namespace.as_str())
+                && is_of_kind(object, call)
         };
         let (ours, others): (Vec<_>, Vec<_>) =
             changes.all.into_iter().partition(|(_, before, after)| match (before, after) {
@@ -237,6 +240,12 @@ impl Checks {
             self.violated(now, Class::Forged, message);
         }
     }
+}
+
+/// Whether a call is about objects of this kind. Kinds that no check is about are not told apart.
+fn is_of_kind(object: &Value, call: &Call) -> bool {
+    let plural = call.name.split([' ', '/']).nth(1);
+    served(text(object, "kind")).is_none_or(|kind| plural == Some(kind.plural))
 }
 
 /// Writes the fields of an object that differ from the version before, with their names, as JSON.

@@ -24,7 +24,7 @@ fn the_hub_changes_only_targets_of_exports() {
         scene.set(map("x", marks, json!({"k": "v"})));
         scene.after_out_of_band();
         scene.remove("m-x");
-        scene.write(&hub_caller(), &json!({}));
+        scene.write_of("configmaps", &hub_caller(), &json!({}));
         assert_eq!(scene.classes().is_empty(), is_fine, "{maker}");
     }
 }
@@ -33,7 +33,7 @@ fn the_hub_changes_only_targets_of_exports() {
 fn a_forged_value_in_an_export_is_detected() {
     let mut scene = scene_with(json!({}));
     scene.set(map("x", json!({}), json!({"k": "vpc-0forged"})));
-    scene.write(&hub_caller(), &json!({}));
+    scene.write_of("configmaps", &hub_caller(), &json!({}));
     scene.has_violation(Class::Forged);
 }
 
@@ -139,6 +139,19 @@ fn a_status_about_values_requires_an_answer_to_its_references() {
         scene.set(edited);
         scene.write(&vpc_caller(), &json!({}));
         scene.has_violation_unless(is_fine, Class::Unanswered);
+    }
+}
+
+#[test]
+fn a_change_while_a_controller_writes_an_object_of_the_same_name_and_another_kind_is_not_its_own() {
+    for (written, is_fine) in [("vpcs", false), ("subnets", true)] {
+        let mut scene = scene_with(json!({}));
+        let mut bare = vpc(json!({}));
+        bare["metadata"]["finalizers"] = json!([]);
+        scene.set(bare);
+        let call = Call { name: format!("PATCH {written}/status"), ..patch("a", &json!({})) };
+        scene.checks.after_api(scene.now, &vpc_caller(), &call, &ok());
+        scene.has_violation_unless(is_fine, Class::FinalizerEarly);
     }
 }
 

@@ -98,7 +98,7 @@ fn an_object_that_is_not_replaced_although_another_resource_has_its_tags_must_be
     scene.advance(60);
     scene.cloud.lock().0.remove("i-2");
     scene.remove("u-1");
-    scene.write(&instance_caller(1), &json!({}));
+    scene.write_of("ec2instances", &instance_caller(1), &json!({}));
     scene.checks.emptied(scene.now);
     scene.has_violation(Class::LeftBehind);
 }

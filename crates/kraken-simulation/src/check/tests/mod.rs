@@ -171,8 +171,15 @@ impl Scene {
         self.cloud_call("ModifyVpcAttribute", "VpcId=vpc-1");
     }
 
+    /// A write of a VPC that has taken effect.
     fn write(&mut self, by: &CallingProcess, body: &Value) {
-        self.checks.after_api(self.now, by, &patch("", body), &ok());
+        self.write_of("vpcs", by, body);
+    }
+
+    /// The same of another kind, by its plural.
+    fn write_of(&mut self, plural: &str, by: &CallingProcess, body: &Value) {
+        let call = Call { name: format!("PATCH {plural}"), ..patch("", body) };
+        self.checks.after_api(self.now, by, &call, &ok());
     }
 
     fn classes(&self) -> Vec<Class> {

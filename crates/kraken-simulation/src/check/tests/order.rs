@@ -127,7 +127,7 @@ fn a_deleted_request_whose_finalizer_users_removed_does_not_block() {
         if is_by_users {
             scene.after_out_of_band();
         } else {
-            scene.write(&vpc_caller(), &json!({}));
+            scene.write_of("dependencyrequests", &vpc_caller(), &json!({}));
         }
         scene.judge_deletion(is_by_users);
     }

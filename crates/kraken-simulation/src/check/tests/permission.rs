@@ -88,7 +88,7 @@ fn former_inputs_that_a_slow_reconcile_records_again_are_not_the_current_ones() 
         scene.checks.violations.clear(); // only the last call is judged
         scene.advance(60);
         scene.set(request(value));
-        scene.write(&hub_caller(), &json!({}));
+        scene.write_of("dependencyrequests", &hub_caller(), &json!({}));
         scene.advance(20);
         scene.set(placed(2, inputs));
         scene.write(&vpc_caller(), &json!({}));
@@ -118,7 +118,7 @@ fn values_that_a_suspended_process_records_as_in_place_may_be_former_ones() {
         scene.checks.extend_faults(scene.now, scene.now + Duration::from_secs(suspended));
         scene.advance(5);
         scene.set(request(value));
-        scene.write(&hub_caller(), &json!({}));
+        scene.write_of("dependencyrequests", &hub_caller(), &json!({}));
         scene.advance(25);
         scene.set(placed.clone());
         scene.write(&vpc_caller(), &json!({"metadata": {"resourceVersion": "1"}}));
@@ -198,7 +198,7 @@ fn another_version_of_a_secret_with_the_same_value_is_not_an_edit() {
         scene.set(secret(value));
         scene.after_out_of_band();
         scene.set(request(scene.version));
-        scene.write(&hub_caller(), &json!({}));
+        scene.write_of("dependencyrequests", &hub_caller(), &json!({}));
         scene.advance(60);
         scene.modify();
         scene.has_violation_unless(is_fine, Class::Reported);

@@ -147,7 +147,7 @@ fn an_object_elsewhere_does_not_count_at_the_end_after_users_removed_the_record(
         scene.set(scaled_to_none(&edited));
         scene.after_out_of_band();
         scene.advance(1);
-        scene.write(&by, &json!({}));
+        scene.write_of("ec2instances", &by, &json!({}));
         scene.checks.violations.clear();
         scene.checks.converged(scene.now);
         scene.has_violation_unless(is_fine, Class::Wrong);
