@@ -79,7 +79,11 @@ impl Checks {
     /// Changes by others than controllers.
     pub(super) fn note_out_of_band(&mut self, now: Duration, changes: &Changes) {
         for (uid, before, after) in &changes.all {
-            let (Some(before), Some(record)) = (before, self.history.records.get_mut(uid)) else { continue };
+            let is_restored = before.is_none()
+                && after.as_deref().is_some_and(|created| self.is_being_restored(now, created));
+            let Some(record) = self.history.records.get_mut(uid) else { continue };
+            record.is_restored |= is_restored;
+            let Some(before) = before else { continue };
             let is_free = |after: &Value| is_deleting(after) && !is_held(after);
             record.excused |= is_held(before) && after.as_deref().is_none_or(is_free);
             let refers = |request: &Value| {
@@ -91,9 +95,11 @@ impl Checks {
             }
             let Some(after) = after else { continue };
             let older = revision(after) < revision(before);
+            // The status of a restored object is written after it.
+            let is_first_status = record.is_restored && before["status"].is_null();
             let lost = (is_held(before) && !is_held(after))
                 || (ledger(before).is_some() && ledger(before) != ledger(after))
-                || before["status"]["externalIds"] != after["status"]["externalIds"];
+                || (before["status"]["externalIds"] != after["status"]["externalIds"] && !is_first_status);
             // The only record of the references of a resource that is being deleted.
             let forged = before["kind"] == "DependencyRequest" && before["spec"] != after["spec"];
             if older || forged || (lost && is_resource(after)) {

@@ -42,6 +42,8 @@ pub(super) struct Record {
     pub disturbed: Option<Duration>,
     /// When another than its controller removed where its objects are, or restored a version that names another place.
     pub displaced: BTreeSet<Duration>,
+    /// Whether a user restored it from the manifest of a former object of its name.
+    pub is_restored: bool,
     /// Whether it goes or went in a way that no controller could have noticed in time.
     pub excused: bool,
     /// The newest version that each process has proven to know.
@@ -155,6 +157,7 @@ impl History {
                 gone: None,
                 disturbed: None,
                 displaced: BTreeSet::new(),
+                is_restored: false,
                 excused: false,
                 known: BTreeMap::new(),
             });

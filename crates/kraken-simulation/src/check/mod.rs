@@ -51,7 +51,7 @@ pub use kraken_testing::canary::MARKER;
 pub use remote::{PLACE, RemoteObject, RemoteObjects};
 pub(crate) use remote::{UID, remote_kind};
 
-use crate::schedule::{Controller, Settings};
+use crate::schedule::{Controller, ObjectName, Settings};
 use history::History;
 
 /// The time for which a controller may act on an outdated version without faults: reads that wait for a batch, slow calls, watch
@@ -138,6 +138,8 @@ pub struct Checks {
     losses: BTreeMap<String, losses::Loss>,
     /// The UID of each remote object that was deleted out of band, and when.
     lost: BTreeMap<String, (String, Duration)>,
+    /// When users restored what from manifests last.
+    restores: BTreeMap<ObjectName, Duration>,
     /// The targets of exports that the hub deleted last.
     deleted_targets: BTreeMap<String, Duration>,
     /// Since when nothing fails, if nothing does.
@@ -178,6 +180,7 @@ impl Checks {
             deleting: BTreeSet::new(),
             losses: BTreeMap::new(),
             lost: BTreeMap::new(),
+            restores: BTreeMap::new(),
             deleted_targets: BTreeMap::new(),
             calm: Some(Duration::ZERO),
             disturbed_until: Duration::ZERO,

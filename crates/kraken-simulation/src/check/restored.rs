@@ -1,20 +1,36 @@
-//! Checks that a resource that came with the finalizer of its former self, as from a backup, has the remote objects of that, too: it
-//! must not create others in silence.
+//! Checks that a resource that a user restored from its manifest has the remote objects of its former self, too: it must not create
+//! others in silence.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::history::{Record, uid_of};
-use super::policy::{is_held, ledger};
 use super::remote::{place_of, remote_kind};
 use super::{Checks, Class};
+use crate::schedule::ObjectName;
+
+/// The time within which all objects of a namespace are restored.
+const RESTORES: Duration = Duration::from_secs(5);
 
 impl Checks {
+    /// A user restores an object, or what is in a namespace, from its manifests. To be called before
+    /// [`after_out_of_band`](Self::after_out_of_band).
+    pub fn restores(&mut self, now: Duration, object: ObjectName) {
+        self.restores.insert(object, now);
+    }
+
+    /// Whether an object that others than controllers created now is one that a user restores.
+    pub(super) fn is_being_restored(&self, now: Duration, object: &Value) -> bool {
+        let name = ObjectName::of(object);
+        let namespace = ObjectName::new("", "Namespace", &name.namespace);
+        [name, namespace].iter().any(|name| self.restores.get(name).is_some_and(|at| now <= *at + RESTORES))
+    }
+
     /// A resource that is Ready when everything has settled: nothing that its former self left remains beside its objects.
     pub(super) fn check_restored(&mut self, now: Duration, object: &Value) {
         let Some(record) = self.history.records.get(uid_of(object)) else { return };
-        if !came_from_backup(record) {
+        if !takes_over(record) {
             return;
         }
         let title = record.title();
@@ -36,13 +52,10 @@ impl Checks {
     }
 }
 
-/// Whether a resource had the finalizer when it was created, and nobody but its controller changed what belongs to that since. With
-/// `adopt`, its user decides which object it has.
-fn came_from_backup(record: &Record) -> bool {
+/// Whether a resource has to take over what its former self left: a user restored it, and nobody but its controller changed what belongs
+/// to that since. With `adopt`, its user decides which object it has.
+fn takes_over(record: &Record) -> bool {
     let adopts =
         record.versions.iter().any(|version| version.value["spec"]["lifecycle"]["adopt"].is_object());
-    let first = record.versions.first();
-    record.disturbed.is_none()
-        && !adopts
-        && first.is_some_and(|first| is_held(&first.value) && ledger(&first.value).is_none())
+    record.is_restored && record.disturbed.is_none() && !adopts
 }

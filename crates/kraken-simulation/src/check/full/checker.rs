@@ -31,7 +31,11 @@ impl Checker for FullCheck {
         match &event.what {
             EventKind::Operation(text) => {
                 self.take_snapshot(view, true);
+                let restored = self.restores.get(text).cloned();
                 let checks = self.checks();
+                if let Some(object) = restored {
+                    checks.restores(now, object);
+                }
                 // What it changes is judged by what was the case until now.
                 checks.after_out_of_band(now);
                 // A restored backup and a deleted namespace have subsequent effects too.

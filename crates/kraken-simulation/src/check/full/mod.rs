@@ -6,6 +6,7 @@ mod teardown;
 mod unreported;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use tracing::subscriber::DefaultGuard;
 
 use super::{Checks, Class, PLACE, RemoteObjects, logs, ready_of};
 use crate::engine::{Place, View, Violation};
-use crate::schedule::{Action, Operation, Schedule, Settings};
+use crate::schedule::{Action, ObjectName, Operation, Schedule, Settings};
 
 thread_local! {
     /// Must be dropped on the thread that created it.
@@ -34,6 +35,8 @@ pub struct FullCheck {
     faults: Vec<(String, Option<Duration>)>,
     /// Objects that were created out of band.
     remotes: Vec<String>,
+    /// What users restore from manifests, by the text of the operation in the trace.
+    restores: BTreeMap<String, ObjectName>,
     leaks: logs::Leaks,
     reached: Arc<Mutex<Reached>>,
     /// Whether all is being deleted.
@@ -68,12 +71,19 @@ impl FullCheck {
             Action::Operation(Operation::CreateRemote { name, .. }) => Some(name.clone()),
             _ => None,
         });
+        let restores = schedule.steps.iter().filter_map(|step| match &step.action {
+            Action::Operation(operation @ Operation::RestoreManifests { object, .. }) => {
+                Some((operation.to_string(), object.clone()))
+            }
+            _ => None,
+        });
         Self {
             checks: None,
             now: Arc::default(),
             settings: schedule.settings.clone(),
             faults: faults.collect(),
             remotes: remotes.collect(),
+            restores: restores.collect(),
             leaks: logs::Leaks::default(),
             reached: Arc::default(),
             is_ending: false,
