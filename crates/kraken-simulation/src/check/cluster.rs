@@ -8,8 +8,7 @@ use kraken_spoke::api::{EXPORTED_BY_ANNOTATION, KEPT_SECRET_FINALIZER, REFERENCE
 use serde_json::Value;
 
 use super::history::{Changes, uid_of};
-use super::places::is_displacement;
-use super::policy::{is_deleting, is_held, is_resource, ledger, strings};
+use super::policy::{is_deleting, is_displacement, is_held, is_resource, ledger, strings};
 use super::{CallingProcess, Checks, Class};
 use crate::kinds::served;
 use crate::schedule::Controller;

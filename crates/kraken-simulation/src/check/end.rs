@@ -11,8 +11,7 @@ use serde_json::Value;
 
 use super::call::ParsedCall;
 use super::history::{Record, uid_of};
-use super::left::text;
-use super::policy::{external_ids, is_held_by_others, is_resource, ready};
+use super::policy::{external_ids, is_held_by_others, is_resource, ready, text};
 use super::remote::{place_of, remote_kind};
 use super::{Checks, Class};
 use crate::oracle::Oracle;

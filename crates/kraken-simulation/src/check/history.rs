@@ -6,13 +6,37 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::places::is_displacement;
-use super::policy::Policy;
-use super::{CallingProcess, SLACK};
+use super::policy::{Policy, is_displacement};
 use crate::schedule::Controller;
+
+/// The time for which a controller may act on an outdated version without faults: reads that wait for a batch, slow calls, watch
+/// events in transit.
+pub(super) const SLACK: Duration = Duration::from_secs(10);
 
 /// A process of a controller, by the number of its start.
 type Process = (Controller, u64);
+
+/// One process of a controller.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CallingProcess {
+    /// Of which controller.
+    pub controller: Controller,
+    /// Which of its processes.
+    pub incarnation: u64,
+    /// How it calls itself in its lease; empty if it has none.
+    pub identity: String,
+    /// The account and the region of its call, if it has a cloud.
+    pub location: Option<(String, String)>,
+    /// What its ids end with: see [`PLACE`](super::PLACE).
+    pub place: String,
+}
+
+impl CallingProcess {
+    /// Which process it is, whatever cloud it calls.
+    pub(super) fn process(&self) -> Process {
+        (self.controller, self.incarnation)
+    }
+}
 
 /// One version of an object.
 #[derive(Clone, Debug)]

@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use super::given::is_on_record;
 use super::history::{Record, uid_of};
-use super::policy::{is_held_by_others, is_resource, ready};
-use super::remote::{plain, remote_kind};
+use super::policy::{is_held_by_others, is_resource, ready, text};
+use super::remote::{remote_kind, title};
 use super::waits::connected_by_users;
 use super::{Checks, RemoteObject, RemoteObjects, SLACK};
 use crate::oracle::Oracle;
@@ -185,12 +185,6 @@ impl Checks {
     }
 }
 
-/// How conditions name a remote object: by its id, or, if that is a load balancer's ARN, by its end, which is in the
-/// description of its network interfaces, too.
-pub(super) fn title(id: &str) -> &str {
-    plain(id).split_once(":loadbalancer/").map_or(plain(id), |(_, end)| end)
-}
-
 /// Whether the provider's error names no object, but implies one of these kinds.
 fn is_refused_for(message: &str, kinds: &[Kind]) -> bool {
     // Termination protection that a user enabled, or a route table that a user made the main one.
@@ -246,8 +240,4 @@ fn request_of(resource: &Value) -> (&str, String) {
 fn owners(object: &Value) -> impl Iterator<Item = &str> {
     let owners = object["metadata"]["ownerReferences"].as_array();
     owners.into_iter().flatten().map(|owner| text(&owner["uid"]))
-}
-
-pub(super) fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }

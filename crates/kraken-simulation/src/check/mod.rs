@@ -47,16 +47,14 @@ pub use cluster::FORGED;
 pub use finding::{Class, Finding};
 pub use full::{FullCheck, class_of};
 pub(crate) use grants::permits;
+pub use history::CallingProcess;
 pub use kraken_testing::canary::MARKER;
 pub use remote::{PLACE, RemoteObject, RemoteObjects};
 pub(crate) use remote::{UID, remote_kind};
 
 use crate::schedule::{Controller, ObjectName, Settings};
-use history::History;
+use history::{History, SLACK};
 
-/// The time for which a controller may act on an outdated version without faults: reads that wait for a batch, slow calls, watch
-/// events in transit.
-const SLACK: Duration = Duration::from_secs(10);
 /// The maximum number of recorded violations: further ones are usually consequences.
 const KEPT: usize = 20;
 
@@ -65,34 +63,12 @@ pub(crate) fn ready_of(object: &Value) -> &Value {
     policy::ready(object)
 }
 
-/// One process of a controller.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CallingProcess {
-    /// Of which controller.
-    pub controller: Controller,
-    /// Which of its processes.
-    pub incarnation: u64,
-    /// How it calls itself in its lease; empty if it has none.
-    pub identity: String,
-    /// The account and the region of its call, if it has a cloud.
-    pub location: Option<(String, String)>,
-    /// What its ids end with: see [`PLACE`].
-    pub place: String,
-}
-
 /// The state for the checks.
 pub struct LiveState {
     /// Every object that the API server has.
     pub objects: Box<dyn Fn() -> Arc<[Arc<Value>]> + Send>,
     /// The cloud as it really is.
     pub cloud: Box<dyn Fn() -> Arc<RemoteObjects> + Send>,
-}
-
-impl CallingProcess {
-    /// Which process it is, whatever cloud it calls.
-    fn process(&self) -> (Controller, u64) {
-        (self.controller, self.incarnation)
-    }
 }
 
 impl fmt::Debug for LiveState {

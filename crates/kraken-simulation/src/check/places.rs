@@ -5,12 +5,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::full::suffix;
 use super::history::{Record, Version};
-use super::policy::ledger;
-use super::remote::place_of;
+use super::policy::recorded_place;
+use super::remote::{place_of, suffix};
 use super::{CallingProcess, Checks};
-use crate::engine::Place;
 use crate::schedule::Controller;
 
 impl Checks {
@@ -57,21 +55,6 @@ fn is_forgotten(record: &Record, place: &str) -> bool {
         |version: &Version| recorded_place(&version.value).is_some_and(|named| suffix(&named) == place);
     let next = record.versions.iter().rposition(names).and_then(|last| record.versions.get(last + 1));
     next.is_some_and(|next| record.displaced.contains(&next.at))
-}
-
-/// Whether a version names where the objects of a resource are, and the one that replaces it names no place or another one.
-pub(super) fn is_displacement(before: &Value, after: &Value) -> bool {
-    let place = recorded_place(before);
-    place.is_some() && place != recorded_place(after)
-}
-
-/// Where the objects of a resource are, according to its status or its last launch.
-pub(super) fn recorded_place(object: &Value) -> Option<Place> {
-    let intended = ledger(object).unwrap_or_default();
-    let recorded = &object["status"]["location"];
-    let place = if recorded.is_object() { recorded } else { &intended["location"] };
-    let text = |field: &str| place[field].as_str().map(ToOwned::to_owned);
-    Some(Place { account: text("account")?, region: text("region")? })
 }
 
 fn has_moved(account: &Record) -> bool {

@@ -1,8 +1,10 @@
-//! The policies of a version of an object, read from its JSON, even if it cannot be decoded.
+//! The policies and the records of a version of an object, read from its JSON, even if it cannot be decoded.
 
 use serde_json::Value;
 
 use kraken_spoke::api::{APPROVED_PLAN_ANNOTATION, DOMAIN, FINALIZER};
+
+use crate::engine::Place;
 
 /// The policies.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,6 +93,26 @@ pub(super) fn adopted(object: &Value) -> Vec<String> {
         all.extend(strings(&ledger["adopted"]).map(ToOwned::to_owned));
     }
     all
+}
+
+/// Where the objects of a resource are, according to its status or its last launch.
+pub(super) fn recorded_place(object: &Value) -> Option<Place> {
+    let intended = ledger(object).unwrap_or_default();
+    let recorded = &object["status"]["location"];
+    let place = if recorded.is_object() { recorded } else { &intended["location"] };
+    let text = |field: &str| place[field].as_str().map(ToOwned::to_owned);
+    Some(Place { account: text("account")?, region: text("region")? })
+}
+
+/// Whether a version names where the objects of a resource are, and the one that replaces it names no place or another one.
+pub(super) fn is_displacement(before: &Value, after: &Value) -> bool {
+    let place = recorded_place(before);
+    place.is_some() && place != recorded_place(after)
+}
+
+/// A text; empty if it is none.
+pub(super) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 /// The texts of a list.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use kraken_simulator::{Kind, Simulator};
 
+use crate::engine::Place;
+
 /// What every tag key of the suite begins with.
 pub(super) const PREFIX: &str = "kraken-iac.eoinfennessy.com/";
 /// The tag with the UID of the resource.
@@ -100,6 +102,21 @@ pub(super) fn plain(id: &str) -> &str {
 /// The place of an id, as [`super::CallingProcess::place`] has it.
 pub(super) fn place_of(id: &str) -> &str {
     id.strip_prefix(plain(id)).unwrap_or_default()
+}
+
+/// How conditions name a remote object: by its id, or, if that is a load balancer's ARN, by its end, which is in the
+/// description of its network interfaces, too.
+pub(super) fn title(id: &str) -> &str {
+    plain(id).split_once(":loadbalancer/").map_or(plain(id), |(_, end)| end)
+}
+
+/// What ids end with that are not at the usual place.
+pub(super) fn suffix(place: &Place) -> String {
+    if *place == Place::default() {
+        String::new()
+    } else {
+        format!("{PLACE}{}/{}", place.account, place.region)
+    }
 }
 
 /// What separates an id from its place, where that is not the usual one.

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::RemoteObjects;
 use super::history::uid_of;
-use super::left::{text, title};
-use super::policy::{is_deleting, ready};
+use super::policy::{is_deleting, ready, text};
+use super::remote::title;
 use crate::oracle::Oracle;
 
 /// The UIDs of a resource and of the one that it waits for.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use kraken_spoke::api::{EXPORTED_BY_ANNOTATION, EXPORTED_BY_NAME_ANNOTATION};
 use serde_json::Value;
 
-use super::values::{Source, text};
-use super::{Oracle, data};
+use super::Oracle;
+use super::source::{Source, data, text};
 
 impl Oracle<'_> {
     /// The contradiction in the status of a ConfigExport.

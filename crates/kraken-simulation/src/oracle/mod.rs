@@ -3,6 +3,7 @@
 
 mod exports;
 mod requests;
+mod source;
 mod values;
 
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub(crate) use requests::requests_all;
-use values::Source;
+use source::Source;
 
 use crate::kinds;
 
@@ -140,7 +141,7 @@ impl<'a> Oracle<'a> {
         let tags = object["spec"]["tags"].as_object().into_iter().flatten();
         let value = |(key, option): (&String, &Value)| {
             let value = if option.is_string() { option.clone() } else { self.option(object, option)? };
-            Some((key.clone(), values::text(&value)))
+            Some((key.clone(), source::text(&value)))
         };
         tags.filter_map(value).collect()
     }
@@ -225,17 +226,6 @@ fn is_restricted(account: &Value) -> bool {
     ["credentials", "allowedAccountIDs", "defaultTags", "assumeRoleARN", "region"]
         .iter()
         .any(|field| !spec[*field].is_null())
-}
-
-/// The texts of a ConfigMap or a Secret.
-fn data(object: &Value) -> BTreeMap<String, String> {
-    let decode = object["kind"] == "Secret";
-    let data = object["data"].as_object().into_iter().flatten();
-    data.map(|(key, value)| {
-        let text = value.as_str().unwrap_or_default();
-        (key.clone(), if decode { values::from_base64(text) } else { text.to_owned() })
-    })
-    .collect()
 }
 
 fn title(object: &Value) -> String {

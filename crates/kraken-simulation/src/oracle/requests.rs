@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::values::{Source, text};
+use super::source::{Source, text};
 use super::{Oracle, title};
 use crate::kinds::key;
 

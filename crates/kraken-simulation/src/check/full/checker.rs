@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use kraken_simulator::hook::{Answer, Call};
 
-use super::{FullCheck, suffix, teardown};
+use super::{FullCheck, teardown};
+use crate::check::remote::suffix;
 use crate::check::{CallingProcess, Checks};
 use crate::engine::{self, Checker, Event, EventKind, FAULTS_END, View, Violation};
 use crate::oracle::Oracle;

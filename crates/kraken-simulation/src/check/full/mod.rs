@@ -15,8 +15,9 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing::subscriber::DefaultGuard;
 
-use super::{Checks, Class, PLACE, RemoteObjects, logs, ready_of};
-use crate::engine::{Place, View, Violation};
+use super::remote::suffix;
+use super::{Checks, Class, RemoteObjects, logs, ready_of};
+use crate::engine::{View, Violation};
 use crate::schedule::{Action, ObjectName, Operation, Schedule, Settings};
 
 thread_local! {
@@ -164,15 +165,6 @@ fn to_violation(violation: &super::Finding) -> Violation {
         at: violation.at,
         invariant: format!("{:?}", violation.class),
         message: violation.message.clone(),
-    }
-}
-
-/// What ids end with that are not at the usual place.
-pub(super) fn suffix(place: &Place) -> String {
-    if *place == Place::default() {
-        String::new()
-    } else {
-        format!("{PLACE}{}/{}", place.account, place.region)
     }
 }
 

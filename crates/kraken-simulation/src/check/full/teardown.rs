@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::check::places::recorded_place;
+use crate::check::policy::recorded_place;
 use crate::engine::{Place, View};
 use crate::generate::CANARY;
 use crate::schedule::{Controller, ObjectName, Operation, Propagation};
