@@ -22,8 +22,6 @@ const NOT_MOVED: &str = "not moved yet";
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("crates/kraken-simulation", "apply/kube.rs engine/providers/mod.rs kinds.rs", NOT_MOVED),
     ("crates/kraken-simulation", "engine/gate.rs engine/mod.rs engine/process.rs engine/providers/service.rs engine/providers/way.rs engine/shared.rs", NOT_MOVED),
-    ("crates/kraken-simulation", "generate/edits.rs generate/mod.rs generate/source.rs generate/stack/mod.rs generate/users.rs", NOT_MOVED),
-    ("crates/kraken-simulation", "generate/operations.rs generate/tampering.rs", NOT_MOVED),
 ];
 
 /// The path of a module or of what is in it, from the root of the crate.

@@ -3,6 +3,7 @@
 mod edits;
 mod faults;
 mod mix;
+mod names;
 mod openings;
 mod operations;
 mod plausible;
@@ -21,15 +22,6 @@ use crate::schedule::{Action, Operation, Schedule, Settings, Step, Suite};
 use mix::Mix;
 use stack::Stack;
 use users::Users;
-
-/// The namespace of every stack.
-pub const NAMESPACE: &str = "prod";
-/// The apiVersion of the kinds of AWS.
-const AWS: &str = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
-/// The apiVersion of exports.
-const EXPORTS: &str = "configexport.kraken-iac.eoinfennessy.com/v1alpha1";
-/// The apiVersion of Kraken's internal objects.
-const CORE: &str = "core.kraken-iac.eoinfennessy.com/v1alpha1";
 
 /// How many operations and faults there are after the stack was applied.
 const STEPS: (usize, usize) = (30, 70);

@@ -8,7 +8,7 @@ use super::CANARY;
 use super::edits;
 use super::mix::StepClass;
 use super::tampering::forge;
-use super::users::Users;
+use super::users::{Users, propagation};
 use crate::random::Random;
 use crate::schedule::{Controller, ObjectName, Operation, Propagation, Tamper};
 
@@ -163,15 +163,4 @@ impl Users {
 fn edit(object: ObjectName, change: Option<edits::Edit>) -> Operation {
     let (path, value) = change.unwrap_or_else(|| ("/metadata/labels/touched".to_owned(), Some(json!("yes"))));
     Operation::Edit { object, path, value }
-}
-
-/// How objects are deleted.
-pub(super) fn propagation(rng: &mut Random) -> Propagation {
-    rng.one([
-        Propagation::Background,
-        Propagation::Background,
-        Propagation::Background,
-        Propagation::Foreground,
-        Propagation::Orphan,
-    ])
 }

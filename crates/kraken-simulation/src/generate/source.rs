@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::names::CORE;
 use crate::random::Random;
 
 /// The marker in every Secret value, which may only occur in Secrets and in the calls that need it.
@@ -102,7 +103,7 @@ impl Sources {
         }
         for (name, data) in &self.facts {
             all.push(json!({
-                "apiVersion": super::CORE, "kind": "StateDeclaration",
+                "apiVersion": CORE, "kind": "StateDeclaration",
                 "metadata": {"name": format!("static-{name}"), "namespace": namespace},
                 "spec": {"data": data},
             }));

@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::operations::propagation;
 use super::stack::id_path;
-use super::users::Users;
+use super::users::{Users, propagation};
 use crate::random::Random;
 use crate::schedule::{Lost, ObjectName, Operation};
 

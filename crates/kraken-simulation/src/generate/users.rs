@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::edits;
 use super::stack::{Stack, id_path};
 use crate::random::Random;
-use crate::schedule::{ObjectName, Remote};
+use crate::schedule::{ObjectName, Propagation, Remote};
 
 /// The users of one seed, with their manifests.
 #[derive(Debug)]
@@ -113,4 +113,15 @@ impl Users {
         self.remotes.push((name.clone(), kind.to_owned()));
         name
     }
+}
+
+/// How objects are deleted.
+pub(super) fn propagation(rng: &mut Random) -> Propagation {
+    rng.one([
+        Propagation::Background,
+        Propagation::Background,
+        Propagation::Background,
+        Propagation::Foreground,
+        Propagation::Orphan,
+    ])
 }

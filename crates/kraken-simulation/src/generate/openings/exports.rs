@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Opening, added, edit, millis, seconds};
-use crate::generate::EXPORTS;
+use crate::generate::names::EXPORTS;
 use crate::generate::users::Users;
 use crate::random::Random;
 use crate::schedule::{Action, CallMatch, Controller, Fault, Lost, ObjectName, Operation, Propagation, Side};

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{Opening, added, adoptable_spec, delete, edit, millis, seconds};
-use crate::generate::EXPORTS;
+use crate::generate::names::EXPORTS;
 use crate::generate::users::Users;
 use crate::random::Random;
 use crate::schedule::{Action, ObjectName, Operation};

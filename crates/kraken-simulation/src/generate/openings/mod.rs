@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::AWS;
+use super::names::AWS;
 use super::users::Users;
 use crate::random::Random;
 use crate::schedule::{Action, ObjectName, Operation, Propagation};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Opening, added, adoptable_spec, delete, edit, millis, seconds};
-use crate::generate::EXPORTS;
+use crate::generate::names::EXPORTS;
 use crate::generate::users::Users;
 use crate::random::Random;
 use crate::schedule::{Action, Controller, Fault, ObjectName, Operation};

@@ -5,7 +5,8 @@
 use serde_json::{Value, json};
 
 use super::Builder;
-use crate::generate::{AWS, CANARY, NAMESPACE};
+use crate::generate::CANARY;
+use crate::generate::names::{AWS, NAMESPACE};
 
 /// The Secret with the access key.
 const SECRET: &str = "aws";

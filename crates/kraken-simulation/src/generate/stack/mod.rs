@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::mix::Policies;
-use super::source::{Sources, main_id};
-use super::{AWS, EXPORTS};
+use super::names::{AWS, EXPORTS, NAMESPACE};
+use super::source::{CANARY, Sources, main_id};
 use crate::random::Random;
 use crate::schedule::ObjectName;
 
@@ -70,7 +70,7 @@ impl Stack {
         if policies.account {
             builder.account();
         }
-        Self { namespace: super::NAMESPACE.to_owned(), objects: builder.objects, sources: builder.sources }
+        Self { namespace: NAMESPACE.to_owned(), objects: builder.objects, sources: builder.sources }
     }
 
     /// Every object that a step can be about.
@@ -111,7 +111,7 @@ impl Builder<'_> {
         }
         self.objects.push(json!({
             "apiVersion": AWS, "kind": kind,
-            "metadata": {"name": name, "namespace": super::NAMESPACE},
+            "metadata": {"name": name, "namespace": NAMESPACE},
             "spec": spec,
         }));
         name
@@ -153,7 +153,7 @@ impl Builder<'_> {
             let entry = main_id(self.rng, kind, name, id_path(kind));
             self.objects.push(json!({
                 "apiVersion": EXPORTS, "kind": "ConfigExport",
-                "metadata": {"name": target, "namespace": super::NAMESPACE},
+                "metadata": {"name": target, "namespace": NAMESPACE},
                 "spec": {
                     "configType": "ConfigMap",
                     "configMetadata": {"name": target},
@@ -176,7 +176,7 @@ impl Builder<'_> {
         let name = format!("export-{number}");
         self.objects.push(json!({
             "apiVersion": EXPORTS, "kind": "ConfigExport",
-            "metadata": {"name": name, "namespace": super::NAMESPACE},
+            "metadata": {"name": name, "namespace": NAMESPACE},
             "spec": {
                 "configType": if secret { "Secret" } else { "ConfigMap" },
                 "configMetadata": {"name": format!("exported-{number}")},
@@ -199,7 +199,7 @@ impl Builder<'_> {
             }
             (1, _) if secret => {
                 let keys = self.sources.secrets.entry("creds".to_owned()).or_default();
-                keys.insert("password".to_owned(), format!("{}-password", super::CANARY));
+                keys.insert("password".to_owned(), format!("{CANARY}-password"));
                 json!({"secret": {"name": "creds", "key": "password"}})
             }
             (2, Some((kind, name))) => {

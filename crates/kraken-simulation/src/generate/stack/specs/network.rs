@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Builder, Spec, fields};
-use crate::generate::{AWS, NAMESPACE, stack::NAMES};
+use crate::generate::names::{AWS, NAMESPACE};
+use crate::generate::stack::NAMES;
 
 impl Builder<'_> {
     pub(super) fn vpc(&mut self, name: &str) -> Spec {
