@@ -1,4 +1,4 @@
-//! The files of a crate are layers: no two of them need each other, directly or through others, except those in [`EXCEPTIONS`].
+//! The files of a crate are layers: no two of them need each other, directly or through others.
 //!
 //! A file needs another if it imports what the other defines, or names it by a path that begins with `crate`, `super` or `self`. An import that
 //! is exported again (`pub use`) is no need: what imports it from there needs the file that defines it. Tests are ignored.
@@ -14,15 +14,6 @@ use std::{
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::{Attribute, Item, UseTree, Visibility};
-
-const NOT_MOVED: &str = "not moved yet";
-
-/// The circles that remain: the crate, its files, and why.
-#[rustfmt::skip] // one line for each circle
-const EXCEPTIONS: &[(&str, &str, &str)] = &[
-    ("crates/kraken-simulation", "apply/kube.rs engine/providers/mod.rs kinds.rs", NOT_MOVED),
-    ("crates/kraken-simulation", "engine/gate.rs engine/mod.rs engine/process.rs engine/providers/service.rs engine/providers/way.rs engine/shared.rs", NOT_MOVED),
-];
 
 /// The path of a module or of what is in it, from the root of the crate.
 type Names = Vec<String>;
@@ -209,7 +200,7 @@ fn in_code(tokens: TokenStream, found: &mut impl FnMut(&[String])) {
 }
 
 fn crates(root: &Path) -> Vec<String> {
-    let inside = ["crates", "controllers"].into_iter().flat_map(|folder| {
+    let inside = ["crates", "controllers", "processes"].into_iter().flat_map(|folder| {
         let entries = fs::read_dir(root.join(folder)).unwrap();
         entries.map(move |entry| format!("{folder}/{}", entry.unwrap().file_name().to_str().unwrap()))
     });
@@ -232,10 +223,5 @@ fn no_files_need_each_other_in_a_circle() {
         .zip(&read)
         .flat_map(|(name, sources)| sources.circles().into_iter().map(move |files| (name.as_str(), files)));
     let found: BTreeSet<_> = found.collect();
-    let known = EXCEPTIONS.iter().map(|(name, files, _)| (*name, files.split(' ').collect()));
-    let known: BTreeSet<(&str, BTreeSet<&str>)> = known.collect();
-    let new: Vec<_> = found.difference(&known).collect();
-    assert!(new.is_empty(), "move what these files have of each other to a file below both: {new:#?}");
-    let gone: Vec<_> = known.difference(&found).collect();
-    assert!(gone.is_empty(), "no circles any more, remove them from the exceptions: {gone:#?}");
+    assert!(found.is_empty(), "move what these files have of each other to a file below both: {found:#?}");
 }

@@ -12,7 +12,7 @@ use kraken_runtime::Program as _;
 use kraken_spoke::SpokeProgram;
 use serde_json::Value;
 
-use crate::engine::providers;
+use crate::provider_types;
 
 static DEFINITIONS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(|| {
     [
@@ -56,7 +56,7 @@ pub fn crds() -> &'static [Value] {
 /// Those of the simulated provider.
 pub(crate) fn provider_crds() -> &'static [Value] {
     static CRDS: LazyLock<Vec<Value>> = LazyLock::new(|| {
-        providers::crds().iter().map(|crd| serde_json::to_value(crd).unwrap_or_default()).collect()
+        provider_types::crds().iter().map(|crd| serde_json::to_value(crd).unwrap_or_default()).collect()
     });
     &CRDS
 }

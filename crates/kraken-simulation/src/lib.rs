@@ -14,6 +14,7 @@ pub mod kinds;
 pub mod mutant_search;
 pub mod oracle;
 pub mod parity;
+mod provider_types;
 pub mod providers;
 mod random;
 pub mod run;

@@ -12,6 +12,7 @@ mod process;
 pub mod providers;
 mod report;
 mod shared;
+mod start;
 mod trace;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kraken_mutants::Mutant;
 use kraken_runtime::{clock, random};
-use kraken_simulator::{Simulator, SimulatorOptions};
+use kraken_simulator::Simulator;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -32,7 +33,8 @@ pub use trace::{CallEvent, Event, EventKind, ProcessId, Trace};
 
 use crate::apiserver::{ApiServer, Kinds, SchemaError};
 use crate::kinds;
-use crate::schedule::{Action, Controller, Fault, Operation, Schedule, Settings, Step, Tamper};
+use crate::provider_types;
+use crate::schedule::{Action, Controller, Fault, Operation, Schedule, Step, Tamper};
 use shared::{Shared, State};
 
 /// When every simulation begins.
@@ -293,38 +295,11 @@ fn served_kinds() -> Result<Arc<Kinds>, SchemaError> {
     if let Some(kinds) = KINDS.get() {
         return Ok(kinds.clone());
     }
-    let kinds = Kinds::new(&[kinds::definitions(), &providers::crds()].concat())?;
+    let kinds = Kinds::new(&[kinds::definitions(), &provider_types::crds()].concat())?;
     Ok(KINDS.get_or_init(|| kinds).clone())
 }
 
 fn failed(message: String) -> Report {
     let violation = Violation { at: Duration::ZERO, invariant: "the simulation runs".to_owned(), message };
     Report { violations: vec![violation], ..Report::default() }
-}
-
-/// The cloud of a location, with the delays in the settings.
-fn options(settings: &Settings, place: &Place) -> SimulatorOptions {
-    let step = settings.transition;
-    SimulatorOptions {
-        account: place.account.clone(),
-        region: place.region.clone(),
-        epoch: Some(clock::now()),
-        pending: step,
-        stopping: step,
-        shutting_down: step,
-        provisioning: step,
-        releasing: step,
-        target_initial: step,
-        draining: step,
-        nat_pending: step,
-        nat_deleting: step,
-        volume_creating: step,
-        volume_attaching: step,
-        terminated_visible: settings.terminated_visible,
-        describe_lag: settings.describe_lag,
-        change_lag: settings.change_lag,
-        tag_lag: settings.tag_lag,
-        strict_network: true,
-        ..SimulatorOptions::default()
-    }
 }

@@ -3,21 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use jiff::Timestamp;
-use kraken_runtime::{EndError, clock, metrics::Metrics};
-use kraken_simulator::Simulator;
+use kraken_runtime::{clock, metrics::Metrics};
 use kraken_simulator::hook::{Answer, Call};
+use kraken_simulator::{Simulator, SimulatorOptions};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::checker::{Caller, Checker, Place, View, Violation};
 use super::panics;
-use super::process::Process;
-use super::providers::{RunningHost, World};
+use super::process::{Process, RunningHost};
+use super::providers::World;
 use super::report::Statistics;
 use super::trace::{CallEvent, Event, EventKind, ProcessId, Trace};
 use crate::apiserver::ApiServer;
@@ -25,8 +23,6 @@ use crate::apply::Memory;
 use crate::faults::{Armed, Effect};
 use crate::schedule::{Controller, Moment, Settings, Side};
 
-/// The delay before an ended process is restarted.
-const RESTART: Duration = Duration::from_secs(1);
 /// More events than this are a loop without an end.
 const MOST_EVENTS: usize = 400_000;
 
@@ -52,9 +48,9 @@ pub(super) struct State {
     pub(super) processes: BTreeMap<(Controller, u32), Process>,
     /// The host of the simulated provider.
     pub(super) host: Option<RunningHost>,
-    incarnations: BTreeMap<(Controller, u32), u32>,
+    pub(super) incarnations: BTreeMap<(Controller, u32), u32>,
     /// When the latest process of a controller ended.
-    ended: BTreeMap<Controller, Timestamp>,
+    pub(super) ended: BTreeMap<Controller, Timestamp>,
     /// The desired number of replicas.
     pub(super) replicas: BTreeSet<(Controller, u32)>,
     pub(super) armed: Armed,
@@ -195,7 +191,7 @@ impl Shared {
 
     /// The cloud of a location, created on first use.
     pub(super) fn cloud_at(&self, place: &Place) -> Arc<Simulator> {
-        let new = || Arc::new(Simulator::in_process(super::options(&self.settings, place)));
+        let new = || Arc::new(Simulator::in_process(options(&self.settings, place)));
         self.state.lock().clouds.entry(place.clone()).or_insert_with(new).clone()
     }
 
@@ -203,82 +199,6 @@ impl Shared {
     pub(super) fn cloud(&self, controller: Controller) -> Option<Arc<Simulator>> {
         let place = self.state.lock().places.get(&controller)?.clone();
         Some(self.cloud_at(&place))
-    }
-
-    /// Starts a replica if it should run and does not.
-    pub(super) fn start(self: &Arc<Self>, controller: Controller, replica: u32) {
-        let key = (controller, replica);
-        let process = {
-            let mut state = self.state.lock();
-            if !state.replicas.contains(&key) || state.processes.contains_key(&key) {
-                return;
-            }
-            let incarnation = state.incarnations.entry(key).or_default();
-            *incarnation += 1;
-            let id = ProcessId { controller, replica, incarnation: *incarnation };
-            let place = state.places.get(&controller).cloned().unwrap_or_default();
-            let predecessor_ended_at = state.ended.get(&controller).copied().unwrap_or(Timestamp::MIN);
-            let process = Process::new(id, place, predecessor_ended_at, self.api.connection());
-            state.processes.insert(key, process.clone());
-            process
-        };
-        let id = process.id;
-        self.note(EventKind::Process(format!("{id} starts")));
-        let main = process.group.spawn(process.clone().run(self.clone()));
-        let shared = self.clone();
-        tokio::spawn(async move {
-            // A process that was ended by a fault is handled there.
-            let Ok(ended) = main.await else { return };
-            shared.ended(id, ended);
-        });
-    }
-
-    /// After a process has ended, all its tasks are stopped; it is restarted, like in Kubernetes.
-    fn ended(self: &Arc<Self>, id: ProcessId, ended: Result<(), EndError>) {
-        let (why, pause) = match ended {
-            Ok(()) => ("it was asked to stop".to_owned(), Duration::ZERO),
-            Err(error) => (error.to_string(), RESTART),
-        };
-        if self.cut(id) {
-            self.note(EventKind::Process(format!("{id} ended: {why}")));
-            self.start_after(id, pause);
-        }
-    }
-
-    /// Kills a process at any point, and restarts it after some time.
-    pub(super) fn end(self: &Arc<Self>, id: ProcessId, down: Duration) {
-        if self.cut(id) {
-            self.note(EventKind::Process(format!("{id} is killed")));
-            self.start_after(id, down);
-        }
-    }
-
-    /// Whether the process ran until now.
-    fn cut(&self, id: ProcessId) -> bool {
-        let mut state = self.state.lock();
-        let key = (id.controller, id.replica);
-        if state.processes.get(&key).is_none_or(|process| process.id != id) {
-            return false;
-        }
-        let process = state.processes.remove(&key);
-        state.ended.insert(id.controller, clock::now());
-        if let Some(host) = state.host.take_if(|host| host.id == id) {
-            host.gone.cancel();
-        }
-        drop(state);
-        if let Some(process) = process {
-            process.is_dead.store(true, Ordering::Relaxed);
-            process.group.abort();
-        }
-        true
-    }
-
-    fn start_after(self: &Arc<Self>, id: ProcessId, pause: Duration) {
-        let shared = self.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(pause).await;
-            shared.start(id.controller, id.replica);
-        });
     }
 
     /// The process of a controller that holds its lease, or the first one.
@@ -299,5 +219,32 @@ impl Shared {
     pub(super) fn processes(&self, controller: Controller) -> Vec<Process> {
         let state = self.state.lock();
         state.processes.values().filter(|process| process.id.controller == controller).cloned().collect()
+    }
+}
+
+/// The cloud of a location, with the delays in the settings.
+fn options(settings: &Settings, place: &Place) -> SimulatorOptions {
+    let step = settings.transition;
+    SimulatorOptions {
+        account: place.account.clone(),
+        region: place.region.clone(),
+        epoch: Some(clock::now()),
+        pending: step,
+        stopping: step,
+        shutting_down: step,
+        provisioning: step,
+        releasing: step,
+        target_initial: step,
+        draining: step,
+        nat_pending: step,
+        nat_deleting: step,
+        volume_creating: step,
+        volume_attaching: step,
+        terminated_visible: settings.terminated_visible,
+        describe_lag: settings.describe_lag,
+        change_lag: settings.change_lag,
+        tag_lag: settings.tag_lag,
+        strict_network: true,
+        ..SimulatorOptions::default()
     }
 }

@@ -7,9 +7,10 @@ use kraken_simulator::hook::{Answer, Call};
 use serde_json::{Value, json};
 
 use super::{KINDS, NAMESPACE};
-use crate::engine::providers::{ADDRESS, NAME, Remote, SIZE, ZONE};
+use crate::engine::providers::Remote;
 use crate::engine::{Caller, Checker, Event, EventKind, ProcessId, View, Violation};
 use crate::kinds::served;
+use crate::provider_types::{ADDRESS, NAME, SIZE, ZONE};
 use crate::schedule::{Controller, ObjectName, Operation, Propagation, Side};
 
 /// The reason of a resource of which nobody can know whether its object exists.

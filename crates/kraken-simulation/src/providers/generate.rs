@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{KINDS, NAMESPACE};
-use crate::engine::providers::{NAME, SIZE, ZONE};
+use crate::provider_types::{NAME, SIZE, ZONE};
 use crate::random::Random;
 use crate::schedule::{
     CallMatch, Controller, Fault, Moment, ObjectName, Operation, Propagation, Remote, Schedule, Settings,

@@ -6,7 +6,7 @@ mod generate;
 pub use check::ProviderCheck;
 pub use generate::generate;
 
-use crate::engine::providers::{FILE, NOTE};
+use crate::provider_types::{FILE, NOTE};
 
 /// The namespace of all resources.
 const NAMESPACE: &str = "prod";

@@ -4,16 +4,13 @@
 //! [gates](super::gate), so that each can crash, lose or delay each request.
 
 mod program;
-mod schema;
 mod service;
 mod way;
 mod world;
 
 pub(super) use program::{Args, SimulatedTofu};
-pub(crate) use schema::crds;
-pub use schema::{ADDRESS, FILE, ID, NAME, NOTE, SIZE, ZONE};
 pub(super) use service::Provider;
-pub(super) use way::{RunningHost, Way};
+pub(super) use way::Way;
 pub use world::{Remote, World};
 
 use std::time::Duration;
@@ -23,6 +20,7 @@ use serde_json::Value;
 
 use crate::apiserver::ApiServer;
 use crate::apply::Kube;
+use crate::provider_types::SIZE;
 use crate::schedule::{self, Tamper};
 
 /// A random part of a time.

@@ -14,7 +14,7 @@ use kraken_tofu::{Config, Program as ProviderProgram, ProgramOptions, Provider, 
 use tokio::time::sleep;
 
 use super::part_of;
-use super::schema::{crds, kinds};
+use crate::provider_types::{crds, kinds};
 
 /// The time between two looks at all resources, at most.
 const LOOKS: Duration = Duration::from_secs(40);

@@ -7,9 +7,9 @@ use futures::future::BoxFuture;
 use kraken_tfplugin::{CallError, Service, Type, Value, schema::Schema, wire, wire::Message};
 
 use super::part_of;
-use super::schema::{self, ADDRESS, DESCRIPTION, ID, NAME, NOTE, ZONE};
 use super::world::{Remote, World};
 use crate::engine::gate::{Gate, Lost};
+use crate::provider_types::{ADDRESS, DESCRIPTION, ID, NAME, NOTE, ZONE, encoded, schema};
 
 /// The provider in one process of its host.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Service for Provider {
     fn call<'a>(&'a self, path: &'a str, body: Vec<u8>) -> BoxFuture<'a, Result<Vec<u8>, CallError>> {
         Box::pin(async move {
             match path.rsplit('/').next().unwrap_or_default() {
-                "GetProviderSchema" => Ok(schema::encoded().encode_to_vec()),
+                "GetProviderSchema" => Ok(encoded().encode_to_vec()),
                 "UpgradeResourceState" => upgraded(&body),
                 "ReadResource" => self.read(&body).await,
                 "PlanResourceChange" => planned(&body),
@@ -105,7 +105,7 @@ impl Provider {
 
     async fn found(&self, body: &[u8]) -> Result<Vec<u8>, CallError> {
         let request: wire::ReadDataSource = decoded(body)?;
-        let source = schema::schema().data_sources.get(&request.type_name).cloned();
+        let source = schema().data_sources.get(&request.type_name).cloned();
         let of = source.ok_or_else(|| CallError::UnknownType(request.type_name.clone()))?;
         let description = text(&unpacked(request.config, &of.value_type)?, DESCRIPTION);
         let type_name = request.type_name;
@@ -165,7 +165,7 @@ fn imported(body: &[u8]) -> Result<Vec<u8>, CallError> {
 }
 
 fn resource(type_name: &str) -> Result<Arc<Schema>, CallError> {
-    let found = schema::schema().resources.get(type_name).cloned();
+    let found = schema().resources.get(type_name).cloned();
     found.ok_or_else(|| CallError::UnknownType(type_name.to_owned()))
 }
 

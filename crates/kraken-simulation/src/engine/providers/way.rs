@@ -4,25 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use kraken_tfplugin::{Asked, CallError, Host, Reach, Replied};
+use kraken_tfplugin::{Asked, CallError, Reach, Replied};
 use tokio::time::{Instant, sleep};
-use tokio_util::sync::CancellationToken;
 
 use crate::engine::gate::{Gate, Lost};
-use crate::engine::trace::ProcessId;
+use crate::engine::process::RunningHost;
 
 /// How long a controller waits for a host that is being started, and between attempts.
 const START: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_millis(100);
-
-/// A host that runs.
-#[derive(Clone, Debug)]
-pub(in crate::engine) struct RunningHost {
-    pub(in crate::engine) id: ProcessId,
-    pub(in crate::engine) host: Arc<Host>,
-    /// Fires when its process is gone.
-    pub(in crate::engine) gone: CancellationToken,
-}
 
 /// The way of one process of the controller.
 #[derive(Debug)]

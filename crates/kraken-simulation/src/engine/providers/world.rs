@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kraken_tfplugin::Value;
 use parking_lot::Mutex;
 
-use super::schema::{ADDRESS, DESCRIPTION, ID, NAME};
+use crate::provider_types::{ADDRESS, DESCRIPTION, ID, NAME};
 
 /// The service: its objects, by id.
 #[derive(Debug, Default)]

@@ -9,25 +9,25 @@ use kraken_tofu::TofuKind;
 use wire::schema::{CommonAttribute, Response};
 
 /// A type whose objects are found by the marker in their description, after a creation without a response.
-pub const FILE: &str = "ktest_file";
+pub(crate) const FILE: &str = "ktest_file";
 /// A type whose objects nothing finds.
-pub const NOTE: &str = "ktest_note";
+pub(crate) const NOTE: &str = "ktest_note";
 
 /// Chosen by the service.
-pub const ID: &str = "id";
+pub(crate) const ID: &str = "id";
 /// Chosen by the service.
-pub const ADDRESS: &str = "address";
+pub(crate) const ADDRESS: &str = "address";
 /// Never changed by the tests, so that it tells whose object it is.
-pub const NAME: &str = "name";
+pub(crate) const NAME: &str = "name";
 /// Changed in place.
-pub const SIZE: &str = "size";
+pub(crate) const SIZE: &str = "size";
 /// Changed by a replacement.
-pub const ZONE: &str = "zone";
+pub(crate) const ZONE: &str = "zone";
 /// Has the marker.
-pub(super) const DESCRIPTION: &str = "description";
+pub(crate) const DESCRIPTION: &str = "description";
 
 /// What the provider declares.
-pub(super) fn schema() -> &'static Arc<ProviderSchema> {
+pub(crate) fn schema() -> &'static Arc<ProviderSchema> {
     static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| {
         let texts = |names: &[(&str, [bool; 3])]| {
             let attributes = names.iter().map(|(name, form)| ((*name).to_owned(), text(*form)));
@@ -62,7 +62,7 @@ fn text([is_required, is_optional, is_computed]: [bool; 3]) -> Attribute {
 }
 
 /// The same as the provider's answer.
-pub(super) fn encoded() -> Response<CommonAttribute> {
+pub(crate) fn encoded() -> Response<CommonAttribute> {
     let schemas = |of: &std::collections::BTreeMap<String, Arc<Schema>>| {
         of.iter().map(|(name, schema)| (name.clone(), of_wire(schema))).collect()
     };
