@@ -55,10 +55,15 @@ struct State {
     watches: Vec<Arc<Mutex<Watch>>>,
     gates: Vec<(String, Arc<AtomicBool>)>,
     warnings: Vec<String>,
-    /// Those of the parts of the process.
-    parts: Vec<Arc<Mutex<State>>>,
-    /// Those of the controllers of the process.
-    members: Vec<Arc<Mutex<State>>>,
+    parts: Vec<Part>,
+}
+
+/// A part of the process: one of its controllers, or what starts while it runs.
+#[derive(Debug)]
+struct Part {
+    state: Arc<Mutex<State>>,
+    /// Whether the process is ready only when this part is.
+    is_awaited: bool,
 }
 
 #[derive(Debug)]
@@ -113,24 +118,26 @@ impl Health {
     /// when all its controllers are.
     #[must_use]
     pub fn member(&self) -> Self {
-        let state = Arc::<Mutex<State>>::default();
-        self.state.lock().members.push(state.clone());
-        Self { state, progress: self.progress.clone(), whole: Some(Box::new(self.clone())) }
+        self.with_part(true)
     }
 
     /// The health of a part of the process that starts while the process runs. Its stores are awaited by itself only: the process
     /// stays ready while they sync. A watch of it that fails for longer than [`NOTICE`] is reported like any other.
     #[must_use]
     pub fn part(&self) -> Self {
+        self.with_part(false)
+    }
+
+    fn with_part(&self, is_awaited: bool) -> Self {
         let state = Arc::<Mutex<State>>::default();
-        self.state.lock().parts.push(state.clone());
+        self.state.lock().parts.push(Part { state: state.clone(), is_awaited });
         Self { state, progress: self.progress.clone(), whole: Some(Box::new(self.clone())) }
     }
 
     /// Ends a [part](Self::part): what happens to its watches from now on is no failure.
     pub fn retire(&self) {
         if let Some(whole) = &self.whole {
-            whole.state.lock().parts.retain(|part| !Arc::ptr_eq(part, &self.state));
+            whole.state.lock().parts.retain(|part| !Arc::ptr_eq(&part.state, &self.state));
         }
     }
 
@@ -205,28 +212,23 @@ impl State {
         };
         let mut reported = self.missing();
         reported.extend(self.watches.iter().filter_map(failing));
-        reported.extend(self.watches_of_parts(&|watch| watch.failing_for_long(now)));
-        reported.extend(self.members.iter().flat_map(|member| member.lock().not_ready(now)));
+        reported.extend(self.parts.iter().flat_map(|Part { state, is_awaited }| {
+            let state = state.lock();
+            if *is_awaited { state.not_ready(now) } else { state.failing_for_long(now) }
+        }));
         reported
     }
 
     fn faults(&self, now: Instant) -> Vec<String> {
         let mut faults: Vec<String> =
             self.watches.iter().filter_map(|watch| watch.lock().fault(now)).collect();
-        faults.extend(self.watches_of_parts(&|watch| watch.fault(now)));
-        faults.extend(self.members.iter().flat_map(|member| member.lock().faults(now)));
+        faults.extend(self.parts.iter().flat_map(|part| part.state.lock().faults(now)));
         faults
     }
 
-    /// What is said of the watches of the parts, and of their parts.
-    fn watches_of_parts(&self, said: &impl Fn(&Watch) -> Option<String>) -> Vec<String> {
-        let mut all = vec![];
-        for part in &self.parts {
-            let part = part.lock();
-            all.extend(part.watches.iter().filter_map(|watch| said(&watch.lock())));
-            all.extend(part.watches_of_parts(said));
-        }
-        all
+    fn failing_for_long(&self, now: Instant) -> Vec<String> {
+        let own = self.watches.iter().filter_map(|watch| watch.lock().failing_for_long(now));
+        own.chain(self.parts.iter().flat_map(|part| part.state.lock().failing_for_long(now))).collect()
     }
 }
 

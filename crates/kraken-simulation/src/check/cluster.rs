@@ -247,7 +247,7 @@ impl Checks {
     }
 }
 
-/// Whether a call is about objects of this kind. Kinds that no check is about are not told apart.
+/// Whether a call is about objects of this kind. Kinds that no check is about are not distinguished.
 fn is_of_kind(object: &Value, call: &Call) -> bool {
     let plural = call.name.split([' ', '/']).nth(1);
     served(text(object, "kind")).is_none_or(|kind| plural == Some(kind.plural))

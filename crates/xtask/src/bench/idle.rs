@@ -7,14 +7,13 @@ use anyhow::Result;
 use clap::Args;
 use kraken_testing::{Suite, SuiteOptions, suite};
 
-use super::report::number_of;
+use super::report::{MEBIBYTE, number_of};
 use super::{row, with_audit};
 use crate::ui;
 
 const SHARED: &str = "aws-all";
 /// In MiB.
 const MEMORY_OF_ALL: f64 = 128.0;
-const MIB: f64 = 1024.0 * 1024.0;
 
 #[derive(Args)]
 pub(crate) struct Idle {
@@ -35,7 +34,7 @@ pub(crate) async fn run(options: Idle) -> Result<ExitCode> {
     let mut separate = 0.0;
     let mut rows = vec![];
     for controller in environment.suite.controllers() {
-        let memory = number_of(controller.rss_bytes()?) / MIB;
+        let memory = number_of(controller.rss_bytes()?) / MEBIBYTE;
         rows.push([format!("kraken-{}", controller.name()), format!("{memory:.1}")]);
         if controller.name().starts_with("aws-") {
             separate += memory;
@@ -48,7 +47,7 @@ pub(crate) async fn run(options: Idle) -> Result<ExitCode> {
     let start = Suite::start_installed(&environment.control_plane, &environment.moto, options);
     let shared = ui::step("starting all controllers of AWS in one process", start).await?;
     rest().await?;
-    let together = number_of(shared.controller(SHARED)?.rss_bytes()?) / MIB;
+    let together = number_of(shared.controller(SHARED)?.rss_bytes()?) / MEBIBYTE;
     rows.push(["controllers of AWS, separate".to_owned(), format!("{separate:.1}")]);
     print!("{}", ui::table(&["", "MiB"], rows));
     let result = row("controllers of AWS, in one process, MiB", together, MEMORY_OF_ALL);

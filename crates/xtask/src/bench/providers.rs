@@ -12,7 +12,7 @@ use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::GroupVersionKind;
 use serde_json::json;
 
-use super::report::number_of;
+use super::report::{MEBIBYTE, number_of};
 use super::tally::Tally;
 use super::{NAMESPACE, REST, SETTLE, prepare_namespace, row, with_audit};
 use crate::board::{Board, View};
@@ -24,7 +24,6 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 const RATE: f64 = 30.0;
 /// Hub, controller, host and provider together, in MiB.
 const MEMORY: f64 = 200.0;
-const MIB: f64 = 1024.0 * 1024.0;
 
 #[derive(Args)]
 pub(crate) struct Providers {
@@ -98,8 +97,8 @@ pub(crate) async fn run(options: Providers) -> Result<ExitCode> {
     let mut memory = 0.0;
     for controller in environment.suite.controllers() {
         let bytes = process::rss_bytes_with_children(controller.pid())?;
-        println!("   {}: {:.0} MiB", controller.name(), number_of(bytes) / MIB);
-        memory += number_of(bytes) / MIB;
+        println!("   {}: {:.0} MiB", controller.name(), number_of(bytes) / MEBIBYTE);
+        memory += number_of(bytes) / MEBIBYTE;
     }
     for write in &creation.rows {
         println!("   {} {} of {}: {}", write.controller, write.verb, write.resource, write.number);

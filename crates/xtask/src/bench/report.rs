@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::tally::Tally;
 use crate::ui::{self, Colour, paint};
 
-const MEBIBYTE: f64 = 1024.0 * 1024.0;
+/// Bytes.
+pub(super) const MEBIBYTE: f64 = 1024.0 * 1024.0;
 
 /// One target.
 #[derive(Debug, Serialize)]

@@ -2,6 +2,7 @@
 //! people can read, apply and diff them.
 
 mod argocd;
+mod cert_manager;
 mod chart_crds;
 mod conditions;
 mod deploy;
@@ -141,8 +142,7 @@ fn generate() -> Result<Files> {
     files.insert(available.join("poddisruptionbudgets.yaml"), deploy::budgets(&paths::programs()?));
     files.insert(available.join(KUSTOMIZATION), format!("{MARK}\n{}", deploy::HIGH_AVAILABILITY));
     files.extend(one_process::files(&controllers));
-    let shared = one_process::shared(&controllers);
-    let (certificates, certified) = deploy::cert_manager(&controllers, one_process::PROCESS, &shared);
+    let (certificates, certified) = cert_manager::files(&controllers);
     files.insert(part("cert-manager").join("certificates.yaml"), certificates);
     files.insert(part("cert-manager").join(KUSTOMIZATION), certified);
     for name in ["high-availability", "cert-manager"] {

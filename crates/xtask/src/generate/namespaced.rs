@@ -99,6 +99,7 @@ pub(super) fn files(components: &[Rights]) -> Result<(Named, Named)> {
         })
         .flat_map(rules)
         .collect();
+    let process = format!("kraken-{}", one_process::PROCESS);
     let mut roles = Vec::new();
     for (component, documents) in components {
         let name = format!("kraken-{component}");
@@ -111,7 +112,6 @@ pub(super) fn files(components: &[Rights]) -> Result<(Named, Named)> {
         }
         let role = format!("{name}-resources"); // `name` is the Role of the lease, where the namespace is the controllers' too
         roles.push(object("Role", &role, None, &json!({"rules": kept})));
-        let process = format!("kraken-{}", one_process::PROCESS);
         let accounts = if one_process::is_shared(component) { vec![&*name, &*process] } else { vec![&*name] };
         roles.push(binding(&role, None, &accounts));
     }

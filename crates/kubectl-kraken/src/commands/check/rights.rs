@@ -1,6 +1,6 @@
 //! What the user and the controllers may not do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use futures::{StreamExt as _, stream};
@@ -185,7 +185,7 @@ async fn asked(
 }
 
 /// The rights in the ClusterRole of each controller, without those to objects of a name.
-fn roles() -> Result<BTreeMap<String, Vec<Right>>> {
+fn roles() -> Result<BTreeMap<String, BTreeSet<Right>>> {
     let mut roles = BTreeMap::new();
     for text in embedded::roles() {
         for document in serde_saphyr::from_multiple::<Value>(text)? {
@@ -193,10 +193,7 @@ fn roles() -> Result<BTreeMap<String, Vec<Right>>> {
                 continue;
             }
             let role: ClusterRole = serde_json::from_value(document)?;
-            let rules = role.rules.iter().flatten().flat_map(rights);
-            let mut rights: Vec<Right> = rules.collect();
-            rights.sort();
-            rights.dedup();
+            let rights = role.rules.iter().flatten().flat_map(rights).collect();
             roles.insert(role.metadata.name.unwrap_or_default(), rights);
         }
     }
@@ -205,18 +202,20 @@ fn roles() -> Result<BTreeMap<String, Vec<Right>>> {
 
 /// The rights of the controllers in a Deployment: the one with its name, or those that share a process, such as all of AWS in
 /// `kraken-aws-all`.
-fn required(roles: &BTreeMap<String, Vec<Right>>, name: &str, deployment: &Deployment) -> Vec<Right> {
+fn required(
+    roles: &BTreeMap<String, BTreeSet<Right>>,
+    name: &str,
+    deployment: &Deployment,
+) -> BTreeSet<Right> {
     let Some(prefix) = name.strip_suffix(SHARED) else { return roles.get(name).cloned().unwrap_or_default() };
     let chosen = variable(deployment, CONTROLLERS).unwrap_or_default();
-    let chosen: Vec<String> = chosen.split(',').map(|one| format!("kraken-{}", one.trim())).collect();
-    let is_chosen = |role: &String| chosen == ["kraken-"] || chosen.contains(role);
+    let chosen = chosen.split(',').map(str::trim).filter(|one| !one.is_empty());
+    let chosen: Vec<String> = chosen.map(|one| format!("kraken-{one}")).collect();
+    let is_chosen = |role: &String| chosen.is_empty() || chosen.contains(role);
     let of_process = roles
         .iter()
         .filter(|(role, _)| role.starts_with(prefix) && !role.ends_with(OF_HUB) && is_chosen(role));
-    let mut rights: Vec<Right> = of_process.flat_map(|(_, rights)| rights.clone()).collect();
-    rights.sort();
-    rights.dedup();
-    rights
+    of_process.flat_map(|(_, rights)| rights.clone()).collect()
 }
 
 fn rights(rule: &PolicyRule) -> Vec<Right> {
