@@ -84,6 +84,7 @@ impl Program for AccountController {
             let queue = queue.clone();
             move |key: &ObjectKey| queue.add(key.clone(), Lane::Edit)
         }));
+        manager.watches_registered();
         let synced = manager.shutdown.run_until_cancelled(manager.health.ready()).await.is_some();
         if !synced || !manager.leading().await {
             return Ok(());

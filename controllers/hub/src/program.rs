@@ -64,6 +64,7 @@ impl Program for Hub {
         let webhooks = std::mem::take(&mut manager.webhooks);
         let cluster = Arc::new(ClusterState::watch(manager.clone()));
         admission::mount(&webhooks, &cluster);
+        manager.watches_registered();
         // Stores sync while another replica leads, so that a takeover is fast.
         if !manager.leading().await || !cluster.synced().await {
             return Ok(());

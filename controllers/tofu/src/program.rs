@@ -135,6 +135,7 @@ impl Program for TofuController {
                 "CRDs belong to the whole cluster, and this controller is limited to namespaces: it does nothing; remove --namespaces, or do not \
                  install it"
             );
+            manager.watches_registered();
             manager.shutdown.cancelled().await;
             return Ok(());
         }
@@ -163,6 +164,7 @@ impl Program for TofuController {
             let queue = queues.configs.clone();
             move |key: &ObjectKey| queue.add(key.clone(), Lane::Edit)
         }));
+        manager.watches_registered();
         if manager.shutdown.run_until_cancelled(manager.health.ready()).await.is_none() {
             return Ok(());
         }

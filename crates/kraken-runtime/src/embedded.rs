@@ -10,7 +10,7 @@ use crate::{
     args::RunArgs,
     cluster,
     events::Events,
-    health::Health,
+    health::{Gate, Health},
     leadership::Leadership,
     lease::Lease,
     manager::Manager,
@@ -40,6 +40,7 @@ pub async fn run<P: Program>(
     shutdown: CancellationToken,
 ) -> Result<(), EndError> {
     let health = Health::default();
+    let reached = reached(&health);
     let connect = |requests| connect(&Bounds::new(args.request_timeout, requests, metrics.clone()));
     let client = connect(args.request_concurrency);
     let lease = args.leader_elect.then(|| {
@@ -47,9 +48,25 @@ pub async fn run<P: Program>(
         Lease::new(connect(LEASE_REQUESTS), &namespace, P::NAME, identity.clone(), args.lease_duration)
     });
     let webhooks = Mounts::default();
-    Process { args, client, lease, predecessor_ended_at, identity, metrics, health, webhooks, shutdown }
-        .run::<P>(own)
-        .await
+    Process {
+        args,
+        client,
+        lease,
+        predecessor_ended_at,
+        identity,
+        metrics,
+        health,
+        reached,
+        webhooks,
+        shutdown,
+    }
+    .run::<P>(own)
+    .await
+}
+
+/// The first prerequisite for the readiness of a controller. [`Process::run`] opens it.
+pub(crate) fn reached(health: &Health) -> Gate {
+    health.gate("the Kubernetes API has not responded yet")
 }
 
 /// The environment of a controller.
@@ -64,6 +81,8 @@ pub(crate) struct Process {
     pub(crate) identity: String,
     pub(crate) metrics: Metrics,
     pub(crate) health: Health,
+    /// Of this health: [`reached`].
+    pub(crate) reached: Gate,
     pub(crate) webhooks: Mounts,
     pub(crate) shutdown: CancellationToken,
 }
@@ -71,10 +90,21 @@ pub(crate) struct Process {
 impl Process {
     /// Waits for the API server, then runs the controller with its lease.
     pub(crate) async fn run<P: Program>(self, own: P::Args) -> Result<(), EndError> {
-        let Self { args, client, lease, predecessor_ended_at, identity, metrics, health, webhooks, shutdown } =
-            self;
-        let reached = health.gate("the Kubernetes API has not responded yet");
+        let Self {
+            args,
+            client,
+            lease,
+            predecessor_ended_at,
+            identity,
+            metrics,
+            health,
+            reached,
+            webhooks,
+            shutdown,
+        } = self;
         let Some(cluster_id) = cluster::id(&client, P::NAME, &shutdown).await else { return Ok(()) };
+        // Registered before the other one opens: without a prerequisite, the process would be ready before it watches anything.
+        let watching = health.gate("the watches are not registered yet");
         reached.open();
         metrics.leading(P::NAME, lease.is_none());
         let leadership = Leadership::default();
@@ -88,6 +118,7 @@ impl Process {
             args,
             metrics: metrics.clone(),
             health,
+            watching,
             shutdown: shutdown.clone(),
             cluster_id,
             identity,
@@ -99,5 +130,101 @@ impl Process {
             leadership.begin(predecessor_ended_at);
         };
         supervise(P::run(manager, own), lease, acquired, shutdown, P::GRACE).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use http::{Request, Response};
+    use k8s_openapi::{
+        api::rbac::v1::PolicyRule,
+        apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    };
+    use kube::client::Body;
+    use tokio::time::{Instant, sleep};
+    use tower::service_fn;
+
+    use super::*;
+
+    /// The API server responds after 3 s, and the controller connects to its provider for 5 s before it watches Widgets, whose list takes 2 s.
+    const READY_AFTER: Duration = Duration::from_secs(3 + 5 + 2);
+
+    #[derive(Debug)]
+    struct Slow;
+
+    impl Program for Slow {
+        const NAME: &'static str = "kraken-test";
+        const ABOUT: &'static str = "Creates widgets";
+        type Args = NoArgs;
+
+        fn crds() -> Vec<CustomResourceDefinition> {
+            vec![]
+        }
+
+        fn rules() -> Vec<PolicyRule> {
+            vec![]
+        }
+
+        async fn run(manager: Manager, _: NoArgs) -> anyhow::Result<()> {
+            sleep(Duration::from_secs(5)).await;
+            let watch = manager.health.register_watch("Widget");
+            manager.watches_registered();
+            sleep(Duration::from_secs(2)).await;
+            watch.synced();
+            manager.shutdown.cancelled().await;
+            Ok(())
+        }
+    }
+
+    #[derive(Clone, Debug, clap::Args)]
+    struct NoArgs {}
+
+    #[derive(clap::Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: RunArgs,
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_controller_is_not_ready_before_its_watches_are_registered_and_synced() {
+        let server = service_fn(|_: Request<Body>| async {
+            sleep(Duration::from_secs(3)).await;
+            let namespace = r#"{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system", "uid": "u-1"}}"#;
+            Ok::<_, std::io::Error>(Response::new(Body::from(namespace.as_bytes().to_vec())))
+        });
+        let (process, shutdown) = (Health::default(), CancellationToken::new());
+        let health = process.member();
+        let controller = Process {
+            args: <Cli as clap::Parser>::parse_from(["kraken-test"]).args,
+            client: Client::new(server, "default"),
+            lease: None,
+            predecessor_ended_at: None,
+            identity: "kraken-test-1".to_owned(),
+            metrics: Metrics::new("kraken-test"),
+            reached: reached(&health),
+            health,
+            webhooks: Mounts::default(),
+            shutdown: shutdown.clone(),
+        };
+        let start = Instant::now();
+        let running = tokio::spawn(controller.run::<Slow>(NoArgs {}));
+        let mut reasons = vec![];
+        while let Some(reason) = process.not_ready(Instant::now()).first() {
+            if reasons.last() != Some(reason) {
+                reasons.push(reason.clone());
+            }
+            sleep(Duration::from_millis(1)).await;
+        }
+        assert!(start.elapsed() >= READY_AFTER, "ready after {:?}", start.elapsed());
+        let expected = [
+            "the Kubernetes API has not responded yet",
+            "the watches are not registered yet",
+            "Widget has not synced",
+        ];
+        assert_eq!(reasons, expected);
+        shutdown.cancel();
+        running.await.unwrap().unwrap();
     }
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     args::RunArgs,
     events::Events,
-    health::Health,
+    health::{Gate, Health},
     leadership::Leadership,
     metrics::Metrics,
     random,
@@ -30,6 +30,8 @@ pub struct Manager {
     pub metrics: Metrics,
     /// The health of the process.
     pub health: Health,
+    /// Open once the controller has registered its watches.
+    pub(crate) watching: Gate,
     /// Events on users' objects.
     pub events: Events,
     /// Fires when the process must stop.
@@ -54,6 +56,7 @@ impl Manager {
             args,
             metrics: Metrics::new(name),
             health: Health::default(),
+            watching: Gate::default(),
             events: Events::new(client.clone(), name, &identity),
             client,
             shutdown: CancellationToken::new(),
@@ -87,6 +90,12 @@ impl Manager {
             health: self.health.clone(),
             metrics: self.metrics.clone(),
         }
+    }
+
+    /// All watches of the controller are registered: from now on, it is ready when they have synced. Whatever waits for them before has to wait
+    /// for this, too. Watches that are added later belong to a [part](Self::part).
+    pub fn watches_registered(&self) {
+        self.watching.open();
     }
 
     /// Waits until this process leads. Returns true if it does; it leads until it ends, because losing the lease ends

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     args::RunArgs,
     client::{self, ClientError},
-    embedded::{LEASE_REQUESTS, Process},
+    embedded::{self, LEASE_REQUESTS, Process},
     errors::one_line,
     health::Health,
     hosted::{Hosted, until_all_end},
@@ -124,6 +124,14 @@ async fn live(
     let client = connect(args.request_concurrency)?;
 
     let health = Health::default();
+    // Before the port opens: a process without prerequisites would be ready.
+    let controllers: Vec<_> = controllers
+        .into_iter()
+        .map(|controller| {
+            let health = health.member();
+            (controller, embedded::reached(&health), health)
+        })
+        .collect();
     let listening = serve::start(args.listen_address, health.clone(), metrics.clone()).await?;
     tracing::info!(
         version = version::long(),
@@ -140,10 +148,10 @@ async fn live(
     let lease_thread =
         if args.leader_elect { Some(LeaseThread::start().map_err(ProcessError::Thread)?) } else { None };
     let namespace = args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok());
-    let names: Vec<&'static str> = controllers.iter().map(Hosted::name).collect();
+    let names: Vec<&'static str> = controllers.iter().map(|(controller, ..)| controller.name()).collect();
     let webhooks = webhooks::start(&args, &names, &namespace, &client, &metrics, &shutdown).await?;
     let mut running = Vec::new();
-    for controller in controllers {
+    for (controller, reached, health) in controllers {
         let lease = if let Some(thread) = &lease_thread {
             let client = || connect(LEASE_REQUESTS);
             let identity = identity.clone();
@@ -162,7 +170,8 @@ async fn live(
             predecessor_ended_at: None,
             identity: identity.clone(),
             metrics: metrics.clone(),
-            health: health.member(),
+            health,
+            reached,
             webhooks: webhooks.clone(),
             shutdown: shutdown.clone(),
         };

@@ -141,7 +141,8 @@ impl Health {
         }
     }
 
-    /// Registers another prerequisite for readiness, such as `webhook certificate`.
+    /// Registers another prerequisite for readiness, such as `webhook certificate`. One is registered before the port opens, and each
+    /// further one before the last has opened: a process without prerequisites is ready.
     pub fn gate(&self, name: impl Into<String>) -> Gate {
         let open = Arc::new(AtomicBool::new(false));
         self.state.lock().gates.push((name.into(), open.clone()));
@@ -341,8 +342,8 @@ impl Drop for WatchBeat {
     }
 }
 
-/// A prerequisite for readiness.
-#[derive(Clone, Debug)]
+/// A prerequisite for readiness. That of no process, by default.
+#[derive(Clone, Debug, Default)]
 pub struct Gate {
     open: Arc<AtomicBool>,
     progress: Arc<Notify>,

@@ -50,8 +50,8 @@ pub trait Program: Send + 'static {
         Vec::new()
     }
 
-    /// Runs the controller. It may start watches at once, registers them with [`Manager::health`] before it waits for
-    /// anything, and starts workers after [`Health::ready`](crate::Health::ready) and [`Manager::leading`]. It returns
+    /// Runs the controller. It may start watches at once, says when it has [registered](Manager::watches_registered) all of them, without
+    /// which it is never ready, and starts workers after [`Health::ready`](crate::Health::ready) and [`Manager::leading`]. It returns
     /// soon after [`Manager::shutdown`] fires, when none of its tasks is active any more: then the lease is released.
     fn run(manager: Manager, args: Self::Args) -> impl Future<Output = anyhow::Result<()>> + Send;
 }

@@ -118,7 +118,10 @@ impl Kinds {
     /// If one of them panics outside of a reconcile; failures are reported as conditions of resources.
     pub async fn run(self, kinds: Vec<Served>) -> anyhow::Result<()> {
         let members = self.members(kinds, &|| self.manager.clone());
-        let on_watched = || self.release_accounts();
+        let on_watched = || {
+            self.manager.watches_registered();
+            self.release_accounts();
+        };
         run_set(self.manager.clone(), members, self.args.clone(), self.common.clone(), on_watched).await?;
         self.ended().await;
         Ok(())

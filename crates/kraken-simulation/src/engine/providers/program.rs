@@ -63,6 +63,7 @@ impl Program for SimulatedTofu {
         };
         let served: Vec<Served> = kinds().into_iter().map(served).collect();
         let running = Kinds::new(manager.clone(), args.common);
+        manager.watches_registered();
         running.add(served.clone());
         // Plans are asked for at any time.
         let looks = async {
