@@ -7,12 +7,9 @@ use clap::Parser;
 use k8s_openapi::{
     api::core::v1::Namespace, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
+use kraken_kind::dynamic::{Calls, Kind};
 use kraken_runtime::{Manager, RunArgs};
-use kraken_spoke::{
-    LoopArgs,
-    controller::Kinds,
-    dynamic::{Calls, Kind},
-};
+use kraken_spoke::{LoopArgs, controller::Kinds};
 use kraken_testing::manifests;
 use kube::{Api, Client, core::ApiResource, runtime::conditions};
 

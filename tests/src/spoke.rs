@@ -8,12 +8,9 @@ use k8s_openapi::{
     api::{core::v1::Namespace, rbac::v1::ClusterRole},
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
+use kraken_kind::{FromContext, api::crd, dynamic::Served};
 use kraken_runtime::{Manager, RunArgs, rbac::rule};
-use kraken_spoke::{
-    FromContext, LoopArgs,
-    api::crd,
-    controller::{Kinds, Served},
-};
+use kraken_spoke::{LoopArgs, controller::Kinds};
 use kraken_testing::{Environment, manifests};
 use kube::{Api, Client, Config};
 use tokio::sync::Mutex;

@@ -1,13 +1,14 @@
 //! The admission webhook of Accounts: rejects errors that the schema cannot detect, as the reconcile would. Pure.
 
-use kraken_aws::account::{Account, AccountRules};
-use kraken_spoke::{
-    options::Problem,
-    runtime::webhook::{Operation, ReviewResult, Subject, Validator},
-};
 use std::{
     future::{Future, ready},
     pin::Pin,
+};
+
+use kraken_aws::account::{Account, AccountRules};
+use kraken_kind::{
+    options::Problem,
+    runtime::webhook::{Operation, ReviewResult, Subject, Validator},
 };
 
 /// Reviews Accounts.

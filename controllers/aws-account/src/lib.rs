@@ -20,7 +20,7 @@ use kraken_aws::{
     Aws, AwsArgs,
     account::{ACCOUNTS, Account},
 };
-use kraken_spoke::{
+use kraken_kind::{
     api::crd::hub_kind_with,
     runtime::{
         Manager, Program,
@@ -115,7 +115,7 @@ impl Program for AccountController {
 /// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run
 /// it.
 pub fn main() -> ExitCode {
-    kraken_spoke::runtime::main::<AccountController>()
+    kraken_kind::runtime::main::<AccountController>()
 }
 
 #[cfg(test)]

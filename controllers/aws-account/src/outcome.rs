@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use kraken_aws::account::{Account, AccountStatus, Caller, CheckError};
-use kraken_spoke::{
+use kraken_kind::{
     Failure, FailureClass,
     account::Refusal,
     api::{conditions, reasons::Reason},
@@ -99,7 +99,7 @@ fn reason_of(failure: &Failure) -> Reason {
 #[cfg(test)]
 mod tests {
     use kraken_aws::account::AccountSpec;
-    use kraken_spoke::Location;
+    use kraken_kind::Location;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 //! required.
 
 use kraken_aws::account::{Account, Caller};
-use kraken_spoke::{
+use kraken_kind::{
     api::{
         StateDeclaration, StateDeclarationSpec,
         names::{owned_name, owner_kind},
@@ -54,7 +54,7 @@ pub(crate) async fn publish(manager: &Manager, account: &Account, caller: &Calle
 
 #[cfg(test)]
 mod tests {
-    use kraken_spoke::Location;
+    use kraken_kind::Location;
 
     use super::*;
 

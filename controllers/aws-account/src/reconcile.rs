@@ -1,7 +1,7 @@
 //! One check of one Account. Client required.
 
 use kraken_aws::{Aws, account::Account};
-use kraken_spoke::runtime::{
+use kraken_kind::runtime::{
     Manager, clock, patch::ApiError, queue::Requeue, report::report, watch::ObjectKey,
 };
 use kube::Api;

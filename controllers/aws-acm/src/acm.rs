@@ -1,14 +1,15 @@
 //! The API of AWS Certificate Manager, and the calls that both kinds make. It cannot filter by domain or tag, and returns tags one
 //! certificate at a time.
 
-use aws_sdk_acm::Client;
-pub(crate) use aws_sdk_acm::types;
 use aws_sdk_acm::{
+    Client,
     primitives::{DateTime, DateTimeFormat},
     types::{CertificateStatus, CertificateSummary, Filters, KeyAlgorithm},
 };
 use kraken_aws::{Aws, Tags, aws_service};
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
+
+pub(crate) use aws_sdk_acm::types;
 
 aws_service!(pub(crate) AcmApi, aws_sdk_acm, "acm");
 

@@ -9,7 +9,7 @@ mod certificate_lookup;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Lookups, Managed};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke of certificates of AWS Certificate Manager.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ mod scaling_policy;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Managed};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke of launch templates, Auto Scaling groups and scaling policies.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ mod logs;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Managed};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke of alarms and log groups.
 #[derive(Clone, Copy, Debug)]

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_route53::Client;
-pub(crate) use aws_sdk_route53::types;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{Aws, Tags, aws_service};
-use kraken_spoke::Failure;
-
+use kraken_kind::Failure;
 use types::{HostedZone, ResourceRecordSet, RrType, Tag, TagResourceType};
+
+pub(crate) use aws_sdk_route53::types;
 
 aws_service!(pub(crate) DnsApi, aws_sdk_route53, "route53");
 

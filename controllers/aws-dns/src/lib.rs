@@ -11,7 +11,7 @@ mod record_set;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Lookups, Managed};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke of hosted zones and records of Route 53.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use kraken_aws::{
     },
     words,
 };
-use kraken_spoke::{
+use kraken_kind::{
     Lifecycle, Opt,
     options::{ListOpt, Public},
 };
@@ -224,11 +224,12 @@ pub(crate) enum Change {
 
 #[cfg(test)]
 mod tests {
+    use kraken_aws::testing::{assert_round_trips, descriptions, unlisted_secrets};
+    use kraken_kind::api::crd::spoke_kind;
+    use serde_json::json;
+
     use super::*;
     use crate::Ec2;
-    use kraken_aws::testing::{assert_round_trips, descriptions, unlisted_secrets};
-    use kraken_spoke::api::crd::spoke_kind;
-    use serde_json::json;
 
     #[test]
     fn only_image_type_and_counts_are_required() {

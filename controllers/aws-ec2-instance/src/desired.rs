@@ -8,7 +8,7 @@ use kraken_aws::{
     fields::{ABSENT, NOT_SHOWN, SECRET, shown},
     validator::SpecValidator,
 };
-use kraken_spoke::{Difference, Edit, Ignored, Opt, Resolved};
+use kraken_kind::{Difference, Edit, Ignored, Opt, Resolved};
 use serde_json::json;
 
 use crate::{

@@ -18,7 +18,7 @@ mod tests;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Lookups, Managed};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke of EC2 instances.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use kraken_aws::fields::digest;
-use kraken_spoke::{OptionType, Resolved};
+use kraken_kind::{OptionType, Resolved};
 
 use crate::{api::Desired, mark::Mark};
 
@@ -43,11 +43,12 @@ fn recorded<T: OptionType + Display>(value: &Resolved<T>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use kraken_aws::testing::HIDDEN;
+    use kraken_kind::options::Sensitive;
+    use serde_json::json;
+
     use super::*;
     use crate::desired::tests::desired;
-    use kraken_aws::testing::HIDDEN;
-    use kraken_spoke::options::Sensitive;
-    use serde_json::json;
 
     #[test]
     fn a_rejection_applies_to_one_value_of_one_field() {

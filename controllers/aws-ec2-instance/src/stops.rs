@@ -10,7 +10,7 @@ use kraken_aws::{
     fields::listed,
     resource::{self, Group},
 };
-use kraken_spoke::{Difference, FieldDiff, Remedy};
+use kraken_kind::{Difference, FieldDiff, Remedy};
 
 use crate::{
     api::{Change, Desired, UserDataChange},

@@ -2,7 +2,7 @@
 //! call, and only those of the VPC are looked into.
 
 use kraken_aws::Aws;
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 use crate::{
     listener::ObservedListener,

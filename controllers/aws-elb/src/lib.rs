@@ -19,7 +19,7 @@ mod words;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Managed};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke of load balancers, target groups, listeners and their rules.
 #[derive(Clone, Copy, Debug)]

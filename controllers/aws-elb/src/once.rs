@@ -11,7 +11,7 @@ use kraken_aws::{
     resource::{Creation, in_use},
     tags::{CLUSTER, EPOCH, UID},
 };
-use kraken_spoke::{Failure, FailureClass, Resolved};
+use kraken_kind::{Failure, FailureClass, Resolved};
 
 use crate::tagged::{self, Listed, Selection};
 
@@ -119,12 +119,13 @@ fn first<S, T: From<S> + Default>(made: Option<Vec<S>>) -> T {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use kraken_aws::{
         Tags,
         tags::{self, OWNER},
     };
-    use kraken_spoke::{Identity, Launch};
+    use kraken_kind::{Identity, Launch};
+
+    use super::*;
 
     #[derive(Clone, Debug)]
     struct RemoteObject(Tags);

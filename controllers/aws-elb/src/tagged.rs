@@ -12,7 +12,7 @@ use kraken_aws::{
     observed::WithTags,
     resource::DescribeQuery,
 };
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 use crate::elb::{ElbClients as _, operation::describe_tags::DescribeTagsOutput as Page, types::Tag};
 
@@ -129,7 +129,7 @@ macro_rules! calls {
         async fn read(
             aws: &kraken_aws::Aws,
             query: kraken_aws::resource::DescribeQuery,
-        ) -> Result<Vec<$observed>, kraken_spoke::Failure> {
+        ) -> Result<Vec<$observed>, kraken_kind::Failure> {
             crate::tagged::read(aws, query).await
         }
 
@@ -137,7 +137,7 @@ macro_rules! calls {
             aws: &kraken_aws::Aws,
             id: &str,
             tags: &kraken_aws::Tags,
-        ) -> Result<(), kraken_spoke::Failure> {
+        ) -> Result<(), kraken_kind::Failure> {
             crate::tagged::set(aws, id, tags).await
         }
 
@@ -145,7 +145,7 @@ macro_rules! calls {
             aws: &kraken_aws::Aws,
             id: &str,
             keys: &[&str],
-        ) -> Result<(), kraken_spoke::Failure> {
+        ) -> Result<(), kraken_kind::Failure> {
             crate::tagged::remove(aws, id, keys).await
         }
     };

@@ -14,7 +14,7 @@ mod role;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Managed};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke of roles, policies, instance profiles and OIDC providers.
 #[derive(Clone, Copy, Debug)]

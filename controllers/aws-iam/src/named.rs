@@ -10,7 +10,7 @@ use kraken_aws::{
     missing::existing,
     resource::{Creation, DescribeQuery},
 };
-use kraken_spoke::{Failure, FailureClass};
+use kraken_kind::{Failure, FailureClass};
 
 /// The number of objects that are read concurrently.
 const AT_ONCE: usize = 8;
@@ -104,7 +104,7 @@ macro_rules! calls {
         async fn read(
             aws: &kraken_aws::Aws,
             query: kraken_aws::resource::DescribeQuery,
-        ) -> Result<Vec<$observed>, kraken_spoke::Failure> {
+        ) -> Result<Vec<$observed>, kraken_kind::Failure> {
             crate::named::read(aws, query).await
         }
 
@@ -112,7 +112,7 @@ macro_rules! calls {
             aws: &kraken_aws::Aws,
             id: &str,
             tags: &kraken_aws::Tags,
-        ) -> Result<(), kraken_spoke::Failure> {
+        ) -> Result<(), kraken_kind::Failure> {
             let call = aws.iam().$tag().$tagged(id).set_tags(Some(crate::iam::to_sdk(tags)));
             aws.call($tag_name, "failed to set tags", call.send()).await.map(drop)
         }
@@ -121,7 +121,7 @@ macro_rules! calls {
             aws: &kraken_aws::Aws,
             id: &str,
             keys: &[&str],
-        ) -> Result<(), kraken_spoke::Failure> {
+        ) -> Result<(), kraken_kind::Failure> {
             let keys = keys.iter().map(|key| (*key).to_owned()).collect();
             let call = aws.iam().$untag().$tagged(id).set_tag_keys(Some(keys));
             aws.call($untag_name, "failed to remove tags", call.send()).await.map(drop)
@@ -132,10 +132,11 @@ pub(crate) use calls;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use kraken_aws::{Tags, resource::DescribeQuery, tags};
-    use kraken_spoke::{Identity, Launch};
+    use kraken_kind::{Identity, Launch};
     use parking_lot::Mutex;
+
+    use super::*;
 
     /// An account with ten objects, of which only `web9` has tags, and its calls: the ARN of each that is read or completed.
     #[derive(Clone, Debug)]

@@ -2,12 +2,13 @@
 //! all of them accept.
 
 use aws_sdk_kms::Client;
-pub(crate) use aws_sdk_kms::types;
 use kraken_aws::{
     Aws, Tags, aws_service,
     missing::{existing, or_nothing},
 };
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
+
+pub(crate) use aws_sdk_kms::types;
 
 aws_service!(pub(crate) KmsApi, aws_sdk_kms, "kms");
 

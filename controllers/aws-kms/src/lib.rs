@@ -9,7 +9,7 @@ mod kms;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Managed};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke of keys and aliases.
 #[derive(Clone, Copy, Debug)]

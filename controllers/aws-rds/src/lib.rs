@@ -13,7 +13,7 @@ mod tests;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Managed};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke of databases.
 #[derive(Clone, Copy, Debug)]

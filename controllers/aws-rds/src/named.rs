@@ -12,7 +12,7 @@ use kraken_aws::{
     observed::WithTags,
     resource::{Creation, DescribeQuery, RemoteObject},
 };
-use kraken_spoke::{Failure, FailureClass};
+use kraken_kind::{Failure, FailureClass};
 
 use crate::rds::{self, RdsClients as _};
 

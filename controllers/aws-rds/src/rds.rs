@@ -1,9 +1,10 @@
 //! The API of RDS. Tags are changed by ARN. Only instances are returned with their tags, and nothing can be filtered by them.
 
 use aws_sdk_rds::Client;
-pub(crate) use aws_sdk_rds::types;
 use kraken_aws::{Aws, Tags, aws_service};
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
+
+pub(crate) use aws_sdk_rds::types;
 
 aws_service!(pub(crate) RdsApi, aws_sdk_rds, "rds");
 

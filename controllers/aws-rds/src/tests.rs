@@ -8,7 +8,7 @@ use kraken_aws::{
     tags,
     testing::{self, descriptions, unlisted_secrets},
 };
-use kraken_spoke::{FailureClass, Identity, Launch};
+use kraken_kind::{FailureClass, Identity, Launch};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::{

@@ -8,7 +8,7 @@ mod s3;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Managed};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke of buckets.
 #[derive(Clone, Copy, Debug)]

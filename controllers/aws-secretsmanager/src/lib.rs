@@ -8,7 +8,7 @@ mod secrets;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Managed};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke of secrets.
 #[derive(Clone, Copy, Debug)]

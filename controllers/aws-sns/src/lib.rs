@@ -9,7 +9,7 @@ mod topic;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Managed};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke of topics and subscriptions.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,10 @@
 //! The API of SNS. It has no batched reads of topics: the tags and the attributes of each topic are a call.
 
 use aws_sdk_sns::Client;
-pub(crate) use aws_sdk_sns::types;
 use kraken_aws::{Aws, Tags, aws_service, missing::or_nothing};
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
+
+pub(crate) use aws_sdk_sns::types;
 
 aws_service!(pub(crate) SnsApi, aws_sdk_sns, "sns");
 

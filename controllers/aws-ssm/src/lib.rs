@@ -8,7 +8,7 @@ mod ssm;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Lookups};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke of parameters.
 #[derive(Clone, Copy, Debug)]

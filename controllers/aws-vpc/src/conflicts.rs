@@ -5,7 +5,7 @@ use kraken_aws::{
     resource::{class_of_holder, is_replaced},
     tags,
 };
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 /// Succeeds if AWS rejects the call with this code and one of the objects `read` is as desired already.
 pub(crate) async fn unless_made<T: Send, O>(
@@ -62,14 +62,16 @@ pub(crate) fn held<O: Tagged>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use kraken_aws::Tags;
-    use kraken_spoke::FailureClass;
     use std::{
         future::ready,
         pin::pin,
         task::{Context, Poll, Waker},
     };
+
+    use kraken_aws::Tags;
+    use kraken_kind::FailureClass;
+
+    use super::*;
 
     #[derive(Clone)]
     struct Gateway(&'static str, Tags);

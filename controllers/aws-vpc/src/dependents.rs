@@ -7,7 +7,7 @@ use kraken_aws::{
     release::filter,
     tags,
 };
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 /// The object that cannot be deleted.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,8 @@ use kraken_aws::{
     import::round_trip::{all, import, imported},
     testing,
 };
+use kraken_kind::import::{Found, Scope};
 use kraken_simulator::{Simulator, SimulatorOptions};
-use kraken_spoke::import::{Found, Scope};
 use serde_json::{Value, json};
 
 use crate::{

@@ -11,7 +11,7 @@ use kraken_aws::{
     release::filter,
     resource::DescribeQuery,
 };
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 /// What the instances of a VPC use.
 #[derive(Debug, Default)]

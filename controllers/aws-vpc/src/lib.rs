@@ -27,7 +27,7 @@ mod vpc_peering_connection;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Lookups, Managed};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke for VPC networking, key pairs and volumes.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 //! option with `value` or `valueFrom`.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
-use kraken_spoke::options::element_schema;
+use kraken_kind::options::element_schema;
 use kraken_tfplugin::{
     Type,
     schema::{Attribute, Block, Form, NestedBlock, Nesting},
@@ -72,7 +72,7 @@ pub(crate) fn fields(block: &Block) -> impl Iterator<Item = &str> {
     options.map(|(name, _)| name.as_str()).chain(block.blocks.keys().map(String::as_str))
 }
 
-/// The depth of the deepest option, as in [`MAX_OPTION_DEPTH`](kraken_spoke::api::crd::at_run_time::MAX_OPTION_DEPTH).
+/// The depth of the deepest option, as in [`MAX_OPTION_DEPTH`](kraken_kind::api::crd::at_run_time::MAX_OPTION_DEPTH).
 pub(crate) fn depth(block: &Block) -> usize {
     let options = block.attributes.iter().filter(|(name, attribute)| is_option(name, attribute));
     let options = options.map(|(_, attribute)| if element(&attribute.form).is_some() { 3 } else { 1 });

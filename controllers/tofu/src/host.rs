@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use kraken_spoke::runtime::{logs, random, task};
+use kraken_kind::runtime::{logs, random, task};
 use kraken_tfplugin::{Host, HostLink, HostOptions, serve};
 use tokio::{
     runtime::Builder,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kraken_spoke::{
+use kraken_kind::{
     Comparison, Difference, Edit, Features, FieldDiff, Remedy, Resolver,
     account::with_account,
     api::crd::at_run_time,

@@ -55,6 +55,6 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
         Some(HOST) => host::main(arguments),
-        _ => kraken_spoke::runtime::main::<TofuController>(),
+        _ => kraken_kind::runtime::main::<TofuController>(),
     }
 }

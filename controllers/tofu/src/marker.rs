@@ -3,7 +3,7 @@
 //!
 //! What a data source returns counts only if it has the marker, because some ignore what they are asked for.
 
-use kraken_spoke::Identity;
+use kraken_kind::Identity;
 use kraken_tfplugin::{
     Value,
     schema::{Form, ProviderSchema, Schema},

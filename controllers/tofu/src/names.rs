@@ -1,6 +1,6 @@
 //! The names of kinds: `openstack_networking_network_v2` is `OpenstackNetworkingNetworkV2`.
 
-use kraken_spoke::api::crd::at_run_time::Names;
+use kraken_kind::api::crd::at_run_time::Names;
 use kube::core::ApiResource;
 use sha2::{Digest, Sha256};
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use kraken_spoke::dynamic::{Observed, ObservedObject};
+use kraken_kind::dynamic::{Observed, ObservedObject};
 use kraken_tfplugin::{Plan, ResourceState, Value, masked, schema::Schema};
 
 /// The desired state: a configuration without unknown values.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kraken_spoke::{
+use kraken_kind::{
     Opt, OptionType, Resolved, Resolver,
     options::{ListOpt, MapOpt},
 };

@@ -7,11 +7,8 @@ use k8s_openapi::{
     api::rbac::v1::PolicyRule,
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
-use kraken_spoke::{
-    LoopArgs,
+use kraken_kind::{
     api::crd::hub_kind_with,
-    controller::Kinds,
-    program::{hub_lease_rules, loop_rules},
     runtime::{
         Manager, Program,
         queue::{Lane, Queue},
@@ -20,6 +17,11 @@ use kraken_spoke::{
         webhook::{Hook, Operation},
         work,
     },
+};
+use kraken_spoke::{
+    LoopArgs,
+    controller::Kinds,
+    program::{hub_lease_rules, loop_rules},
 };
 use kube::Resource;
 use tracing::warn;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use kraken_spoke::{Failure, FailureClass, Location};
+use kraken_kind::{Failure, FailureClass, Location};
 use kraken_tfplugin::{
     CallError, HostLink, Plugin, Protocol, StartError, StartRequest, Value,
     schema::{Block, ProviderSchema},

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kraken_spoke::{FailureClass, options::Problem, runtime::webhook::ReviewResult};
+use kraken_kind::{FailureClass, options::Problem, runtime::webhook::ReviewResult};
 use kraken_tfplugin::{CallError, Diagnostic, schema::Schema};
 use serde_json::Value as Json;
 

@@ -1,6 +1,6 @@
 //! Adoption of existing objects: sets the identity's tags on them.
 
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 use crate::{
     Aws,

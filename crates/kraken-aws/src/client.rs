@@ -14,7 +14,7 @@ use aws_sdk_ec2::{
 use aws_sdk_sts::operation::get_caller_identity::GetCallerIdentityOutput;
 use aws_smithy_async::future::pagination_stream::PaginationStream;
 use aws_smithy_types::{retry::RetryConfig, timeout::TimeoutConfig};
-use kraken_spoke::{
+use kraken_kind::{
     Failure, Location,
     account::Recent,
     runtime::{clock::Instant, metrics::Metrics},
@@ -85,7 +85,7 @@ impl Aws {
         }
         let shared = loader.load().await;
         // In a separate task, because the last provider of the chain queries a network that may be unavailable.
-        kraken_spoke::runtime::task::spawn(warn_of_missing_settings(shared.clone()));
+        kraken_kind::runtime::task::spawn(warn_of_missing_settings(shared.clone()));
         Self::with(shared, args.endpoint(), metrics, RateLimitScope::Process)
     }
 

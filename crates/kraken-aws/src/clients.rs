@@ -9,7 +9,7 @@ use std::{
 use aws_config::SdkConfig;
 use aws_sdk_ec2::{Client, config::retry::RetryPartition};
 use aws_smithy_types::retry::RetryConfig;
-use kraken_spoke::runtime::hash::HashMap;
+use kraken_kind::runtime::hash::HashMap;
 use parking_lot::Mutex;
 
 use crate::{

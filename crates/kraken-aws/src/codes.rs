@@ -1,6 +1,6 @@
 //! AWS's error codes and their retry classes. EC2 models almost no error types, so the code is the only information.
 
-use kraken_spoke::FailureClass;
+use kraken_kind::FailureClass;
 
 /// The retry class of an error response of AWS.
 ///

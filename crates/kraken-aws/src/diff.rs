@@ -1,6 +1,6 @@
 //! Differences between the desired and the observed value of a field, as text without secrets. Pure.
 
-use kraken_spoke::{Difference, FieldDiff, OptionType, Remedy, Resolved};
+use kraken_kind::{Difference, FieldDiff, OptionType, Remedy, Resolved};
 
 use crate::fields::{ABSENT, NOT_SHOWN, SECRET, item_path, listed, shown};
 
@@ -136,8 +136,9 @@ fn differing<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
 
 #[cfg(test)]
 mod tests {
+    use kraken_kind::options::Sensitive;
+
     use super::*;
-    use kraken_spoke::options::Sensitive;
 
     fn text(value: &str) -> Resolved<String> {
         Resolved::Public(value.to_owned())

@@ -4,7 +4,7 @@
 use std::error::Error;
 
 use aws_sdk_ec2::error::{ProvideErrorMetadata, SdkError};
-use kraken_spoke::{Failure, FailureClass};
+use kraken_kind::{Failure, FailureClass};
 
 use crate::codes::class_of;
 

@@ -1,9 +1,10 @@
 //! Paths and values of fields in differences and problems.
 
-pub use kraken_spoke::api::status::{ABSENT, tag_path};
-use kraken_spoke::{OptionType, Resolved};
+use kraken_kind::{OptionType, Resolved};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+
+pub use kraken_kind::api::status::{ABSENT, tag_path};
 
 /// The placeholder of a value from a Secret.
 pub const SECRET: &str = "***";

@@ -2,7 +2,7 @@
 
 use aws_sdk_ec2::error::{ProvideErrorMetadata, SdkError};
 use aws_smithy_async::future::pagination_stream::PaginationStream;
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 use crate::{Aws, release, resource::DescribeQuery};
 

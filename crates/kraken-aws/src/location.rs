@@ -7,7 +7,7 @@ use std::{
 };
 
 use aws_sdk_sts::{Client, operation::get_caller_identity::GetCallerIdentityOutput};
-use kraken_spoke::{Failure, FailureClass, Location};
+use kraken_kind::{Failure, FailureClass, Location};
 use tokio::{sync::Mutex, time::Instant};
 
 use crate::owner::Owner;

@@ -2,8 +2,7 @@
 //! missing id does not hide others.
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use kraken_spoke::Failure;
-use kraken_spoke::runtime::hash::HashSet;
+use kraken_kind::{Failure, runtime::hash::HashSet};
 
 /// The maximum number of ids in one call.
 pub const IDS_PER_CALL: usize = 1000;
@@ -134,9 +133,10 @@ fn is_an_id(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use kraken_spoke::FailureClass;
+    use kraken_kind::FailureClass;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn ids(list: &[&str]) -> Vec<String> {
         list.iter().map(|id| (*id).to_owned()).collect()

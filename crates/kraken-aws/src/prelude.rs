@@ -1,7 +1,5 @@
 //! The names that the calls, rules and comparisons of most kinds use: `use kraken_aws::prelude::*;`.
 
-pub use kraken_spoke::{Difference, Failure, Features, Remedy, Resolved};
-
 pub use crate::{
     Aws, AwsResource,
     diff::{changed, difference, fixed},
@@ -12,3 +10,4 @@ pub use crate::{
     resource::{Creation, DescribeQuery},
     validator::SpecValidator,
 };
+pub use kraken_kind::{Difference, Failure, Features, Remedy, Resolved};

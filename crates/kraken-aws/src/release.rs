@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use aws_sdk_ec2::types::{Filter, Tag};
-use kraken_spoke::{Failure, FailureClass, Identity};
+use kraken_kind::{Failure, FailureClass, Identity};
 
 use crate::{
     Aws,

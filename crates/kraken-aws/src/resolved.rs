@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kraken_spoke::{OptionType, Resolved};
+use kraken_kind::{OptionType, Resolved};
 
 use crate::fields::SECRET;
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use aws_sdk_ec2::types::{ResourceType, Tag, TagSpecification};
-use kraken_spoke::{Identity, Resolver, options::PublicMap};
+use kraken_kind::{Identity, Resolver, options::PublicMap};
 use serde::{Serialize, Serializer};
 
 use crate::fields::tag_path;
@@ -211,8 +211,9 @@ fn shortened(owner: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use kraken_kind::api::DOMAIN;
+
     use super::*;
-    use kraken_spoke::api::DOMAIN;
 
     fn identity() -> Identity {
         Identity { cluster: "c".into(), uid: "u".into(), owner: "EC2Instance/ns/a".into() }

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 
 use aws_config::BehaviorVersion;
 use aws_sdk_ec2::config::{Credentials, Region};
-use kraken_spoke::{
+use kraken_kind::{
     Difference, Edit, FromContext, Kind as _, Registry, Remedy, Resolver, Spoke,
     api::crd::spoke_kind,
     dynamic::Desired,
@@ -190,7 +190,7 @@ pub fn descriptions<P: Spoke>() -> Vec<(String, String)> {
     all
 }
 
-/// The fields of every kind that can come from a Secret and are missing in [`kraken_spoke::Features::secret_field_paths`]: a
+/// The fields of every kind that can come from a Secret and are missing in [`kraken_kind::Features::secret_field_paths`]: a
 /// value of a Secret in such a field causes the whole state to be withheld. Also the entries that match no such field.
 pub fn unlisted_secrets<P: Spoke>() -> Vec<String> {
     let mut found = Unlisted(vec![]);

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use kraken_spoke::{
+use kraken_kind::{
     Opt, OptionType, Resolved, Resolver,
     options::{Following, ListOpt, Public},
 };
@@ -205,10 +205,11 @@ fn distinct<T: Clone + PartialEq>(items: &[T]) -> Vec<T> {
 
 #[cfg(test)]
 mod tests {
+    use kraken_kind::options::{SecretData, Values};
+    use serde_json::{Value, json};
+
     use super::*;
     use crate::cidr;
-    use kraken_spoke::options::{SecretData, Values};
-    use serde_json::{Value, json};
 
     fn values() -> Values {
         let keys = [("k".to_owned(), "10.9.8.7/16".into())].into();

@@ -42,8 +42,8 @@ macro_rules! words {
             }
         }
 
-        impl ::kraken_spoke::OptionType for $name {
-            const TYPE: ::kraken_spoke::options::JsonType = ::kraken_spoke::options::JsonType::String;
+        impl ::kraken_kind::OptionType for $name {
+            const TYPE: ::kraken_kind::options::JsonType = ::kraken_kind::options::JsonType::String;
         }
     };
 }

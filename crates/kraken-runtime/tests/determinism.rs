@@ -1,5 +1,5 @@
 //! Every source of nondeterminism has one module, so that a simulation can control it: no other code uses the clock,
-//! random numbers, hash orders or spawned tasks of the standard library and of tokio.
+//! random numbers, hash orders or spawned tasks of the standard library and of tokio. The decisions of the loop have no effect at all.
 #![allow(clippy::unwrap_used)] // a panic fails the test
 
 use std::{fs, path::Path};
@@ -9,6 +9,8 @@ const ROOTS: &[&str] = &[
     "crates/kraken-options/src",
     "crates/kraken-api/src",
     "crates/kraken-runtime/src",
+    "crates/kraken-kind/src",
+    "crates/kraken-model/src",
     "crates/kraken-spoke/src",
     "crates/kraken-aws/src",
     "controllers/hub/src",
@@ -56,6 +58,9 @@ const EXCEPTIONS: &[&str] = &[
     // Passes our clock to the SDK, which uses this type.
     "kraken-aws/src/injected.rs",
 ];
+
+/// What only code that waits or makes a request has.
+const EFFECTS: &[&str] = &["async ", ".await", "Client", "Api::", "Api<", "task::spawn", "Mutex", "RwLock"];
 
 /// The code of each file, without its tests.
 fn code() -> Vec<(String, String)> {
@@ -110,4 +115,17 @@ fn every_select_is_biased() {
     for (path, code) in code() {
         assert!(code.split("select!").skip(1).all(is_biased), "{path}");
     }
+}
+
+#[test]
+fn decisions_of_the_loop_are_pure() {
+    let model = code().into_iter().filter(|(path, _)| path.contains("crates/kraken-model/src/"));
+    let effects = model.flat_map(|(path, code)| {
+        EFFECTS.iter().filter(move |word| code.contains(**word)).map(move |word| format!("{path}: {word}"))
+    });
+    let effects: Vec<_> = effects.collect();
+    assert!(
+        effects.is_empty(),
+        "what waits, makes a request or is shared belongs into kraken-spoke: {effects:#?}"
+    );
 }

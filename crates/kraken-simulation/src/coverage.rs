@@ -1,15 +1,16 @@
 //! The coverage of the schedules: every decision and outcome of the controllers, every operation and fault, including
 //! those that were never reached.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
+use kraken_model::coverage::{DECISION, DECISIONS, FAILURE, FAILURES, OUTCOME, OUTCOMES};
 use kraken_runtime::coverage::Reached;
-use kraken_spoke::coverage::{DECISION, DECISIONS, FAILURE, FAILURES, OUTCOME, OUTCOMES};
 use serde::{Deserialize, Serialize};
 
-use crate::generate::OPENINGS;
-use crate::schedule::{Action, Schedule};
+use crate::{
+    generate::OPENINGS,
+    schedule::{Action, Schedule},
+};
 
 /// The area of openings.
 const OPENING: &str = "opening";

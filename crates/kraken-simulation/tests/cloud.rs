@@ -1,16 +1,18 @@
 //! AWS's SDK on the simulator, in one thread, without sockets and in virtual time.
 #![allow(clippy::unwrap_used)] // a panic fails the test
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use anyhow::Result;
 use kraken_aws::{Aws, AwsArgs, injected};
-use kraken_simulator::hook::{Answer, Call, Hook, HookAction};
-use kraken_simulator::{FailureMode, FailurePoint, Kind, Simulator, SimulatorOptions};
-use kraken_spoke::FailureClass;
-use kraken_spoke::runtime::metrics::Metrics;
+use kraken_kind::{FailureClass, runtime::metrics::Metrics};
+use kraken_simulator::{
+    FailureMode, FailurePoint, Kind, Simulator, SimulatorOptions,
+    hook::{Answer, Call, Hook, HookAction},
+};
 
 /// Writes down every call and gives the orders that are prepared.
 #[derive(Default)]
@@ -45,7 +47,7 @@ async fn aws(simulator: &Simulator, gate: &Arc<Gate>) -> Aws {
     Aws::connect(&args, Metrics::new("test")).await
 }
 
-async fn create_vpc(aws: &Aws) -> Result<String, kraken_spoke::Failure> {
+async fn create_vpc(aws: &Aws) -> Result<String, kraken_kind::Failure> {
     let call = aws.ec2_once().create_vpc().cidr_block("10.0.0.0/16");
     let made = aws.call("CreateVpc", "failed to create a VPC", call.send()).await?;
     Ok(made.vpc.and_then(|vpc| vpc.vpc_id).unwrap_or_default())

@@ -6,23 +6,24 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use kraken_api::PREVIEW_ANNOTATION;
+use kraken_kind::{
+    account::KnownAccounts,
+    dynamic::{Calls, Object, SharedKind},
+};
+use kraken_model::{
+    effects::{EditedFields, OfDeletion, OfEdit, OfLookup},
+    outcome::Outcome,
+    policy::undecoded,
+};
 use kraken_options::Problem;
 use kraken_runtime::{
+    Manager,
     watch::RawObject,
     webhook::{Operation, ReviewResult, Subject, Validator},
 };
-
-use kraken_runtime::Manager;
 use kube::ResourceExt as _;
 
 use crate::{
-    account::KnownAccounts,
-    dynamic::{Calls, Object, SharedKind},
-    model::{
-        effects::{EditedFields, OfDeletion, OfEdit, OfLookup},
-        outcome::Outcome,
-    },
-    policy::undecoded,
     preview::{Preview, Previews, preview},
     shared::blockers::References,
     steps::resolve,

@@ -4,20 +4,20 @@
 use std::sync::Arc;
 
 use kraken_api::Drift;
+use kraken_kind::{
+    Launch,
+    dynamic::{Change, Object},
+};
+use kraken_model::{
+    ids::listed,
+    ledger::{self, Ledger},
+    observation::Observation,
+    policy::retention::ReleasePolicy,
+    recorded::has_finalizer,
+};
 use kube::Resource;
 
-use crate::{
-    Launch,
-    context::Reconcile,
-    dynamic::{Change, Object},
-    model::{
-        ids::listed,
-        ledger::{self, Ledger},
-        observation::Observation,
-        recorded::has_finalizer,
-    },
-    policy::retention::ReleasePolicy,
-};
+use crate::context::Reconcile;
 
 /// The last version of the resource that this process read or wrote.
 fn latest(reconcile: &Reconcile<'_>) -> Arc<Object> {

@@ -1,25 +1,18 @@
-//! The library that a spoke is built with: the traits [`Kind`] and [`Calls`], which a kind implements, and the one reconcile loop,
-//! which every spoke uses.
+//! The library that a spoke is built with: the one reconcile loop, which every spoke uses, and the processes that run it.
 //!
-//! A kind implements the desired state (`desired`), the observed state (`observe`), the difference (`compare`) and the
-//! actions (`create`, `update`, `delete`). This crate implements everything else, in the same way for every kind:
-//! references, finalizer, exactly-once creation, batched reads, retries, drift, status, events, isolation.
+//! A kind implements the traits of `kraken-kind`, which this crate exports again: the desired state (`desired`), the observed state
+//! (`observe`), the difference (`compare`) and the actions (`create`, `update`, `delete`). The loop implements everything else, in the same way
+//! for every kind: references, finalizer, exactly-once creation, batched reads, retries, drift, status, events, isolation. What it decides is
+//! in `kraken-model`, which is pure; this crate has the steps, which read and write.
 
-pub mod account;
 mod actions;
 pub mod admission;
 pub mod args;
 mod context;
 pub mod controller;
-pub mod dynamic;
-mod exchange;
-pub mod failure;
 mod guarantees;
-mod ignored;
-pub mod import;
-mod model;
+mod imports;
 mod orphans;
-mod policy;
 mod preview;
 pub mod program;
 mod reconcile;
@@ -29,18 +22,4 @@ mod steps;
 mod tests;
 
 pub use args::{LoopArgs, OrphanArgs};
-pub use dynamic::{Calls, Kind, KindInfo};
-pub use exchange::{
-    Candidate, Comparison, Difference, Edit, Fate, Features, Finding, Identity, Launch, ObserveRequest,
-    OwnSecret, Remedy, SpokeKind, Unanswered,
-};
-pub use failure::{Failure, FailureClass};
-pub use ignored::Ignored;
-pub use kraken_api::{
-    self as api, Adopt, Deletion, Disruption, Drift, FieldDiff, HasLifecycle, Lifecycle, Location,
-    ResourceStatus,
-};
-pub use kraken_options::{self as options, Opt, OptionType, Resolved, Resolver, kind_key, option_object};
-pub use kraken_runtime::{self as runtime, Manager};
-pub use model::{coverage, state};
-pub use program::{FromContext, Registry, Spoke, SpokeArgs, SpokeContext, SpokeProgram, main};
+pub use program::{SpokeArgs, SpokeProgram, main};

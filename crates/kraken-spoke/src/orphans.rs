@@ -16,6 +16,12 @@ use std::{
     time::Duration,
 };
 
+use kraken_kind::{
+    Failure, Identity,
+    account::{Connection, KnownAccounts},
+    dynamic::{Calls, Observed, SharedKind},
+};
+use kraken_model::ids::listed;
 use kraken_runtime::{
     Manager,
     hash::{HashMap, HashSet},
@@ -29,14 +35,7 @@ use kube::{
 };
 use tracing::{info, warn};
 
-use crate::{
-    Failure, Identity,
-    account::{Connection, KnownAccounts},
-    args::OrphanArgs,
-    dynamic::{Calls, Observed, SharedKind},
-    model::ids::listed,
-    shared::former::Former,
-};
+use crate::{args::OrphanArgs, shared::former::Former};
 
 /// The key of the controller's own connection, which is no digest.
 const OWN: &str = "";

@@ -9,30 +9,32 @@ use kraken_api::{
     Adopt, FieldDiff,
     effect::{Effect, NO_ANSWER, NOT_COMPARED},
 };
+use kraken_kind::{
+    Comparison,
+    dynamic::{Calls, Change, Object, SharedKind},
+};
+use kraken_model::{
+    decide::{self, Decision, Planned},
+    effects::{self, EditedFields, differing},
+    ids::{listed, without},
+    launch_plan::parameters_hash,
+    memory::Memory,
+    observation::{Parts, Target},
+    outcome::Outcome,
+    policy::{approval::Proposal, undecoded},
+    secrecy::{scrubbed, top},
+};
 use kraken_options::summary;
 use kraken_runtime::{hash::HashMap, queue::Lane, watch::ObjectKey, work::Slot};
 use kube::core::object::HasStatus;
 use parking_lot::Mutex;
 
 use crate::{
-    Comparison,
     actions::{
         compare::{Compared, compared},
         location,
     },
     context::{Context, Reconcile},
-    dynamic::{Calls, Change, Object, SharedKind},
-    model::{
-        decide::{self, Decision, Planned},
-        effects::{self, EditedFields, differing},
-        ids::{listed, without},
-        launch_plan::parameters_hash,
-        memory::Memory,
-        observation::{Parts, Target},
-        outcome::Outcome,
-        secrecy::{scrubbed, top},
-    },
-    policy::approval::Proposal,
     shared::connections::Link,
     steps::{connect, decide::adopt, gather, resolve},
 };
@@ -113,7 +115,7 @@ pub(crate) async fn previews_of(
     let link = Link::new(external, context.link.vanished.clone());
     let other = Arc::new(Context { kind, link, ..context.clone() });
     let mut resources = context.objects.all();
-    resources.retain(|object| object.undecoded().is_none());
+    resources.retain(|object| undecoded::of(object).is_none());
     resources.sort_by_cached_key(|object| ObjectKey::of(&object.metadata));
     let looks = resources.into_iter().map(|object| {
         let other = other.clone();

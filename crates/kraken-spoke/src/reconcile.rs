@@ -4,14 +4,15 @@
 //! The steps are boxed: a thousand reconciles may wait for one batched read, and each would otherwise hold the memory
 //! of its largest step.
 
+use kraken_model::{
+    observation::View,
+    outcome::{Outcome, attributed},
+    policy::undecoded,
+    secrecy::scrubbed,
+};
+
 use crate::{
     context::Reconcile,
-    model::{
-        observation::View,
-        outcome::{Outcome, attributed},
-        secrecy::scrubbed,
-    },
-    policy::undecoded,
     steps::{
         act, complete, connect, decide,
         gather::{self, Gathered},

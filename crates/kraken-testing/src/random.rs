@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn numbers_of_a_seed_are_those_of_the_runtime() {
-        let (mut own, mut other) = (Stream::new(7), kraken_spoke::runtime::random::Stream::new(7));
+        let (mut own, mut other) = (Stream::new(7), kraken_kind::runtime::random::Stream::new(7));
         for _ in 0..100 {
             assert_eq!(own.number(), other.number());
         }

@@ -4,11 +4,15 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use kraken_spoke::options::{ListOpt, Public, PublicMap, ValueFrom};
-use kraken_spoke::{Opt, option_object};
+use kraken_kind::{
+    Opt, option_object,
+    options::{ListOpt, Public, PublicMap, ValueFrom},
+};
 use kraken_testing::{ControlPlane, TestNamespace, manifests, namespace};
-use kube::api::{Patch, PatchParams};
-use kube::{CustomResource, CustomResourceExt as _};
+use kube::{
+    CustomResource, CustomResourceExt as _,
+    api::{Patch, PatchParams},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -4,10 +4,11 @@
 use std::process::ExitCode;
 
 use kraken_aws::AwsArgs;
-use kraken_spoke::{
-    Spoke, SpokeArgs, SpokeProgram,
+use kraken_kind::{
+    Spoke,
     runtime::{self, Hosted, SharedProcess},
 };
+use kraken_spoke::{SpokeArgs, SpokeProgram};
 
 /// All controllers of AWS.
 #[derive(Clone, Copy, Debug)]

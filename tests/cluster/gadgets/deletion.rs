@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use kraken_spoke::FailureClass;
+use kraken_kind::FailureClass;
 use kraken_tests::{
     InProcess, TestEnv,
     toy::{Cloud, Fault},

@@ -9,8 +9,8 @@ use std::{
 };
 
 use anyhow::Result;
+use kraken_kind::FailureClass;
 use kraken_simulator::hook::{Answer, Call, Hook, HookAction};
-use kraken_spoke::FailureClass;
 use kraken_testing::fault_proxy::FaultProxy;
 use kraken_tests::{
     InProcess, TestEnv,

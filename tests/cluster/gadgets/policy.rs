@@ -1,8 +1,8 @@
 //! Policies: the decisions of the loop, and their conditions and events.
 
 use anyhow::{Context as _, Result};
+use kraken_kind::FailureClass;
 use kraken_runtime::patch::{Version, replace_status};
-use kraken_spoke::FailureClass;
 use kraken_tests::{test_env::condition, toy::Fault};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::OwnerReference};
-use kraken_spoke::api::FINALIZER;
+use kraken_kind::api::FINALIZER;
 use kraken_tofu::journal::SECRET_TYPE;
 use kube::{
     Api, ResourceExt as _,

@@ -1,6 +1,6 @@
 //! The kind, as users write it.
 
-use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus};
+use kraken_kind::{HasLifecycle, Lifecycle, Opt, ResourceStatus};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

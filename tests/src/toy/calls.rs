@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kraken_spoke::{
+use kraken_kind::{
     Adopt, Calls, Candidate, Failure, FromContext, Identity, Kind, Launch, Location, ObserveRequest,
     dynamic::{Change, Desired, Observed},
 };

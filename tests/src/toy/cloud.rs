@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use kraken_spoke::{Failure, FailureClass, Location};
+use kraken_kind::{Failure, FailureClass, Location};
 use parking_lot::Mutex;
 
 /// A gadget in the cloud.

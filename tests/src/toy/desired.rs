@@ -1,6 +1,6 @@
 //! The desired state, and its comparison with the observed state. No client required.
 
-use kraken_spoke::{Comparison, Difference, FieldDiff, Remedy, Resolved, Resolver};
+use kraken_kind::{Comparison, Difference, FieldDiff, Remedy, Resolved, Resolver};
 use serde_json::{Value, json};
 
 use super::{api::GadgetSpec, cloud::RemoteObject};

@@ -1,6 +1,6 @@
 //! The pure functions of the kind.
 
-use kraken_spoke::{
+use kraken_kind::{
     Comparison, Features, Kind, KindInfo, Resolver,
     dynamic::{self, Change, Desired, Existence, Object, Observed, ObservedObject, Spec},
     runtime::watch::RawObject,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use http::Request;
 use http_body_util::BodyExt;
+use kraken_kind::runtime::webhook::{Hook, Mounts, router};
 use kraken_spoke::admission::Admission;
-use kraken_spoke::runtime::webhook::{Hook, Mounts, router};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 

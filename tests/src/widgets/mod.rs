@@ -7,11 +7,11 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps,
 };
 use kraken_api::{crd::at_run_time, names::owner_kind};
-use kraken_options::{Opt, OptionType, Resolved, Resolver};
-use kraken_spoke::{
+use kraken_kind::{
     Comparison, Difference, Features, FieldDiff, Remedy,
     dynamic::{Change, Desired, Kind, KindInfo, Observed, ObservedObject, Schema, Spec, interned},
 };
+use kraken_options::{Opt, OptionType, Resolved, Resolver};
 use kube::core::ApiResource;
 use serde_json::{Value, json};
 

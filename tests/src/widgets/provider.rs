@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use kraken_spoke::{
+use kraken_kind::{
     Adopt, Candidate, Failure, FailureClass, Fate, Identity, Launch, ObserveRequest,
     dynamic::{Calls, Change, Desired, Observed},
 };

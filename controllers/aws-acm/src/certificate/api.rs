@@ -1,7 +1,7 @@
 //! Certificate, the API type.
 
 use kraken_aws::{aws_kind, bounds::Pattern, words};
-use kraken_spoke::{
+use kraken_kind::{
     Opt,
     options::{ListOpt, Public},
 };

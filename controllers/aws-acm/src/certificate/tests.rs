@@ -3,7 +3,7 @@ use kraken_aws::{
     resource::{Phase, RemoteObject as _},
     testing::{self, with},
 };
-use kraken_spoke::{Failure, FailureClass};
+use kraken_kind::{Failure, FailureClass};
 use serde_json::{Value, json};
 
 use super::{

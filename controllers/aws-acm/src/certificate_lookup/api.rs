@@ -1,7 +1,7 @@
 //! CertificateLookup, the API type.
 
 use kraken_aws::{aws_lookup, bounds::Pattern};
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use crate::acm::DOMAIN_NAME as DOMAIN;
 

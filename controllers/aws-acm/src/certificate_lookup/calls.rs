@@ -10,7 +10,7 @@ use kraken_aws::{
     observed::WithTags as _,
     resource::DescribeQuery,
 };
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 use super::{
     api::{self, Desired},

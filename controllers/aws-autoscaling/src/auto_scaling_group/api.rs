@@ -5,7 +5,7 @@ use kraken_aws::{
     bounds::{Id, Pattern, Range, SUBNET_ID, Words},
     words,
 };
-use kraken_spoke::{
+use kraken_kind::{
     Opt,
     options::{ListOpt, Public, Text},
 };

@@ -1,7 +1,7 @@
 //! The calls of Auto Scaling groups.
 
 use kraken_aws::{Tags, prelude::*, tags::PREFIX};
-use kraken_spoke::FailureClass;
+use kraken_kind::FailureClass;
 
 use super::{
     api::{self, Change, Desired},

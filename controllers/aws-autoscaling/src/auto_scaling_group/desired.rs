@@ -1,7 +1,7 @@
 //! The rules between the fields of a group, and its own comparisons. Pure.
 
 use kraken_aws::{fields::listed, import::literal, prelude::*};
-use kraken_spoke::Ignored;
+use kraken_kind::Ignored;
 use serde_json::Value;
 
 use super::{
@@ -31,7 +31,7 @@ impl AutoScalingGroupSpec {
             return;
         }
         // A version that changes without an edit of the group starts no refresh.
-        let is_number = |version: &kraken_spoke::options::Text| !version.0.starts_with('$');
+        let is_number = |version: &kraken_kind::options::Text| !version.0.starts_with('$');
         if self.launch_template_version.is_none() {
             validator.problem("launchTemplateVersion", "is required with instanceRefresh");
         } else if given(&partial.launch_template_version).is_some_and(|version| !is_number(version)) {

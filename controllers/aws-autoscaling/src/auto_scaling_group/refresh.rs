@@ -1,7 +1,7 @@
 //! Instance refreshes: AWS replaces the instances of a group, some at a time.
 
 use kraken_aws::{errors::terminal, prelude::*};
-use kraken_spoke::FailureClass;
+use kraken_kind::FailureClass;
 
 use super::{
     api::{Desired, DesiredInstanceRefresh},

@@ -4,7 +4,7 @@ use kraken_aws::{
     tags::{OWNER, UID},
     testing::{self, assert_round_trips, rendered, with},
 };
-use kraken_spoke::Ignored;
+use kraken_kind::Ignored;
 use serde_json::{Value, json};
 
 use super::{

@@ -8,7 +8,7 @@ use kraken_aws::{
     },
     words,
 };
-use kraken_spoke::{
+use kraken_kind::{
     Opt,
     options::{ListOpt, Public},
 };

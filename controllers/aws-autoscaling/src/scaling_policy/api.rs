@@ -5,7 +5,7 @@ use kraken_aws::{
     bounds::{Pattern, Range},
     words,
 };
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use super::observed::Policy;
 

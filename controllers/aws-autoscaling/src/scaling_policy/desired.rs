@@ -4,7 +4,7 @@ use kraken_aws::{
     fields::{ABSENT, NOT_SHOWN, SECRET},
     prelude::*,
 };
-use kraken_spoke::Deletion;
+use kraken_kind::Deletion;
 
 use super::{
     api::{Change, Desired, Metric, PartialDesired, ScalingPolicySpec},

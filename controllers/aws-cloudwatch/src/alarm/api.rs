@@ -6,7 +6,7 @@ use kraken_aws::{
     rules::{ValidationResult, ensure},
     words,
 };
-use kraken_spoke::{
+use kraken_kind::{
     Opt,
     options::{ListOpt, Public},
 };

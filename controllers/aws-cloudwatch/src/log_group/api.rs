@@ -1,7 +1,7 @@
 //! LogGroup, the API type.
 
 use kraken_aws::{aws_kind, bounds::Pattern, words};
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use super::{
     desired::retention,

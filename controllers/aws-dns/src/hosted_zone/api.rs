@@ -1,7 +1,7 @@
 //! HostedZone, the API type.
 
 use kraken_aws::{aws_kind, bounds::Pattern};
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use crate::names::ZONE_NAME;
 

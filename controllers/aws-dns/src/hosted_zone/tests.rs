@@ -2,7 +2,7 @@ use kraken_aws::{
     AwsSpec as _, Tags, tags,
     testing::{self, with},
 };
-use kraken_spoke::Identity;
+use kraken_kind::Identity;
 use serde_json::{Value, json};
 
 use super::{

@@ -1,7 +1,7 @@
 //! HostedZoneLookup, the API type.
 
 use kraken_aws::{aws_lookup, rules::any};
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use crate::{hosted_zone::Zone, names::ZONE_NAME};
 

@@ -5,7 +5,7 @@ use kraken_aws::{
     bounds::{Range, Words},
     resolved::Joined,
 };
-use kraken_spoke::{
+use kraken_kind::{
     Opt,
     options::{ListOpt, Public},
 };

@@ -2,7 +2,7 @@
 //! neither if one of both exists.
 
 use kraken_aws::{Tags, prelude::*};
-use kraken_spoke::FailureClass;
+use kraken_kind::FailureClass;
 
 use super::{
     api::{self, Change, Desired},

@@ -65,9 +65,10 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use kraken_aws::tags::{identity_tags, owned_by};
-    use kraken_spoke::Identity;
+    use kraken_kind::Identity;
+
+    use super::*;
 
     #[test]
     fn each_record_set_has_a_marker_of_its_own_beside_it() {

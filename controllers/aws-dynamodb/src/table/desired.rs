@@ -10,7 +10,7 @@ use kraken_aws::{
     prelude::*,
     resolved::Joined,
 };
-use kraken_spoke::{Edit, FieldDiff, Ignored, Opt};
+use kraken_kind::{Edit, FieldDiff, Ignored, Opt};
 use serde_json::Value;
 
 use super::{

@@ -5,7 +5,7 @@ use kraken_aws::{
     tags::{CLUSTER, EPOCH, OWNER, UID},
     testing::{self, HIDDEN, assert_begin, assert_round_trips, rendered, with},
 };
-use kraken_spoke::{Edit, Failure, FailureClass, Ignored, Launch};
+use kraken_kind::{Edit, Failure, FailureClass, Ignored, Launch};
 use serde_json::{Value, json};
 
 use super::{

@@ -7,7 +7,7 @@ use kraken_aws::{
     release::filter,
     resource::{remove_tags_of_all, set_tags_of_all},
 };
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 use crate::{
     api::Desired,

@@ -14,7 +14,7 @@ use kraken_aws::{
     resource::Creation,
     tags,
 };
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 use super::profile;
 use crate::{
@@ -115,14 +115,15 @@ fn root_volume(volume: &RootVolume, device: &str) -> BlockDeviceMapping {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::desired::tests::desired;
     use kraken_aws::{
         ec2::types::{HttpTokensState, InstanceMetadataEndpointState, VolumeType},
         tags::{Tags, from_sdk},
     };
-    use kraken_spoke::Launch;
+    use kraken_kind::Launch;
     use serde_json::{Value, json};
+
+    use super::*;
+    use crate::desired::tests::desired;
 
     fn made(changes: Value, live: i32) -> RunInstancesInputBuilder {
         let launch = Launch { epoch: 2, token: "token".into() };

@@ -19,7 +19,7 @@ use kraken_aws::{
     },
     tags::UID,
 };
-use kraken_spoke::{Difference, Edit, Failure, FailureClass, Features, Identity, runtime::hash::HashSet};
+use kraken_kind::{Difference, Edit, Failure, FailureClass, Features, Identity, runtime::hash::HashSet};
 
 use crate::{
     api::{Change, Desired, EC2Instance, EC2InstanceSpec},

@@ -1,7 +1,7 @@
 //! IAM instance profiles, changed in place: AWS models them as associations, at most one per instance.
 
 use kraken_aws::{Aws, ec2::types::IamInstanceProfileSpecification, release::filter, resolved::exposed};
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 use crate::{api::Desired, instance::Instance};
 

@@ -9,7 +9,7 @@ use kraken_aws::{
     missing::for_existing,
     resolved::exposed,
 };
-use kraken_spoke::{Difference, Failure, FailureClass, Remedy};
+use kraken_kind::{Difference, Failure, FailureClass, Remedy};
 
 use super::disruption;
 use crate::{

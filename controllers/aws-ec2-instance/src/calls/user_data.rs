@@ -4,7 +4,7 @@ use kraken_aws::{
     Aws, base64,
     ec2::types::{AttributeValue, InstanceAttributeName},
 };
-use kraken_spoke::{Failure, FailureClass};
+use kraken_kind::{Failure, FailureClass};
 
 use crate::instance::UserData;
 

@@ -4,7 +4,7 @@ use kraken_aws::{
     aws_lookup,
     bounds::{Length, Pattern, Words},
 };
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 static OWNER: Pattern = Pattern::new(
     "^([0-9]{12}|self|amazon|aws-marketplace)$",

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use kraken_aws::{Aws, AwsLookup, lookup_kind::Search, resource::DescribeQuery};
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 use super::{
     api::{self, Desired},

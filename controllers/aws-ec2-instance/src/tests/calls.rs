@@ -1,7 +1,7 @@
 //! Which instances calls are made for, and with which values.
 
 use kraken_aws::tags::{CLUSTER, EPOCH};
-use kraken_spoke::{Failure, FailureClass, Ignored};
+use kraken_kind::{Failure, FailureClass, Ignored};
 
 use super::*;
 use crate::{

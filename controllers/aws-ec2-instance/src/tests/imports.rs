@@ -4,8 +4,8 @@ use kraken_aws::{
     import::round_trip::{import, imported},
     testing,
 };
+use kraken_kind::import::Scope;
 use kraken_simulator::{Simulator, SimulatorOptions};
-use kraken_spoke::import::Scope;
 use serde_json::json;
 
 use crate::calls::Instances;

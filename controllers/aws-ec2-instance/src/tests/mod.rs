@@ -1,13 +1,14 @@
 //! The comparison: each test covers one difference and its remedy.
 
 use kraken_aws::{
-    AwsResource as _, ManagedKind,
+    AwsResource as _, AwsSpec as _, ManagedKind,
+    account::RESTRICTED,
     resource::{self, Change::Own, TagChange},
     tag_memory,
     tags::{MEMORY, UID},
+    testing::with,
 };
-use kraken_aws::{AwsSpec as _, account::RESTRICTED, testing::with};
-use kraken_spoke::{
+use kraken_kind::{
     Comparison, Edit, FieldDiff, Kind, Remedy, Resolver,
     dynamic::{Desired, Observed},
     options::{Governed, Values},

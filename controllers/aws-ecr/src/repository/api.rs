@@ -8,7 +8,7 @@ use kraken_aws::{
     policy::Document,
     resolved::Joined,
 };
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 use serde_json::Value;
 
 use super::observed::Repository as Observed;

@@ -1,11 +1,13 @@
 //! The actions of a Listener and of a ListenerRule, the API types.
 
 use kraken_aws::aws_group;
-use kraken_spoke::{Opt, options::Text};
+use kraken_kind::{Opt, options::Text};
 
 use super::state::{FixedResponseState, RedirectState};
-use crate::rules;
-use crate::words::{ContentType, RedirectStatus};
+use crate::{
+    rules,
+    words::{ContentType, RedirectStatus},
+};
 
 /// The action for requests: exactly one of these fields.
 #[aws_group(choice)]

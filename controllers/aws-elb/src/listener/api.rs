@@ -1,7 +1,7 @@
 //! Listener, the API type.
 
 use kraken_aws::aws_kind;
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use crate::{action::ActionSpec, rules, words::Protocol};
 
@@ -77,10 +77,11 @@ pub(crate) struct ListenerSpec {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use kraken_aws::testing::assert_round_trips;
-    use kraken_spoke::api::crd::spoke_kind;
+    use kraken_kind::api::crd::spoke_kind;
     use serde_json::{Value, json};
+
+    use super::*;
 
     #[test]
     fn the_schema_requires_exactly_one_action() {

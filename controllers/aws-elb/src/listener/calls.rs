@@ -1,7 +1,7 @@
 //! The calls of listeners. A DescribeListeners call lists the listeners of one load balancer only.
 
 use kraken_aws::{Aws, AwsResource, fields::shown, resolved::exposed, resource::Creation};
-use kraken_spoke::{Failure, FailureClass, Features};
+use kraken_kind::{Failure, FailureClass, Features};
 
 use super::{
     api::{self, Change, Desired},

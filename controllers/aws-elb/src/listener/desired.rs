@@ -1,7 +1,7 @@
 //! The rules between the fields of a listener, and the order of its changes. Pure.
 
 use kraken_aws::{import::literal, validator::SpecValidator};
-use kraken_spoke::{Difference, Remedy};
+use kraken_kind::{Difference, Remedy};
 use serde_json::Value;
 
 use super::{

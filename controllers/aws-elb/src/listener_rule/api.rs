@@ -6,7 +6,7 @@ use kraken_aws::{
     cidr,
     rules::{ValidationError, ValidationResult, ensure},
 };
-use kraken_spoke::{
+use kraken_kind::{
     Opt,
     options::{ListOpt, Public},
 };

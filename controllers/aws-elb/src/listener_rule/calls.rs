@@ -1,7 +1,7 @@
 //! The calls of rules. A DescribeRules call lists the rules of one listener only.
 
 use kraken_aws::{Aws, AwsResource, fields::shown, resource::Creation};
-use kraken_spoke::{Failure, FailureClass};
+use kraken_kind::{Failure, FailureClass};
 
 use super::{
     api::{self, Change, Desired},

@@ -6,7 +6,7 @@ use kraken_aws::{
     resolved::{exposed, given},
     validator::SpecValidator,
 };
-use kraken_spoke::{Difference, Resolved};
+use kraken_kind::{Difference, Resolved};
 
 use super::{
     api::{

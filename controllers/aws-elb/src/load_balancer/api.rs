@@ -4,7 +4,7 @@ use kraken_aws::{
     aws_kind,
     bounds::{SECURITY_GROUP_ID, SUBNET_ID},
 };
-use kraken_spoke::{
+use kraken_kind::{
     Opt,
     options::{ListOpt, Public},
 };

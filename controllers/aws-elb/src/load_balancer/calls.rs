@@ -1,7 +1,7 @@
 //! The calls of load balancers.
 
 use kraken_aws::{Aws, AwsResource, missing::or_nothing, resolved::exposed, resource::Creation};
-use kraken_spoke::{Failure, FailureClass, Features, Opt};
+use kraken_kind::{Failure, FailureClass, Features, Opt};
 
 use super::{
     api::{self, Change, Desired},

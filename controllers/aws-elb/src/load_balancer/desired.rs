@@ -1,7 +1,7 @@
 //! The rules between the fields of a load balancer, and the comparison of its attributes. Pure.
 
 use kraken_aws::{diff::changed, resolved::exposed, validator::SpecValidator};
-use kraken_spoke::Difference;
+use kraken_kind::Difference;
 
 use super::{
     api::{Change, Desired, LoadBalancerSpec, PartialDesired},

@@ -1,7 +1,7 @@
 //! Changes in place.
 
+use kraken_kind::{FailureClass, Kind as _};
 use kraken_simulator::Kind;
-use kraken_spoke::{FailureClass, Kind as _};
 use serde_json::json;
 
 use super::{Resource, site};

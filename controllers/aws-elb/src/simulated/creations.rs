@@ -1,8 +1,8 @@
 //! Creations: which failures count as a rejection, and what identifies a launch.
 
 use kraken_aws::AwsResource as _;
+use kraken_kind::FailureClass;
 use kraken_simulator::{FailureMode, FailurePoint, Kind};
-use kraken_spoke::FailureClass;
 use serde_json::json;
 
 use super::site;

@@ -1,7 +1,7 @@
 //! Deletions: protection by AWS, and objects in use.
 
+use kraken_kind::{Calls as _, FailureClass, Identity, Kind as _};
 use kraken_simulator::{FailureMode, FailurePoint, Kind};
-use kraken_spoke::{Calls as _, FailureClass, Identity, Kind as _};
 use serde_json::json;
 
 use super::site;

@@ -1,7 +1,7 @@
 //! The import of each kind is the inverse of its creation.
 
 use kraken_aws::import::round_trip::{import, imported};
-use kraken_spoke::import::{Found, Scope};
+use kraken_kind::import::{Found, Scope};
 
 use super::*;
 

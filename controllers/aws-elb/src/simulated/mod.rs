@@ -6,11 +6,11 @@ mod deletions;
 mod imports;
 
 use kraken_aws::{Aws, AwsResource, AwsSpec as _, Managed, ManagedKind, resource::SpecOf, testing};
-use kraken_simulator::{Simulator, SimulatorOptions};
-use kraken_spoke::{
+use kraken_kind::{
     Calls, Failure, FromContext, Identity, Kind, Launch, ObserveRequest,
     dynamic::{Desired, Observed},
 };
+use kraken_simulator::{Simulator, SimulatorOptions};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -134,9 +134,7 @@ impl<S: AwsResource> Resource<S> {
         let (desired, observed) = (self.desired(), self.observed().await);
         let first = self.kind.compare(&desired, &observed).differences.into_iter().next();
         let Some(difference) = first else { return Ok(None) };
-        let kraken_spoke::Remedy::Change(change) = difference.remedy else {
-            panic!("{:?}", difference.field)
-        };
+        let kraken_kind::Remedy::Change(change) = difference.remedy else { panic!("{:?}", difference.field) };
         self.calls.update(&self.identity, &change, &desired, &observed).await?;
         Ok(Some(difference.field.path))
     }

@@ -1,7 +1,7 @@
 //! TargetGroup, the API type.
 
 use kraken_aws::{aws_group, aws_kind, bounds::VPC_ID};
-use kraken_spoke::{
+use kraken_kind::{
     Opt,
     options::{ListOpt, Public, Text},
 };

@@ -1,10 +1,13 @@
 //! The calls of target groups.
 
 use kraken_aws::{
-    Aws, AwsResource, items::in_order, missing::ignore_codes, missing::or_nothing, resolved::exposed,
+    Aws, AwsResource,
+    items::in_order,
+    missing::{ignore_codes, or_nothing},
+    resolved::exposed,
     resource::Creation,
 };
-use kraken_spoke::{Failure, FailureClass, Features};
+use kraken_kind::{Failure, FailureClass, Features};
 
 use super::{
     api::{self, Change, Desired},

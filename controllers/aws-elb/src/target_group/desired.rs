@@ -5,7 +5,7 @@ use kraken_aws::{
     resolved::{exposed, given},
     validator::SpecValidator,
 };
-use kraken_spoke::Difference;
+use kraken_kind::Difference;
 
 use super::{
     api::{Change, Desired, HealthCheck, PartialDesired, PartialHealthCheck, TargetGroupSpec},

@@ -2,7 +2,7 @@ use kraken_aws::{
     AwsSpec as _,
     testing::{self, assert_begin, rendered, with},
 };
-use kraken_spoke::{Difference, Ignored, Remedy};
+use kraken_kind::{Difference, Ignored, Remedy};
 use serde_json::{Value, json};
 
 use super::{

@@ -1,7 +1,7 @@
 //! The listeners and rules that use a target group and block its deletion.
 
 use kraken_aws::{Aws, fields::listed, lookup::Tagged, tags};
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 use super::observed::Group;
 use crate::{

@@ -1,7 +1,7 @@
 //! InstanceProfile, the API type.
 
 use kraken_aws::aws_kind;
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use crate::bounds::{NAME, PATH, ROLE};
 

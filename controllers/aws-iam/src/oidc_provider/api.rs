@@ -1,7 +1,7 @@
 //! OIDCProvider, the API type.
 
 use kraken_aws::aws_kind;
-use kraken_spoke::{
+use kraken_kind::{
     Opt,
     options::{ListOpt, Public},
 };

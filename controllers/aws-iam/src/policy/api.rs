@@ -1,7 +1,7 @@
 //! Policy, the API type.
 
 use kraken_aws::{aws_kind, resolved::Joined};
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use crate::{
     bounds::{DESCRIPTION, NAME, PATH},

@@ -1,7 +1,7 @@
 //! The versions of a policy, of which IAM keeps at most five, and its deletion, which requires that there is only the default one.
 
 use kraken_aws::{Aws, fields::listed, missing::ignore_codes};
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 use super::observed::Policy;
 use crate::{

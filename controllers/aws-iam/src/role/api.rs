@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kraken_aws::{aws_group, aws_kind, bounds::Range, resolved::Joined};
-use kraken_spoke::{
+use kraken_kind::{
     Opt,
     options::{ListOpt, Public},
 };

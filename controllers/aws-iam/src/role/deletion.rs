@@ -1,7 +1,7 @@
 //! The deletion of a role, which AWS rejects as long as it has policies or is in an instance profile.
 
 use kraken_aws::{Aws, Tags, fields::listed, missing::ignore_codes, tags};
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 use super::observed::Role;
 use crate::{

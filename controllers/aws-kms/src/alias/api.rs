@@ -1,7 +1,7 @@
 //! Alias, the API type.
 
 use kraken_aws::{aws_kind, bounds::Pattern, prelude::*};
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use super::observed::{Alias as Observed, RESERVED};
 use crate::kms::id_in;

@@ -6,7 +6,7 @@ use kraken_aws::{
     marker::Marker,
     prelude::*,
 };
-use kraken_spoke::FailureClass;
+use kraken_kind::FailureClass;
 
 use super::{
     api::{self, Change, Desired},

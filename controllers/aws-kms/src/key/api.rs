@@ -6,7 +6,7 @@ use kraken_aws::{
     policy::{Document, ResourcePolicy},
     resolved::Joined,
 };
-use kraken_spoke::Opt;
+use kraken_kind::Opt;
 
 use super::observed::{Key as Observed, SYMMETRIC};
 

@@ -4,7 +4,7 @@ use kraken_aws::{
     aws_kind,
     bounds::{KMS_KEY, SECURITY_GROUP_ID, ZONE},
 };
-use kraken_spoke::{
+use kraken_kind::{
     Opt,
     options::{ListOpt, Public},
 };

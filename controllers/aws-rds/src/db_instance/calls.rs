@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use kraken_aws::{AwsSpec, Tags, lookup_kind::passing, prelude::*};
-use kraken_spoke::{Edit, FailureClass, Opt};
+use kraken_kind::{Edit, FailureClass, Opt};
 
 use super::{
     api::{self, Change, DBInstanceSpec, Desired},

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use kraken_aws::{import::literal, prelude::*, tags::MAX_USER_TAGS};
-use kraken_spoke::{Edit, Opt};
+use kraken_kind::{Edit, Opt};
 use serde_json::Value;
 
 use super::{

@@ -4,7 +4,7 @@ use kraken_aws::{
     resource::{Phase, RemoteObject as _},
     testing::{self, HIDDEN, assert_begin, assert_round_trips, rendered, with},
 };
-use kraken_spoke::{Edit, Failure, FailureClass, Remedy};
+use kraken_kind::{Edit, Failure, FailureClass, Remedy};
 use serde_json::{Value, json};
 
 use super::{

@@ -6,7 +6,7 @@ use kraken_aws::{
     rules::{ValidationResult, ensure},
     words,
 };
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use super::observed::ParameterGroup;
 use crate::named::DESCRIPTION;

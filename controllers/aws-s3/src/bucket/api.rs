@@ -7,7 +7,7 @@ use kraken_aws::{
     resolved::Joined,
     words,
 };
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use super::observed::Bucket as Observed;
 

@@ -2,7 +2,7 @@ use kraken_aws::{
     AwsSpec as _,
     testing::{self, assert_round_trips, rendered},
 };
-use kraken_spoke::{Failure, FailureClass};
+use kraken_kind::{Failure, FailureClass};
 use serde_json::{Value, json};
 
 use super::{

@@ -6,7 +6,7 @@ use kraken_aws::{
     policy::{Document, ResourcePolicy},
     resolved::Joined,
 };
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use super::observed::Secret as Observed;
 

@@ -6,7 +6,7 @@ use kraken_aws::{
     prelude::{Creation, Failure},
     tags::of_owner,
 };
-use kraken_spoke::FailureClass;
+use kraken_kind::FailureClass;
 
 use super::observed::Secret;
 

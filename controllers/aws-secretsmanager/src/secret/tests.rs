@@ -5,7 +5,7 @@ use kraken_aws::{
     tags::{CLUSTER, EPOCH, OWNER, UID},
     testing::{self, DIGEST, HIDDEN, assert_begin, assert_round_trips, rendered, with},
 };
-use kraken_spoke::{Failure, FailureClass, Launch};
+use kraken_kind::{Failure, FailureClass, Launch};
 use serde_json::{Value, json};
 
 use super::{

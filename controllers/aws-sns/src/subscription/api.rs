@@ -7,7 +7,7 @@ use kraken_aws::{
     bounds::{Bytes, Pattern, Words},
     words,
 };
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 use serde_json::Value;
 
 use super::observed::Subscription as Observed;

@@ -7,7 +7,7 @@ use kraken_aws::{
     missing::{existing, or_nothing},
     prelude::*,
 };
-use kraken_spoke::FailureClass;
+use kraken_kind::FailureClass;
 
 use super::{
     api::{self, Change, Desired},

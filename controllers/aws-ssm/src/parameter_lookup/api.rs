@@ -1,7 +1,7 @@
 //! ParameterLookup, the API type.
 
 use kraken_aws::{aws_lookup, bounds::Pattern};
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use super::observed::Parameter;
 

@@ -2,7 +2,7 @@
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kraken_aws::{AwsLookup, lookup_kind::Search, prelude::*};
-use kraken_spoke::Unanswered;
+use kraken_kind::Unanswered;
 
 use super::{
     api::{self, Desired},

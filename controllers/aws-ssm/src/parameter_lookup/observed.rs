@@ -1,7 +1,7 @@
 //! The observed parameter, which is the published state. It never has the value of a `SecureString`.
 
 use kraken_aws::{Tags, aws_observed, lookup::Tagged, resource::RemoteObject};
-use kraken_spoke::{Unanswered, api::reasons::Reason};
+use kraken_kind::{Unanswered, api::reasons::Reason};
 
 use crate::ssm::types;
 

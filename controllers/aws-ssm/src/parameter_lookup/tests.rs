@@ -3,7 +3,7 @@ use kraken_aws::{
     lookup::Tagged as _,
     testing::{answered, assert_begin, wanted},
 };
-use kraken_spoke::api::reasons::Reason;
+use kraken_kind::api::reasons::Reason;
 use serde_json::{Value, json};
 
 use super::{

@@ -4,7 +4,7 @@ use kraken_aws::{
     aws_kind,
     bounds::{INSTANCE_ID, NETWORK_INTERFACE_ID},
 };
-use kraken_spoke::Opt;
+use kraken_kind::Opt;
 
 /// An Elastic IP: a static public IPv4 address.
 #[aws_kind(

@@ -1,7 +1,7 @@
 //! InternetGateway, the API type.
 
 use kraken_aws::{aws_kind, bounds::VPC_ID};
-use kraken_spoke::Opt;
+use kraken_kind::Opt;
 
 /// An internet gateway, which connects a VPC to the internet.
 #[aws_kind(

@@ -4,7 +4,7 @@ use kraken_aws::{
     aws_kind,
     bounds::{KEY_NAME, Pattern},
 };
-use kraken_spoke::{
+use kraken_kind::{
     Opt, Resolved,
     options::{Public, SecretName},
 };

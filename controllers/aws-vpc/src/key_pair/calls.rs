@@ -1,7 +1,7 @@
 //! The calls of key pairs.
 
 use kraken_aws::{ec2::primitives::Blob, prelude::*};
-use kraken_spoke::OwnSecret;
+use kraken_kind::OwnSecret;
 
 use super::{
     api::{self, Change, Desired},

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use kraken_spoke::{
+use kraken_kind::{
     Opt, OwnSecret,
     options::{KeyRef, ValueFrom},
     runtime::random,

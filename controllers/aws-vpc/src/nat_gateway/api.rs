@@ -4,7 +4,7 @@ use kraken_aws::{
     aws_kind,
     bounds::{Id, SUBNET_ID, Words},
 };
-use kraken_spoke::Opt;
+use kraken_kind::Opt;
 
 const ALLOCATION_ID: Id = Id("eipalloc-");
 const CONNECTIVITY_TYPE: Words = Words(&["public", "private"]);

@@ -9,7 +9,7 @@ use kraken_aws::{
     resource::{Phase, RemoteObject as _},
     tags::{CLUSTER, UID},
 };
-use kraken_spoke::{FailureClass, runtime::clock};
+use kraken_kind::{FailureClass, runtime::clock};
 
 use super::{api::Desired, observed::NatGateway, read::read};
 

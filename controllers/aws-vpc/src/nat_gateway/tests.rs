@@ -1,5 +1,5 @@
 use kraken_aws::{ManagedKind, testing};
-use kraken_spoke::Kind as _;
+use kraken_kind::Kind as _;
 use serde_json::json;
 
 use super::{

@@ -5,7 +5,7 @@ use kraken_aws::{
     bounds::{ANY_V4, CidrV6, Range, SUBNET_ID, VPC_ID, Words},
     resolved::Joined,
 };
-use kraken_spoke::{
+use kraken_kind::{
     Opt,
     options::{ListOpt, Public, Text},
 };

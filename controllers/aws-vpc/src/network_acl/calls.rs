@@ -1,7 +1,7 @@
 //! The calls of network ACLs.
 
 use kraken_aws::{ec2::types, errors::terminal, prelude::*, release::filter};
-use kraken_spoke::FailureClass;
+use kraken_kind::FailureClass;
 
 use super::{
     api::{self, Change, Desired},

@@ -5,7 +5,7 @@ use kraken_aws::{
     bounds::{SUBNET_ID, VPC_ID},
     resolved::Joined,
 };
-use kraken_spoke::{Opt, options::ListOpt};
+use kraken_kind::{Opt, options::ListOpt};
 
 use super::route::{Destination, Route, Routes, Wanted};
 

@@ -8,7 +8,7 @@ use kraken_aws::{
     cidr,
     resolved::Joined,
 };
-use kraken_spoke::Opt;
+use kraken_kind::Opt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

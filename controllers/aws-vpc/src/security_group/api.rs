@@ -4,7 +4,7 @@ use kraken_aws::{
     aws_group, aws_kind,
     bounds::{ANY_V4, CidrV6, Id, Pattern, Range, VPC_ID},
 };
-use kraken_spoke::{
+use kraken_kind::{
     Opt,
     options::{ListOpt, Public, Text},
 };

@@ -8,7 +8,7 @@ use kraken_aws::{
     resolved::{Joined, Optional},
     rules::{ValidationResult, ensure},
 };
-use kraken_spoke::{Opt, options::Text};
+use kraken_kind::{Opt, options::Text};
 
 use super::{
     api::{DESCRIPTION, DesiredRule, PartialRule, Rule, SecurityGroupSpec},

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use kraken_aws::{bounds::Range, resolved::Joined};
-use kraken_spoke::{Resolved, options::Text};
+use kraken_kind::{Resolved, options::Text};
 
 /// The value for the security group that has the rule.
 pub(super) const SELF: &str = "self";

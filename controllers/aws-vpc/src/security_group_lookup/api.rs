@@ -1,7 +1,7 @@
 //! SecurityGroupLookup, the API type.
 
 use kraken_aws::{aws_lookup, bounds::VPC_ID, validator::SpecValidator};
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use crate::security_group::{api::GROUP_NAME, observed::SecurityGroup};
 

@@ -4,7 +4,7 @@ use kraken_aws::{
     aws_kind,
     bounds::{CidrV4, VPC_ID, ZONE},
 };
-use kraken_spoke::Opt;
+use kraken_kind::Opt;
 
 const CIDR_BLOCK: CidrV4 = CidrV4(16, 28);
 

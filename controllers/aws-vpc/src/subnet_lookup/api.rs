@@ -6,7 +6,7 @@ use kraken_aws::{
     rules::any,
     validator::SpecValidator,
 };
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use crate::subnet::observed::Subnet;
 

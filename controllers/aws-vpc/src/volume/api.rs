@@ -4,7 +4,7 @@ use kraken_aws::{
     aws_kind,
     bounds::{INSTANCE_ID, IOPS, Id, KMS_KEY, Pattern, SIZE_GIB, THROUGHPUT, Words, ZONE},
 };
-use kraken_spoke::Opt;
+use kraken_kind::Opt;
 
 const TYPE: Words = Words(&["gp2", "gp3", "io1", "io2", "st1", "sc1", "standard"]);
 const SNAPSHOT_ID: Id = Id("snap-");

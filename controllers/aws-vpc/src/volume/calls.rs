@@ -1,7 +1,7 @@
 //! The calls of volumes.
 
 use kraken_aws::{ec2::types::VolumeType, errors::terminal, prelude::*};
-use kraken_spoke::Edit;
+use kraken_kind::Edit;
 
 use super::{
     api::{self, Change, Desired},

@@ -1,7 +1,7 @@
 //! The rules between the fields of a volume, and its own comparisons. Pure.
 
 use kraken_aws::{AwsSpec as _, prelude::*};
-use kraken_spoke::{Edit, Opt};
+use kraken_kind::{Edit, Opt};
 
 use super::{
     api::{Change, Desired, PartialDesired, VolumeSpec},

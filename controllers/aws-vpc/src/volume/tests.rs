@@ -2,7 +2,7 @@ use kraken_aws::{
     AwsSpec as _,
     testing::{self, rendered, with},
 };
-use kraken_spoke::Ignored;
+use kraken_kind::Ignored;
 use serde_json::{Value, json};
 
 use super::{

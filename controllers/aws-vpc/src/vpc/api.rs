@@ -4,7 +4,7 @@ use kraken_aws::{
     aws_kind,
     bounds::{CidrV4, Words},
 };
-use kraken_spoke::{Opt, options::ListOpt};
+use kraken_kind::{Opt, options::ListOpt};
 
 pub(crate) const CIDR_BLOCK: CidrV4 = CidrV4(16, 28);
 const TENANCY: Words = Words(&["default", "dedicated"]);

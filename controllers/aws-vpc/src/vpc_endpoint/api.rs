@@ -6,7 +6,7 @@ use kraken_aws::{
     policy::{Document, ResourcePolicy},
     resolved::Joined,
 };
-use kraken_spoke::{Opt, options::ListOpt};
+use kraken_kind::{Opt, options::ListOpt};
 
 use super::observed::VpcEndpoint;
 

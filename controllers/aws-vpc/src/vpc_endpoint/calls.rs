@@ -10,7 +10,7 @@ use kraken_aws::{
     release::filter,
     resolved::Joined,
 };
-use kraken_spoke::FailureClass;
+use kraken_kind::FailureClass;
 
 use super::{
     api::{self, Change, Desired, DesiredDnsOptions},

@@ -1,7 +1,7 @@
 //! VPCLookup, the API type.
 
 use kraken_aws::{aws_lookup, rules::any, validator::SpecValidator};
-use kraken_spoke::{Opt, options::Public};
+use kraken_kind::{Opt, options::Public};
 
 use crate::vpc::{api::CIDR_BLOCK, observed::Vpc};
 

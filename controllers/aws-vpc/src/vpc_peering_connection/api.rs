@@ -4,7 +4,7 @@ use kraken_aws::{
     aws_kind,
     bounds::{Pattern, VPC_ID},
 };
-use kraken_spoke::Opt;
+use kraken_kind::Opt;
 
 static ACCOUNT: Pattern = Pattern::new("^[0-9]{12}$", 12, "must be the id of an AWS account, with 12 digits");
 static REGION: Pattern = Pattern::new("^[a-z0-9-]+$", 64, "must be the name of a region such as us-east-1");

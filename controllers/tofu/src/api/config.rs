@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kraken_spoke::{
+use kraken_kind::{
     api::crd::conditions_schema,
     options::{SecretSource, any_json},
 };

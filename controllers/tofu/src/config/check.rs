@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use kraken_spoke::{
+use kraken_kind::{
     Failure, FailureClass,
     account::Refusal,
     api::{conditions, reasons::ProviderReason},

@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use kraken_spoke::{
+use kraken_kind::{
     account::{
         AccountKind, Connected, Connection, KnownAccount, KnownAccounts, OnChange, Recent, Refusal, Rules,
         Secrets,
@@ -31,6 +31,7 @@ use crate::{
     api::{self, ProviderConfig},
     provider::{Config, Program, Provider, key, key_of_validations},
 };
+
 pub(crate) use check::check;
 
 /// ProviderConfig as the kind of accounts of resources whose ProviderInstall has this name.

@@ -1,6 +1,6 @@
 //! The values of a ProviderConfig, checked against the options of its provider. Pure.
 
-use kraken_spoke::{Location, options::KeyRef};
+use kraken_kind::{Location, options::KeyRef};
 use kraken_tfplugin::{
     Type, Value,
     schema::{Attribute, Form, Schema},

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt, stream};
-use kraken_spoke::{
+use kraken_kind::{
     Adopt, Candidate, Failure, FailureClass, Identity, Launch, Location, ObserveRequest,
     account::{Connection, OnChange, Refusal},
     dynamic::{Calls, Change, Desired, Observed, Spec},

@@ -5,7 +5,7 @@ mod external;
 use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kraken_spoke::{
+use kraken_kind::{
     Comparison, Features, Finding, Resolver,
     account::with_account,
     api::crd::at_run_time,
@@ -15,6 +15,7 @@ use kraken_tfplugin::{Value, schema::Schema};
 use serde_json::Value as Json;
 
 use crate::{config, crd, kind, names, observed, options};
+
 pub(crate) use external::DataExternal;
 
 /// A data source.
@@ -37,7 +38,7 @@ impl DataKind {
     pub(crate) fn new(type_name: &str, schema: Arc<Schema>) -> Self {
         let names = names::of_data(type_name);
         let of_options = schema.clone();
-        let of_spec = kraken_spoke::dynamic::Schema::new(move || crd::options(&of_options.block));
+        let of_spec = kraken_kind::dynamic::Schema::new(move || crd::options(&of_options.block));
         let info = KindInfo {
             features: Features {
                 looks_up: true,

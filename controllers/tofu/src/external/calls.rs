@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kraken_spoke::{Failure, Identity, dynamic::Observed};
+use kraken_kind::{Failure, Identity, dynamic::Observed};
 use kraken_tfplugin::{CallError, Plan, ResourceState, Value};
 
 use super::{TofuExternal, find};

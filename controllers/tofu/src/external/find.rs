@@ -1,6 +1,6 @@
 //! What became of a creation whose response is not known.
 
-use kraken_spoke::{Failure, Fate, Identity, runtime::clock};
+use kraken_kind::{Failure, Fate, Identity, runtime::clock};
 use kraken_tfplugin::{Applied, CallError, Diagnostic, ResourceState};
 use tokio::time::Instant;
 

@@ -1,6 +1,6 @@
 //! What exists according to the journal.
 
-use kraken_spoke::{Failure, Fate, Identity, ObserveRequest, dynamic::Observed, runtime::clock};
+use kraken_kind::{Failure, Fate, Identity, ObserveRequest, dynamic::Observed, runtime::clock};
 use kraken_tfplugin::{ResourceState, Ticket, Value};
 
 use super::{TofuExternal, operation::Verb};

@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt, stream};
-use kraken_spoke::{
+use kraken_kind::{
     Adopt, Candidate, Failure, FailureClass, Identity, Launch, Location, ObserveRequest,
     dynamic::{Calls, Change, Desired, Observed},
 };

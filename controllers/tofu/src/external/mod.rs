@@ -1,7 +1,7 @@
 //! A resource type as a kind of the loop: the calls to its provider.
 //!
 //! The journal is written before a creation and after each operation, and the host of providers keeps an answer until it is written; see
-//! [`kraken_spoke::Fate`] for what happens if both end in between.
+//! [`kraken_kind::Fate`] for what happens if both end in between.
 
 mod calls;
 mod find;
@@ -15,22 +15,23 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt, stream};
-use kraken_spoke::{
+use journaled::object;
+use kraken_kind::{
     Adopt, Candidate, Failure, FailureClass, Identity, Launch, Location, ObserveRequest,
     account::{Connection, OnChange, Refusal},
     dynamic::{Calls, Change, Desired, Observed, Spec},
     runtime::webhook::ReviewResult,
 };
 use kraken_tfplugin::{ResourceState, Value};
+use looking::Looking;
+use operation::{Label, Verb};
 
 use crate::{
     journal::Journal,
     observed::{self, Object, main_object},
     review,
 };
-use journaled::object;
-use looking::Looking;
-use operation::{Label, Verb};
+
 pub(crate) use provided::READS;
 pub use provided::TofuExternal;
 

@@ -2,7 +2,7 @@
 //! answer until the journal has it.
 
 use jiff::Timestamp;
-use kraken_spoke::{Failure, FailureClass, Fate, Identity, runtime::clock};
+use kraken_kind::{Failure, FailureClass, Fate, Identity, runtime::clock};
 use kraken_tfplugin::{Applied, CallError, Plan, Recalled, ResourceState, Ticket};
 use serde_json::{Value as Json, json};
 use tracing::info;

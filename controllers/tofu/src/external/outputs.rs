@@ -1,8 +1,7 @@
 //! Writes the Secret with the sensitive outputs of a resource.
 
-use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kraken_spoke::{
+use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use kraken_kind::{
     Failure, FailureClass, Identity,
     runtime::patch::{ApiError, apply, json_patch, within},
 };

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use kraken_spoke::dynamic::Kind as _;
+use kraken_kind::dynamic::Kind as _;
 use kraken_tfplugin::schema::Schema;
 use kube::{Client, core::ApiResource};
 use parking_lot::Mutex;

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kraken_spoke::{api::crd::at_run_time::MAX_OPTION_DEPTH, dynamic::Kind, options::matches};
+use kraken_kind::{api::crd::at_run_time::MAX_OPTION_DEPTH, dynamic::Kind, options::matches};
 use kraken_tfplugin::schema::{Block, ProviderSchema, Schema};
 
 use crate::{api::ProviderInstallSpec, data::DataKind, kind::TofuKind};

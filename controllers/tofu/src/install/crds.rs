@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kraken_spoke::runtime::{
+use kraken_kind::runtime::{
     Manager,
     patch::{ApiError, apply, within},
 };

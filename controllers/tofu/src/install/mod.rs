@@ -21,18 +21,20 @@ use std::{
     },
 };
 
-use kraken_spoke::{
-    controller::Kinds,
-    runtime::{
-        Manager,
-        patch::{ApiError, set_finalizer},
-        queue::Requeue,
-        report::report,
-        watch::{ObjectKey, Store},
-    },
+use choose::{Chosen, choose};
+use compared::Compared;
+use crds::Crds;
+use kraken_kind::runtime::{
+    Manager,
+    patch::{ApiError, set_finalizer},
+    queue::Requeue,
+    report::report,
+    watch::{ObjectKey, Store},
 };
+use kraken_spoke::controller::Kinds;
 use kraken_tfplugin::{HostLink, StartError};
 use kube::{Api, ResourceExt};
+use outcome::{Installed, Outcome};
 use parking_lot::Mutex;
 use tracing::warn;
 
@@ -41,10 +43,6 @@ use crate::{
     config::Configs,
     provider::{Program, ProgramOptions},
 };
-use choose::{Chosen, choose};
-use compared::Compared;
-use crds::Crds;
-use outcome::{Installed, Outcome};
 
 /// Removed only when no resources of its kinds exist.
 const FINALIZER: &str = "providers.kraken-iac.eoinfennessy.com/kinds";

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kraken_spoke::{
+use kraken_kind::{
     api::{
         conditions::{self, State},
         reasons::ProviderReason,

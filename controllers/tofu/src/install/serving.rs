@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kraken_spoke::{controller::Served, runtime::patch::ApiError};
+use kraken_kind::{dynamic::Served, runtime::patch::ApiError};
 use tracing::info;
 
 use super::{

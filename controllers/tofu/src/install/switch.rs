@@ -5,11 +5,11 @@
 
 use std::{sync::Arc, time::Instant};
 
-use kraken_spoke::{
+use kraken_kind::{
     api::effect::Effect,
-    controller::Preview,
     runtime::{patch::ApiError, watch::ObjectKey},
 };
+use kraken_spoke::controller::Preview;
 use kube::ResourceExt;
 
 use super::{

@@ -1,6 +1,6 @@
 //! What prevents that a journal is read or written.
 
-use kraken_spoke::{Failure, FailureClass, Identity, runtime::patch::ApiError};
+use kraken_kind::{Failure, FailureClass, Identity, runtime::patch::ApiError};
 
 pub(super) fn failed(error: &ApiError) -> Failure {
     Failure {

@@ -7,7 +7,7 @@ use k8s_openapi::{
     api::core::v1::Secret,
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
 };
-use kraken_spoke::{
+use kraken_kind::{
     Failure, Identity,
     api::names::owned_name,
     runtime::{

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kraken_spoke::{
+use kraken_kind::{
     Failure, Location,
     account::{Refusal, Rules as _},
     runtime::watch::ObjectKey,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aws_config::{identity::IdentityCache, sts::AssumeRoleProvider};
 use aws_sdk_ec2::config::{Credentials, Region, SharedCredentialsProvider};
-use kraken_spoke::{
+use kraken_kind::{
     Calls, FromContext, Manager, SpokeContext,
     account::{Connected, Connection, KnownAccounts, OnChange, Refusal},
     options::{ExposeSecret, SecretString},
@@ -91,7 +91,7 @@ impl Aws {
     }
 
     /// The connection for the resources of this namespace that name this Account, as
-    /// [`kraken_spoke::Calls::connect`].
+    /// [`kraken_kind::Calls::connect`].
     ///
     /// # Errors
     /// If the Account does not exist, or cannot be used.

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use kraken_spoke::{
+use kraken_kind::{
     account::{Refusal, Secrets},
     options::{ExposeSecret, SecretString},
 };

@@ -13,7 +13,9 @@ mod sharing;
 
 use std::{fmt, sync::Arc};
 
-use kraken_spoke::{
+use api::AccountCredentials;
+use credentials::{AccessKey, access_key};
+use kraken_kind::{
     Manager,
     account::{AccountKind, DEFAULT_ACCOUNT, KnownAccount, KnownAccounts, OnChange, Refusal, Rules, Secrets},
     runtime::{
@@ -25,14 +27,11 @@ use kraken_spoke::{
 use kube::{Api, Client, Resource, runtime::watcher};
 use parking_lot::Mutex;
 
-use api::AccountCredentials;
 pub use api::{Account, AccountSpec, AccountStatus};
 pub use check::{Caller, CheckError};
 pub use rules::{AccountRules, RESTRICTED};
 
-use credentials::{AccessKey, access_key};
-
-/// The kind of the accounts of AWS, for [`kraken_spoke::Features::accounts`].
+/// The kind of the accounts of AWS, for [`kraken_kind::Features::accounts`].
 pub const ACCOUNTS: AccountKind = AccountKind {
     group: api::GROUP,
     version: "v1alpha1",

@@ -12,7 +12,7 @@ use aws_smithy_runtime_api::client::{
 };
 use aws_smithy_types::{body::SdkBody, retry::RetryConfig, timeout::TimeoutConfig};
 use http::{Request, Response};
-use kraken_spoke::{Failure, FailureClass, account::KEPT, runtime::metrics::Metrics};
+use kraken_kind::{Failure, FailureClass, account::KEPT, runtime::metrics::Metrics};
 use kube::client::Body;
 use tokio::time::Instant;
 use tower::service_fn;

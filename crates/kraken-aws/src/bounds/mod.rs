@@ -20,7 +20,7 @@ mod blocks;
 mod tests;
 mod texts;
 
-use kraken_spoke::options::Literal;
+use kraken_kind::options::Literal;
 use serde_json::{Value, json};
 
 use crate::rules::{ValidationError, ValidationResult, between};

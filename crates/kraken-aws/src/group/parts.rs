@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use kraken_spoke::{Difference, Ignored};
+use kraken_kind::{Difference, Ignored};
 
 use crate::{diff::difference, fields::NOT_SHOWN, resolved::Joined};
 

@@ -1,6 +1,6 @@
 //! The spec of an object, compared with the object as after an adoption: a field that would be changed is left out, with the reason. Pure.
 
-use kraken_spoke::{Resolver, options::Values};
+use kraken_kind::{Resolver, options::Values};
 use serde_json::{Map, Value, json};
 
 use super::{Fields, was_managed};

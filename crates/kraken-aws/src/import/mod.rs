@@ -10,14 +10,12 @@ pub mod round_trip;
 mod tests;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use kraken_spoke::{
+use kraken_kind::{
     Adopt, Failure, FailureClass,
     api::ByTags,
     import::{Found, Import, Scope},
 };
 use serde_json::Value;
-
-pub use fields::{Fields, literal};
 
 use crate::{
     Aws, AwsResource,
@@ -26,10 +24,12 @@ use crate::{
     tags::{self, PREFIX},
 };
 
+pub use fields::{Fields, literal};
+
 /// The number of concurrent calls for attributes that need one call per object.
 const AT_ONCE: usize = 8;
 
-/// What exists of a kind: for [`kraken_spoke::Calls::import`].
+/// What exists of a kind: for [`kraken_kind::Calls::import`].
 ///
 /// # Errors
 /// The first failure of a call.

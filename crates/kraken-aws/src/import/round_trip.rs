@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use kraken_spoke::{
+use kraken_kind::{
     Launch, Remedy, Resolver,
     import::{Found, Scope},
     options::Values,

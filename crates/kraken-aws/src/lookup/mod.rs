@@ -6,7 +6,7 @@ use std::{
     hash::Hash,
 };
 
-use kraken_spoke::{
+use kraken_kind::{
     Adopt, Candidate, Failure, Identity, ObserveRequest,
     runtime::hash::{HashMap, HashSet},
 };
@@ -50,7 +50,7 @@ pub trait Source: Sync {
 /// A tag key and the accepted values, in the syntax of AWS's filters, where `*` and `?` are wildcards.
 pub type TagFilter = (String, Vec<String>);
 
-/// The objects with the cluster's tag, by owner: for [`kraken_spoke::Calls::list_owned`].
+/// The objects with the cluster's tag, by owner: for [`kraken_kind::Calls::list_owned`].
 ///
 /// # Errors
 /// The first failure of a call.
@@ -68,7 +68,7 @@ pub async fn list_owned<S: Source>(
     Ok(by_uid.into_values().collect())
 }
 
-/// The candidates for adoption: for [`kraken_spoke::Calls::find`].
+/// The candidates for adoption: for [`kraken_kind::Calls::find`].
 ///
 /// # Errors
 /// The first failure of a call; a missing id is not a failure.
@@ -100,7 +100,7 @@ pub(crate) fn literal(value: &str) -> String {
     })
 }
 
-/// The objects of each request, in order, for [`kraken_spoke::Calls::observe`]: those whose tags carry its identity,
+/// The objects of each request, in order, for [`kraken_kind::Calls::observe`]: those whose tags carry its identity,
 /// without duplicates and sorted by id. These are the objects that it requests by id and, if it searches by tag, all
 /// others. An object that is requested by id and has no owner tags is included too: its tags were removed, and no second
 /// object must be created because of that.

@@ -1,6 +1,8 @@
-use super::*;
-use kraken_spoke::{FailureClass, Identity};
 use std::sync::Mutex;
+
+use kraken_kind::{FailureClass, Identity};
+
+use super::*;
 
 #[derive(Clone, Debug, PartialEq)]
 struct RemoteObject(String, Tags);

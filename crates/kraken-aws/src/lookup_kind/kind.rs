@@ -2,7 +2,7 @@
 
 use std::{fmt, marker::PhantomData};
 
-use kraken_spoke::{
+use kraken_kind::{
     Comparison, Features, Finding, Kind, KindInfo, Resolver,
     dynamic::{self, Change, Desired, Object, Observed, ObservedObject, Spec},
     runtime::watch::RawObject,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, marker::PhantomData, sync::Arc};
 
 use async_trait::async_trait;
-use kraken_spoke::{
+use kraken_kind::{
     Adopt, Calls, Candidate, Failure, FailureClass, FromContext, Identity, Kind, Launch, Location,
     ObserveRequest,
     account::{Connection, OnChange, Refusal},

@@ -1,6 +1,6 @@
 //! The layer for look-ups: kinds that find objects of AWS which Kraken does not manage. It implements their common parts, so that a
 //! look-up consists of its fields, its filters and one call: [`AwsLookup`]. [`Lookups`] and [`LookupKind`] implement
-//! [`kraken_spoke::Calls`] and [`kraken_spoke::Kind`] for it.
+//! [`kraken_kind::Calls`] and [`kraken_kind::Kind`] for it.
 
 mod filters;
 mod kind;
@@ -11,8 +11,13 @@ mod words;
 
 use std::fmt::Debug;
 
-use kraken_spoke::{Failure, Resolver, SpokeKind, Unanswered};
+use kraken_kind::{Failure, Resolver, SpokeKind, Unanswered};
 use kube::core::object::HasSpec;
+
+use crate::{
+    Aws, Tags,
+    resource::{DescribeQuery, RemoteObject},
+};
 
 pub use filters::{passes, passing, tag, tags_apart};
 pub(crate) use kind::observed;
@@ -20,11 +25,6 @@ pub use kind::{Hit, LookupKind};
 pub use lookups::Lookups;
 pub use pattern::matches;
 pub use search::{Search, TAG};
-
-use crate::{
-    Aws, Tags,
-    resource::{DescribeQuery, RemoteObject},
-};
 
 /// The path of the column with a newer answer, which is not part of the state.
 pub const NEWER: &str = "newer";
@@ -44,12 +44,12 @@ pub trait LookupSpec {
     const NOUN: &'static str;
     /// The key of the object, or of the list of objects, in the state.
     const STATE_KEY: &'static str;
-    /// As [`kraken_spoke::Features::summary`].
+    /// As [`kraken_kind::Features::summary`].
     const SUMMARY: &[(&str, &str)];
     /// The fields that say what is searched for.
     const FIELDS: &[&str];
 
-    /// As [`kraken_spoke::Kind::desired`].
+    /// As [`kraken_kind::Kind::desired`].
     fn desired(&self, values: &mut Resolver<'_>) -> Option<Self::Desired>;
 
     /// The fields that are set, with their values, except tags.
@@ -74,7 +74,7 @@ pub trait AwsLookup: Sized + Send + Sync + 'static {
     /// The custom resource.
     type Kind: SpokeKind + HasSpec<Spec: LookupSpec>;
 
-    /// As [`kraken_spoke::Features::answers`].
+    /// As [`kraken_kind::Features::answers`].
     const ANSWERS: &'static str = "";
     /// Whether the answer is a list, which is one in the state, too.
     const IS_LIST: bool = false;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt, TryStreamExt, stream};
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 use super::{AwsLookup, ObservedOf, pattern::matches};
 use crate::{

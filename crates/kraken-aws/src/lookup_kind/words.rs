@@ -1,6 +1,6 @@
 //! What a look-up says about what it searched for, and what it found. Pure.
 
-use kraken_spoke::{Unanswered, api::reasons::Reason};
+use kraken_kind::{Unanswered, api::reasons::Reason};
 
 use super::{AwsLookup, DesiredOf, LookupSpec, ObservedOf, SpecOf};
 use crate::{

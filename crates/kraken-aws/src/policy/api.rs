@@ -2,7 +2,7 @@
 
 #![allow(missing_docs)] // of generated fields
 
-use kraken_spoke::{Opt, options::ListOpt};
+use kraken_kind::{Opt, options::ListOpt};
 
 use super::bounds::{
     ACTION, AWS_PRINCIPAL, CONDITION_KEY, CONDITION_VALUE, FEDERATED, JSON, OPERATOR, RESOURCE, SERVICE, SID,

@@ -1,15 +1,7 @@
 //! Policy documents of specs: resolved, validated and compared. Pure.
 
-use kraken_spoke::{Difference, Resolved};
+use kraken_kind::{Difference, Resolved};
 use serde_json::{Map, Value, json};
-
-use crate::{
-    AwsGroup as _,
-    diff::difference,
-    fields::{NOT_SHOWN, SECRET},
-    resolved::Joined,
-    validator::SpecValidator,
-};
 
 use super::{
     api::{
@@ -19,6 +11,13 @@ use super::{
         TrustStatementSpec,
     },
     canonical::{Document, Statement},
+};
+use crate::{
+    AwsGroup as _,
+    diff::difference,
+    fields::{NOT_SHOWN, SECRET},
+    resolved::Joined,
+    validator::SpecValidator,
 };
 
 /// Resolves and validates a document; `None` if it has a problem.

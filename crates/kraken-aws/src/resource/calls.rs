@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, future::ready};
 
-use kraken_spoke::{Difference, Edit, Failure, Features, Identity, OwnSecret, SpokeKind};
+use kraken_kind::{Difference, Edit, Failure, Features, Identity, OwnSecret, SpokeKind};
 use kube::core::object::HasSpec;
 
 use super::{
@@ -17,7 +17,7 @@ use crate::{
     tags::{KEYS, Tags},
 };
 
-/// The calls of a kind. [`super::Managed`] implements [`kraken_spoke::Calls`] by them, and [`super::ManagedKind`] [`kraken_spoke::Kind`]
+/// The calls of a kind. [`super::Managed`] implements [`kraken_kind::Calls`] by them, and [`super::ManagedKind`] [`kraken_kind::Kind`]
 /// by its pure functions and the [`AwsSpec`] of its kind.
 ///
 /// Most kinds have one object per resource, and implement the functions for one object. Those with `_all` in their name are called with the
@@ -43,17 +43,17 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     /// The paths of texts in an imported spec that may come from a Secret of a former resource.
     const HIDDEN: &[&str] = &[];
 
-    /// Pure. As [`kraken_spoke::Kind::edit_of`].
+    /// Pure. As [`kraken_kind::Kind::edit_of`].
     fn edit_of(before: &SpecOf<Self>, after: &SpecOf<Self>, field: &str) -> Edit {
         AwsSpec::edit_of(before, after, field)
     }
 
-    /// Pure. As [`kraken_spoke::Kind::contains`].
+    /// Pure. As [`kraken_kind::Kind::contains`].
     fn contains(_: &SpecOf<Self>) -> Cow<'static, str> {
         Self::FEATURES.contains.into()
     }
 
-    /// Pure. As [`kraken_spoke::Kind::own_secret`].
+    /// Pure. As [`kraken_kind::Kind::own_secret`].
     fn own_secret(_: &SpecOf<Self>) -> Option<OwnSecret> {
         None
     }
@@ -68,12 +68,12 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
         differences.into_iter().map(|group| group.map(Change::Own).difference()).collect()
     }
 
-    /// Pure. As [`kraken_spoke::Kind::describe_change`], with the ids of the changed objects.
+    /// Pure. As [`kraken_kind::Kind::describe_change`], with the ids of the changed objects.
     fn describe_change(_: &ChangeOf<Self>, _: &[String]) -> Option<String> {
         None
     }
 
-    /// Pure. As [`kraken_spoke::Kind::disrupted`].
+    /// Pure. As [`kraken_kind::Kind::disrupted`].
     fn disrupted(_: &[&ObservedOf<Self>]) -> (Vec<String>, bool) {
         (vec![], false)
     }
@@ -111,7 +111,7 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<ObservedOf<Self>>, Failure>> + Send;
 
     /// Reads attributes that are not in the batched response and need one call per object; `deep` as in
-    /// [`kraken_spoke::ObserveRequest::deep`].
+    /// [`kraken_kind::ObserveRequest::deep`].
     fn complete(
         _: &Aws,
         _: &mut ObservedOf<Self>,
@@ -160,7 +160,7 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
         }
     }
 
-    /// As [`kraken_spoke::Calls::hand_over`], of one replaced object.
+    /// As [`kraken_kind::Calls::hand_over`], of one replaced object.
     fn hand_over(
         _: &Aws,
         _: &DesiredOf<Self>,
@@ -169,20 +169,20 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
         ready(Ok(None))
     }
 
-    /// As [`kraken_spoke::Calls::resume`].
+    /// As [`kraken_kind::Calls::resume`].
     fn start(_: &Aws, _: &[&ObservedOf<Self>]) -> impl Future<Output = Result<(), Failure>> + Send {
         ready(Ok(()))
     }
 
-    /// Pure. As [`kraken_spoke::Kind::to_delete`], of one object.
+    /// Pure. As [`kraken_kind::Kind::to_delete`], of one object.
     fn to_delete(_: &SpecOf<Self>, _: &mut ObservedOf<Self>) {}
 
-    /// Pure. As [`kraken_spoke::Kind::unprotected_by`].
+    /// Pure. As [`kraken_kind::Kind::unprotected_by`].
     fn unprotected_by(_: &SpecOf<Self>) -> Option<&'static str> {
         None
     }
 
-    /// Disables AWS's deletion protection of an object, as [`kraken_spoke::Calls::unprotect`].
+    /// Disables AWS's deletion protection of an object, as [`kraken_kind::Calls::unprotect`].
     fn unprotect(_: &Aws, _: &ObservedOf<Self>) -> impl Future<Output = Result<(), Failure>> + Send {
         ready(Ok(()))
     }
@@ -190,7 +190,7 @@ pub trait AwsResource: Sized + Send + Sync + 'static {
     /// Requests its deletion. Objects that no longer exist are excluded before.
     fn delete(aws: &Aws, object: &ObservedOf<Self>) -> impl Future<Output = Result<(), Failure>> + Send;
 
-    /// Requests the deletion of these objects. Returns the ids that AWS does not find, as [`kraken_spoke::Calls::delete`].
+    /// Requests the deletion of these objects. Returns the ids that AWS does not find, as [`kraken_kind::Calls::delete`].
     fn delete_all(
         aws: &Aws,
         objects: &[&ObservedOf<Self>],

@@ -1,7 +1,7 @@
 //! The comparison of a resource's objects with the desired state: missing and surplus objects, their phases, tags, and the
 //! fields of the kind. Pure.
 
-use kraken_spoke::{Comparison, Difference, FieldDiff, Remedy};
+use kraken_kind::{Comparison, Difference, FieldDiff, Remedy};
 
 use super::{
     AwsResource, AwsSpec, Change, ChangeOf, DesiredOf, Group, ObservedOf, Phase, RemoteObject, SpecOf,

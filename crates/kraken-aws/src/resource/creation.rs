@@ -1,7 +1,7 @@
 //! The parameters of a create call, and whose object has a name that is in use. Pure.
 
 use aws_sdk_ec2::types::{ResourceType, TagSpecification};
-use kraken_spoke::{Failure, FailureClass, Launch};
+use kraken_kind::{Failure, FailureClass, Launch};
 
 use crate::{
     lookup::Tagged,

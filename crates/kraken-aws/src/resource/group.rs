@@ -2,7 +2,7 @@
 
 use std::mem::discriminant;
 
-use kraken_spoke::{Difference, FieldDiff, Remedy};
+use kraken_kind::{Difference, FieldDiff, Remedy};
 
 use crate::{fields::listed, lookup::Tagged};
 

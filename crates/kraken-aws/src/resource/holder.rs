@@ -1,6 +1,6 @@
 //! A value that must be unique, and the object that has it. Pure.
 
-use kraken_spoke::{Failure, FailureClass};
+use kraken_kind::{Failure, FailureClass};
 
 use crate::{
     lookup::Tagged,

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, marker::PhantomData};
 
-use kraken_spoke::{
+use kraken_kind::{
     Comparison, Edit, Features, Ignored, Kind, KindInfo, OwnSecret, Resolver,
     dynamic::{self, Desired, Existence, Object, Observed, ObservedObject, Spec},
     runtime::watch::RawObject,

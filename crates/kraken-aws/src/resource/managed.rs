@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt, stream};
-use kraken_spoke::{
+use kraken_kind::{
     Adopt, Calls, Candidate, Failure, FromContext, Identity, Kind, Launch, Location, ObserveRequest,
     SpokeKind,
     account::{Connection, OnChange, Refusal},

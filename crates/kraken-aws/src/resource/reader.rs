@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use kraken_spoke::Failure;
+use kraken_kind::Failure;
 
 use super::{AwsResource, DescribeQuery, ObservedOf};
 use crate::{

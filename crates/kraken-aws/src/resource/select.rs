@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kraken_spoke::Identity;
+use kraken_kind::Identity;
 
 use super::RemoteObject;
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use kraken_spoke::{Difference, Edit, Ignored, Resolved, Resolver};
+use kraken_kind::{Difference, Edit, Ignored, Resolved, Resolver};
 use serde_json::Value;
 
 use super::RemoteObject;
@@ -25,23 +25,23 @@ pub trait AwsSpec {
     const NOUN: &'static str;
     /// The key of the object in the state: `vpc`, for references such as `vpc.CidrBlock`.
     const STATE_KEY: &'static str;
-    /// As [`kraken_spoke::Features::drift_paths`].
+    /// As [`kraken_kind::Features::drift_paths`].
     const DRIFT_PATHS: &[&str] = &[];
-    /// As [`kraken_spoke::Features::whole_paths`].
+    /// As [`kraken_kind::Features::whole_paths`].
     const WHOLE_PATHS: &[&str] = &[];
-    /// As [`kraken_spoke::Features::follows`].
+    /// As [`kraken_kind::Features::follows`].
     const FOLLOWS: &[&str] = &[];
-    /// As [`kraken_spoke::Features::secret_field_paths`].
+    /// As [`kraken_kind::Features::secret_field_paths`].
     const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[];
-    /// As [`kraken_spoke::Features::summary`].
+    /// As [`kraken_kind::Features::summary`].
     const SUMMARY: &[(&str, &str)] = &[];
-    /// The field with the number of objects; empty if a resource has one. As [`kraken_spoke::Features::missing_path`].
+    /// The field with the number of objects; empty if a resource has one. As [`kraken_kind::Features::missing_path`].
     const COUNT_PATH: &'static str = "";
     /// The fields in the order of their differences, for a kind with a count: the first object with a difference is not always
     /// the same one.
     const FIELD_ORDER: &[&str] = &[];
 
-    /// As [`kraken_spoke::Kind::desired`].
+    /// As [`kraken_kind::Kind::desired`].
     fn desired(&self, values: &mut Resolver<'_>) -> Option<Self::Desired>;
 
     /// The user's tags; the layer validates and compares them.
@@ -63,17 +63,17 @@ pub trait AwsSpec {
         Fields::default()
     }
 
-    /// As [`kraken_spoke::Kind::edit_of`], as the field says.
+    /// As [`kraken_kind::Kind::edit_of`], as the field says.
     fn edit_of(_before: &Self, _after: &Self, _field: &str) -> Edit {
         Edit::default()
     }
 
-    /// As [`kraken_spoke::Kind::without_ignored`].
+    /// As [`kraken_kind::Kind::without_ignored`].
     fn without_ignored(_: &Self::Desired, _: &Self::Observed, _: &Ignored) -> Option<Self::Desired> {
         None
     }
 
-    /// As [`kraken_spoke::Kind::at_creation`].
+    /// As [`kraken_kind::Kind::at_creation`].
     fn at_creation(_: &Self::Desired) -> Vec<(&'static str, String)> {
         vec![]
     }
@@ -88,7 +88,7 @@ pub trait AwsSpec {
         vec![]
     }
 
-    /// As [`kraken_spoke::Kind::needs_deep_observation`].
+    /// As [`kraken_kind::Kind::needs_deep_observation`].
     fn needs_deep_observation(_: &Self::Desired) -> bool {
         false
     }

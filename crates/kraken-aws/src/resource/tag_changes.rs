@@ -1,7 +1,7 @@
 //! The user's tags of one object: their differences and changes. Tags that are set outside Kraken are not changed.
 
 use aws_sdk_ec2::types::Tag;
-use kraken_spoke::{Difference, Failure, FieldDiff, Identity, Launch, Remedy};
+use kraken_kind::{Difference, Failure, FieldDiff, Identity, Launch, Remedy};
 
 use crate::{
     Aws,

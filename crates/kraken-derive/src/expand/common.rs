@@ -23,6 +23,6 @@ pub(super) fn tags(name: Option<&LitStr>) -> Result<Field> {
 pub(super) fn lifecycle() -> Result<Field> {
     Field::parse_named.parse2(quote! {
         /// How this resource is created, reconciled and deleted.
-        pub(crate) lifecycle: ::kraken_spoke::Lifecycle
+        pub(crate) lifecycle: ::kraken_kind::Lifecycle
     })
 }

@@ -17,7 +17,7 @@ pub(super) fn expand(kind: &Kind) -> TokenStream {
         const COUNT_PATH: &'static str = #path;
         const FIELD_ORDER: &[&str] = &[#(#order),*];
 
-        fn count(desired: &Desired) -> Option<&::kraken_spoke::Resolved<i32>> {
+        fn count(desired: &Desired) -> Option<&::kraken_kind::Resolved<i32>> {
             #wanted
         }
 

@@ -45,8 +45,8 @@ pub(super) fn ty(field: &Field) -> TokenStream {
 /// The same if the field is given.
 pub(super) fn given_ty(field: &Field) -> TokenStream {
     match &field.shape.content {
-        Content::List(item) => quote! { ::kraken_spoke::Resolved<Vec<#item>> },
-        Content::One(value) => quote! { ::kraken_spoke::Resolved<#value> },
+        Content::List(item) => quote! { ::kraken_kind::Resolved<Vec<#item>> },
+        Content::One(value) => quote! { ::kraken_kind::Resolved<#value> },
         Content::Groups(group) => quote! { Vec<<#group as ::kraken_aws::AwsGroup>::Desired> },
         Content::Other(group) if field.keys.parts.is_some() => {
             quote! { ::kraken_aws::resolved::Joined<<#group as ::kraken_aws::group::Canonical>::Form> }
@@ -71,20 +71,20 @@ pub(super) fn function(kind: &Kind) -> TokenStream {
     };
     if kind.count().is_none() {
         return quote! {
-            fn desired(&self, values: &mut ::kraken_spoke::Resolver<'_>) -> Option<Desired> {
+            fn desired(&self, values: &mut ::kraken_kind::Resolver<'_>) -> Option<Desired> {
                 #body
                 validator.is_valid().then_some(desired)
             }
         };
     }
     quote! {
-        fn desired(&self, values: &mut ::kraken_spoke::Resolver<'_>) -> Option<Desired> {
+        fn desired(&self, values: &mut ::kraken_kind::Resolver<'_>) -> Option<Desired> {
             self.with_tags(values).map(|(desired, _)| desired)
         }
 
         fn with_tags(
             &self,
-            values: &mut ::kraken_spoke::Resolver<'_>,
+            values: &mut ::kraken_kind::Resolver<'_>,
         ) -> Option<(Desired, ::kraken_aws::Tags)> {
             #body
             let tags = partial.tags?;

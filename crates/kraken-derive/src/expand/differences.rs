@@ -17,7 +17,7 @@ pub(super) fn function(kind: &Kind) -> TokenStream {
         fn differences(
             desired: &Desired,
             observed: &Self::Observed,
-        ) -> Vec<::kraken_spoke::Difference<Self::Change>> {
+        ) -> Vec<::kraken_kind::Difference<Self::Change>> {
             #unused
             let #mutable found = Vec::new();
             #(found.extend(#all);)*

@@ -13,11 +13,11 @@ pub(super) fn function(kind: &Kind) -> TokenStream {
         return quote! {};
     }
     quote! {
-        fn edit_of(_: &Self, after: &Self, field: &str) -> ::kraken_spoke::Edit {
+        fn edit_of(_: &Self, after: &Self, field: &str) -> ::kraken_kind::Edit {
             let _ = after;
             match field {
                 #(#arms)*
-                _ => ::kraken_spoke::Edit::InPlace,
+                _ => ::kraken_kind::Edit::InPlace,
             }
         }
     }
@@ -28,7 +28,7 @@ fn arm(kind: &Kind, field: &Field) -> Option<TokenStream> {
     // Kraken does not manage what a spec does not have, unless the field has a default.
     let keeps = (field.shape.is_optional && field.keys.default.is_none()).then(|| {
         let ident = &field.ident;
-        quote! { #name if after.#ident.is_none() => ::kraken_spoke::Edit::Keeps, }
+        quote! { #name if after.#ident.is_none() => ::kraken_kind::Edit::Keeps, }
     });
     let edit = match &field.decision {
         Decision::Fixed => quote! { Replaces },
@@ -41,6 +41,6 @@ fn arm(kind: &Kind, field: &Field) -> Option<TokenStream> {
     };
     Some(quote! {
         #keeps
-        #name => ::kraken_spoke::Edit::#edit,
+        #name => ::kraken_kind::Edit::#edit,
     })
 }

@@ -44,7 +44,7 @@ pub(super) fn without_ignored(kind: &Kind) -> Result<TokenStream> {
         fn without_ignored(
             desired: &Desired,
             observed: &Self::Observed,
-            ignored: &::kraken_spoke::Ignored,
+            ignored: &::kraken_kind::Ignored,
         ) -> Option<Desired> {
             #body
         }

@@ -82,13 +82,13 @@ fn custom_resource(lookup: &Lookup) -> TokenStream {
             pub(crate) pin: bool,
 
             /// How this resource is reconciled.
-            #[serde(default, skip_serializing_if = "::kraken_spoke::api::lookup::is_default")]
-            #[schemars(schema_with = "::kraken_spoke::api::lookup::lifecycle")]
-            pub(crate) lifecycle: ::kraken_spoke::Lifecycle,
+            #[serde(default, skip_serializing_if = "::kraken_kind::api::lookup::is_default")]
+            #[schemars(schema_with = "::kraken_kind::api::lookup::lifecycle")]
+            pub(crate) lifecycle: ::kraken_kind::Lifecycle,
         }
 
-        impl ::kraken_spoke::HasLifecycle for #ident {
-            fn lifecycle(&self) -> &::kraken_spoke::Lifecycle {
+        impl ::kraken_kind::HasLifecycle for #ident {
+            fn lifecycle(&self) -> &::kraken_kind::Lifecycle {
                 &self.lifecycle
             }
         }
@@ -136,7 +136,7 @@ fn spec(lookup: &Lookup) -> TokenStream {
             const SUMMARY: &[(&str, &str)] = &[#((#headers, #columns),)* ("Newer", ::kraken_aws::lookup_kind::NEWER)];
             const FIELDS: &[&str] = &[#(#paths,)* #tags_field];
 
-            fn desired(&self, values: &mut ::kraken_spoke::Resolver<'_>) -> Option<Desired> {
+            fn desired(&self, values: &mut ::kraken_kind::Resolver<'_>) -> Option<Desired> {
                 let mut validator = ::kraken_aws::validator::SpecValidator::new(values);
                 // All fields are resolved before an error is returned, so that all problems are reported.
                 #(let #names = #values;)*

@@ -70,7 +70,7 @@ fn spec(kind: &Kind) -> Result<TokenStream> {
 
             fn with_tags(
                 &self,
-                values: &mut ::kraken_spoke::Resolver<'_>,
+                values: &mut ::kraken_kind::Resolver<'_>,
             ) -> Option<(Desired, ::kraken_aws::Tags)> {
                 self.desired(values).map(|desired| (desired, ::kraken_aws::Tags::new()))
             }

@@ -18,7 +18,7 @@ pub(super) fn attributes(args: &Args) -> TokenStream {
         )]
         #[kube(
             group = "aws.kraken-iac.eoinfennessy.com", version = "v1alpha1", kind = #name, plural = #plural,
-            #(shortname = #shortname,)* category = "kraken", namespaced, status = "::kraken_spoke::ResourceStatus",
+            #(shortname = #shortname,)* category = "kraken", namespaced, status = "::kraken_kind::ResourceStatus",
             doc = #doc
         )]
         #cel
@@ -48,8 +48,8 @@ pub(super) fn expand(kind: &Kind) -> TokenStream {
             #lifecycle,
         }
 
-        impl ::kraken_spoke::HasLifecycle for #ident {
-            fn lifecycle(&self) -> &::kraken_spoke::Lifecycle {
+        impl ::kraken_kind::HasLifecycle for #ident {
+            fn lifecycle(&self) -> &::kraken_kind::Lifecycle {
                 &self.lifecycle
             }
         }

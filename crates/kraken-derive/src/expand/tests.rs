@@ -78,7 +78,7 @@ fn every_kind_has_tags_and_a_lifecycle() {
     };
     let generated = of(quote! { tag_name = "data" }, quote! {});
     contains(&generated, &quote! { pub(crate) tags: ::kraken_aws::TagOptions });
-    contains(&generated, &quote! { pub(crate) lifecycle: ::kraken_spoke::Lifecycle });
+    contains(&generated, &quote! { pub(crate) lifecycle: ::kraken_kind::Lifecycle });
     assert!(generated.contains("`{Name: data, Team: shop, Env: {valueFrom: "), "{generated}");
     let own = of(quote! {}, quote! { #[doc = "Own."] tags: TagOptions, });
     contains(&own, &quote! { #[doc = "Own."] tags: TagOptions });
@@ -119,7 +119,7 @@ fn each_type_of_field_is_resolved_with_its_rule() {
             }
         },
     );
-    contains(&code, &quote! { pub(crate) d: ::kraken_spoke::Resolved<Vec<String>> });
+    contains(&code, &quote! { pub(crate) d: ::kraken_kind::Resolved<Vec<String>> });
     contains(&code, &quote! { pub(crate) e: Parts });
 }
 
@@ -189,12 +189,12 @@ fn the_keys_of_a_field_say_what_an_edit_does() {
         &code,
         &quote! {
             match field {
-                "image" => ::kraken_spoke::Edit::Replaces,
-                "zone" if after.zone.is_none() => ::kraken_spoke::Edit::Keeps,
-                "zone" => ::kraken_spoke::Edit::Replaces,
-                "type" => ::kraken_spoke::Edit::Stops,
-                "key" => ::kraken_spoke::Edit::Replaces,
-                _ => ::kraken_spoke::Edit::InPlace,
+                "image" => ::kraken_kind::Edit::Replaces,
+                "zone" if after.zone.is_none() => ::kraken_kind::Edit::Keeps,
+                "zone" => ::kraken_kind::Edit::Replaces,
+                "type" => ::kraken_kind::Edit::Stops,
+                "key" => ::kraken_kind::Edit::Replaces,
+                _ => ::kraken_kind::Edit::InPlace,
             }
         },
     );
@@ -281,7 +281,7 @@ fn objects_of_a_kind_with_a_count_are_compared_as_those_of_others() {
         &quote! {
             const COUNT_PATH: &'static str = "max";
             const FIELD_ORDER: &[&str] = &["image", "max", "data", "size"];
-            fn count(desired: &Desired) -> Option<&::kraken_spoke::Resolved<i32>> { Some(&desired.max_count) }
+            fn count(desired: &Desired) -> Option<&::kraken_kind::Resolved<i32>> { Some(&desired.max_count) }
         },
     );
     contains(

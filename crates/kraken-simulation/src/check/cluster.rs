@@ -1,17 +1,17 @@
 //! Checks writes to the API server, and the stored objects.
 
-use std::fmt::Write as _;
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 
+use kraken_kind::api::{EXPORTED_BY_ANNOTATION, KEPT_SECRET_FINALIZER, REFERENCES_FINALIZER};
 use kraken_simulator::hook::Call;
-use kraken_spoke::api::{EXPORTED_BY_ANNOTATION, KEPT_SECRET_FINALIZER, REFERENCES_FINALIZER};
 use serde_json::Value;
 
-use super::history::{Changes, uid_of};
-use super::policy::{is_deleting, is_displacement, is_held, is_resource, ledger, strings};
-use super::{CallingProcess, Checks, Class};
-use crate::kinds::served;
-use crate::schedule::Controller;
+use super::{
+    CallingProcess, Checks, Class,
+    history::{Changes, uid_of},
+    policy::{is_deleting, is_displacement, is_held, is_resource, ledger, strings},
+};
+use crate::{kinds::served, schedule::Controller};
 
 /// What every forged value has in it.
 pub const FORGED: &str = "forged";

@@ -1,19 +1,23 @@
 //! Invariants after faults end: everything is in place or reports why not, then nothing is written, and after everything is
 //! deleted nothing remains.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
+use kraken_kind::api::interval;
 use kraken_simulator::hook::Call;
-use kraken_spoke::api::interval;
 use serde_json::Value;
 
-use super::call::ParsedCall;
-use super::history::{Record, uid_of};
-use super::policy::{external_ids, is_held_by_others, is_resource, ready, text};
-use super::remote::{place_of, remote_kind};
-use super::{Checks, Class};
+use super::{
+    Checks, Class,
+    call::ParsedCall,
+    history::{Record, uid_of},
+    policy::{external_ids, is_held_by_others, is_resource, ready, text},
+    remote::{place_of, remote_kind},
+};
 use crate::oracle::Oracle;
 
 /// The time for which writes are recorded.

@@ -4,21 +4,21 @@
 //! or whose tags they removed, released objects, objects that were orphaned by a removed finalizer, objects that users connected
 //! against the order of deletion, or another resource that remains for such a reason.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use kraken_api::names::{owned_name, owner_kind};
+use kraken_kind::api::{DOMAIN, EXPORTED_BY_ANNOTATION, FINALIZER};
 use kraken_simulator::Kind;
-use kraken_spoke::api::{DOMAIN, EXPORTED_BY_ANNOTATION, FINALIZER};
 use serde_json::Value;
 
-use super::given::is_on_record;
-use super::history::{Record, uid_of};
-use super::policy::{is_held_by_others, is_resource, ready, text};
-use super::remote::{remote_kind, title};
-use super::waits::connected_by_users;
-use super::{Checks, RemoteObject, RemoteObjects, SLACK};
+use super::{
+    Checks, RemoteObject, RemoteObjects, SLACK,
+    given::is_on_record,
+    history::{Record, uid_of},
+    policy::{is_held_by_others, is_resource, ready, text},
+    remote::{remote_kind, title},
+    waits::connected_by_users,
+};
 use crate::oracle::Oracle;
 
 impl Checks {

@@ -3,14 +3,16 @@
 
 use std::time::Duration;
 
-use kraken_spoke::api::CREATION_CONFIRMED_ANNOTATION;
+use kraken_kind::api::CREATION_CONFIRMED_ANNOTATION;
 use serde_json::Value;
 
-use super::history::Record;
-use super::judge::is_owned;
-use super::policy::{external_ids, ready};
-use super::remote::{RemoteObjects, plain, remote_kind};
-use super::{CallingProcess, Checks, Class};
+use super::{
+    CallingProcess, Checks, Class,
+    history::Record,
+    judge::is_owned,
+    policy::{external_ids, ready},
+    remote::{RemoteObjects, plain, remote_kind},
+};
 
 /// Losses that are at most this far apart belong together.
 const AT_ONCE: Duration = Duration::from_secs(2);

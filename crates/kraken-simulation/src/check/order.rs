@@ -1,15 +1,15 @@
 //! The order of deletion: those that refer to a resource go first.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
-use kraken_spoke::api::REFERENCES_FINALIZER;
+use kraken_kind::api::REFERENCES_FINALIZER;
 use serde_json::Value;
 
-use super::history::Record;
-use super::{Checks, Class, SLACK};
-use crate::kinds::key;
-use crate::oracle::Oracle;
+use super::{Checks, Class, SLACK, history::Record};
+use crate::{kinds::key, oracle::Oracle};
 
 /// A resource by its kind without case and hyphens, and its name.
 type Node = (String, String);

@@ -1,8 +1,7 @@
 //! The policies and the records of a version of an object, read from its JSON, even if it cannot be decoded.
 
+use kraken_kind::api::{APPROVED_PLAN_ANNOTATION, DOMAIN, FINALIZER};
 use serde_json::Value;
-
-use kraken_spoke::api::{APPROVED_PLAN_ANNOTATION, DOMAIN, FINALIZER};
 
 use crate::engine::Place;
 

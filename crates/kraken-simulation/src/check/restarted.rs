@@ -6,13 +6,15 @@
 
 use std::time::Duration;
 
+use kraken_kind::api::interval;
 use kraken_simulator::hook::Call;
-use kraken_spoke::api::interval;
 
-use super::call::ParsedCall;
-use super::end::{OBSERVED, ignores_drift};
-use super::policy::{is_deleting, is_resource, ready};
-use super::{CallingProcess, Checks, Class};
+use super::{
+    CallingProcess, Checks, Class,
+    call::ParsedCall,
+    end::{OBSERVED, ignores_drift},
+    policy::{is_deleting, is_resource, ready},
+};
 
 impl Checks {
     /// Everything has settled and all controllers restart: resources that are Ready must not be changed from now on.

@@ -1,18 +1,19 @@
 //! Checks the objects that a call to the cloud changes: their owner, its policies, and claims of objects without one.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
+use kraken_kind::api::DISRUPTION_GROUP_LABEL;
 use kraken_simulator::Kind;
-use kraken_spoke::api::DISRUPTION_GROUP_LABEL;
 use serde_json::Value;
 
-use super::call::{ParsedCall, Verb};
-use super::history::Version;
-use super::judge::all;
-use super::policy::{Policy, adopted, external_ids, ledger};
-use super::remote::{CLUSTER, PREFIX, RELEASED, RemoteObject, plain, remote_kind};
-use super::{CallingProcess, Checks, Class, SLACK};
+use super::{
+    CallingProcess, Checks, Class, SLACK,
+    call::{ParsedCall, Verb},
+    history::Version,
+    judge::all,
+    policy::{Policy, adopted, external_ids, ledger},
+    remote::{CLUSTER, PREFIX, RELEASED, RemoteObject, plain, remote_kind},
+};
 use crate::schedule::Controller;
 
 /// The tag of an instance that was stopped to change it.

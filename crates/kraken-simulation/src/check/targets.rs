@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use kraken_spoke::api::EXPORTED_BY_ANNOTATION;
+use kraken_kind::api::EXPORTED_BY_ANNOTATION;
 use serde_json::Value;
 
-use super::history::Version;
-use super::policy::is_deleting;
-use super::{CallingProcess, Checks, Class};
+use super::{CallingProcess, Checks, Class, history::Version, policy::is_deleting};
 
 impl Checks {
     /// After the hub deleted a ConfigMap or a Secret that an export wrote. While values are missing, a target may be deleted, unless

@@ -1,38 +1,42 @@
 //! Starts processes with their ways to the servers, and starts them again when they end.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use http_body::Body;
 use http_body_util::BodyExt as _;
 use hyper::body::Bytes;
 use jiff::Timestamp;
-use kraken_aws::AwsArgs;
-use kraken_aws::ec2::config::SharedHttpClient;
+use kraken_aws::{AwsArgs, ec2::config::SharedHttpClient};
 use kraken_aws_ec2_instance::Ec2;
 use kraken_aws_elb::Elb;
 use kraken_aws_vpc::Network;
 use kraken_hub::{Hub, HubArgs};
+use kraken_kind::Spoke;
 use kraken_runtime::{Bounds, EndError, Program, RunArgs, clock, embedded, metrics::Metrics};
 use kraken_simulator::Simulator;
-use kraken_spoke::{LoopArgs, OrphanArgs, Spoke, SpokeArgs, SpokeProgram};
+use kraken_spoke::{LoopArgs, OrphanArgs, SpokeArgs, SpokeProgram};
 use kraken_tfplugin::{Host, HostLink, HostOptions};
-use kube::Client;
-use kube::client::DynBody;
+use kube::{Client, client::DynBody};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tower::{BoxError, ServiceExt as _};
 
-use super::checker::{Caller, Place};
-use super::gate::Gate;
-use super::process::{Process, RunningHost};
-use super::providers::{Args, Provider, SimulatedTofu, Way};
-use super::shared::Shared;
-use super::trace::{EventKind, ProcessId};
-use crate::apiserver;
-use crate::schedule::{Controller, Settings, Side};
+use super::{
+    checker::{Caller, Place},
+    gate::Gate,
+    process::{Process, RunningHost},
+    providers::{Args, Provider, SimulatedTofu, Way},
+    shared::Shared,
+    trace::{EventKind, ProcessId},
+};
+use crate::{
+    apiserver,
+    schedule::{Controller, Settings, Side},
+};
 
 /// The delay before an ended process is restarted.
 const RESTART: Duration = Duration::from_secs(1);

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use kraken_spoke::api::{EXPORTED_BY_ANNOTATION, EXPORTED_BY_NAME_ANNOTATION};
+use kraken_kind::api::{EXPORTED_BY_ANNOTATION, EXPORTED_BY_NAME_ANNOTATION};
 use serde_json::Value;
 
-use super::Oracle;
-use super::source::{Source, data, text};
+use super::{
+    Oracle,
+    source::{Source, data, text},
+};
 
 impl Oracle<'_> {
     /// The contradiction in the status of a ConfigExport.

@@ -1,14 +1,14 @@
 //! Compares the current objects of a resource with its target: what step 6 and a dry run have in common. Client required only for kinds
 //! whose external examines the objects first.
 
+use kraken_kind::{
+    Comparison,
+    dynamic::{Change, Desired, Observed},
+};
+use kraken_model::{decide::remove_ignored, in_place, observation::Target, outcome::Outcome};
 use kube::core::object::HasStatus;
 
-use crate::{
-    Comparison,
-    context::Reconcile,
-    dynamic::{Change, Desired, Observed},
-    model::{decide::remove_ignored, in_place, observation::Target, outcome::Outcome},
-};
+use crate::context::Reconcile;
 
 /// The current objects, compared with the target.
 pub(crate) struct Compared {

@@ -2,10 +2,11 @@
 //! required.
 
 use kraken_api::reasons::Reason;
+use kraken_model::secrecy::scrubbed_text;
 use kraken_runtime::events::EventType;
 use kube::Resource;
 
-use crate::{context::Reconcile, model::secrecy::scrubbed_text};
+use crate::context::Reconcile;
 
 /// Records an action on the remote objects of this resource.
 pub(crate) async fn publish_event(reconcile: &Reconcile<'_>, reason: Reason, note: &str) {

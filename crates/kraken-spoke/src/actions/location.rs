@@ -1,13 +1,14 @@
 //! Compares the location in which calls are made with that of a resource's remote objects. Client required.
 
 use kraken_api::Location;
-use kube::core::object::HasStatus;
-
-use crate::{
-    context::Reconcile,
-    model::{ledger::Ledger, outcome::Outcome},
+use kraken_model::{
+    ledger::Ledger,
+    outcome::Outcome,
     policy::{account, location},
 };
+use kube::core::object::HasStatus;
+
+use crate::context::Reconcile;
 
 /// The location in which calls are made; fails if the resource's objects are in another one.
 pub(crate) async fn here(

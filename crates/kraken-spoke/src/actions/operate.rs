@@ -8,22 +8,20 @@
 use std::sync::Arc;
 
 use kraken_api::reasons::Reason;
+use kraken_kind::{
+    FailureClass,
+    dynamic::{Calls, Object, Observed},
+};
+use kraken_model::{
+    ids::without,
+    outcome::{GRACE, Outcome, refused},
+};
 use kraken_runtime::clock;
 use tracing::warn;
 
-use crate::{
-    FailureClass,
-    actions::unprotect::unprotect,
-    context::Reconcile,
-    dynamic::{Calls, Object, Observed},
-    model::{
-        ids::without,
-        outcome::{GRACE, Outcome, refused},
-    },
-    steps::report,
-};
+use crate::{actions::unprotect::unprotect, context::Reconcile, steps::report};
 
-/// Requests the deletion of these objects, see [`crate::Calls::delete`], and returns the ids of those that the provider found. Of a
+/// Requests the deletion of these objects, see [`kraken_kind::Calls::delete`], and returns the ids of those that the provider found. Of a
 /// protected one, the protection is removed if the spec says so.
 pub(crate) async fn delete(
     reconcile: &mut Reconcile<'_>,

@@ -3,6 +3,12 @@
 use std::sync::Arc;
 
 use kraken_api::{FINALIZER, LEDGER_ANNOTATION, ResourceStatus};
+use kraken_kind::dynamic::Object;
+use kraken_model::{
+    ledger::{self, Ledger, annotation, sealed},
+    policy::undecoded,
+    recorded::has_finalizer,
+};
 use kraken_runtime::{
     patch::{ApiError, Version, json_patch, replace_status, set_finalizer},
     watch::RawObject,
@@ -13,14 +19,7 @@ use kube::{
 };
 use serde_json::json;
 
-use crate::{
-    context::{Reconcile, place},
-    dynamic::Object,
-    model::{
-        ledger::{self, Ledger, annotation, sealed},
-        recorded::has_finalizer,
-    },
-};
+use crate::context::{Reconcile, place};
 
 /// Persists the ledger of a launch.
 pub(crate) async fn persist(reconcile: &mut Reconcile<'_>, ledger: &Ledger) -> Result<(), ApiError> {
@@ -104,7 +103,7 @@ async fn forget_annotation(reconcile: &mut Reconcile<'_>) -> Result<(), ApiError
 
 /// Remembers the response to a write of the resource: its watch may lag behind.
 fn note_written(reconcile: &mut Reconcile<'_>, written: &RawObject) -> Arc<Object> {
-    let written = Arc::new(Object::read(&*reconcile.context.kind, written));
+    let written = Arc::new(undecoded::read(&*reconcile.context.kind, written));
     reconcile.memory.copies.latest = Some(written.clone());
     written
 }

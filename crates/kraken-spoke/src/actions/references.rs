@@ -5,11 +5,11 @@
 //! requests could be deleted first, and a VPC would be deleted although a protected instance depends on it.
 
 use kraken_api::{DependencyRequest, REFERENCES_FINALIZER};
+use kraken_model::request::has_finalizer;
 use kraken_runtime::{manager::Manager, patch::ApiError};
 use kube::{Api, Resource};
 
 use super::{delete, remove_finalizer};
-use crate::model::request::has_finalizer;
 
 /// Everywhere, or in each of the namespaces of the process.
 pub(crate) fn apis(manager: &Manager) -> Vec<Api<DependencyRequest>> {

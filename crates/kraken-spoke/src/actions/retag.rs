@@ -2,19 +2,18 @@
 //! Client required.
 
 use kraken_api::reasons::Reason;
+use kraken_kind::{
+    Failure,
+    dynamic::{Desired, Observed},
+};
+use kraken_model::{
+    ids::listed,
+    ledger::{self, Clock, Ledger},
+    memory::Claimed,
+};
 use tokio::time::Instant;
 
-use crate::{
-    Failure,
-    actions::event::publish_event,
-    context::Reconcile,
-    dynamic::{Desired, Observed},
-    model::{
-        ids::listed,
-        ledger::{self, Clock, Ledger},
-        memory::Claimed,
-    },
-};
+use crate::{actions::event::publish_event, context::Reconcile};
 
 /// Objects whose owner tags are missing.
 #[derive(Debug)]

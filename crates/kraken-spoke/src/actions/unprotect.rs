@@ -5,14 +5,10 @@
 //! resolved values count here, but only a literal in the spec.
 
 use kraken_api::reasons::Reason;
+use kraken_kind::{Failure, Ignored, dynamic::Observed};
+use kraken_model::{ids::listed, outcome::Outcome};
 
-use crate::{
-    Failure, Ignored,
-    actions::event::publish_event,
-    context::Reconcile,
-    dynamic::Observed,
-    model::{ids::listed, outcome::Outcome},
-};
+use crate::{actions::event::publish_event, context::Reconcile};
 
 /// Handles the rejection. `reason` is the purpose of the deletion.
 pub(crate) async fn unprotect(

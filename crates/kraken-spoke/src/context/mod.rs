@@ -11,6 +11,12 @@ use std::{
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kraken_api::{DependencyRequest, StateDeclaration, names::owned_name};
+use kraken_kind::{
+    Failure, Identity, ObserveRequest,
+    account::Rules,
+    dynamic::{KindInfo, Object, Observed, SharedKind},
+};
+use kraken_model::{followed::Followed, policy::launch_limit::Breaker};
 use kraken_runtime::{
     manager::Manager,
     queue::{Lane, Queue},
@@ -18,26 +24,19 @@ use kraken_runtime::{
 };
 use kube::{Api, ResourceExt, core::PartialObjectMeta};
 
-use crate::{
-    Failure, Identity, ObserveRequest,
-    account::Rules,
-    dynamic::{KindInfo, Object, Observed, SharedKind},
-    model::followed::Followed,
-    policy::launch_limit::Breaker,
-    shared::{
-        blockers::References,
-        claims::Claims,
-        connections::{Connections, Link},
-        disruptions::Disruptions,
-        former::Former,
-        hub::Hub,
-        hub_lease::{self, HubLease},
-        in_use::InUse,
-        memories::Memories,
-        published::Published,
-        secrets::Secrets,
-        uses::Uses,
-    },
+use crate::shared::{
+    blockers::References,
+    claims::Claims,
+    connections::{Connections, Link},
+    disruptions::Disruptions,
+    former::Former,
+    hub::Hub,
+    hub_lease::{self, HubLease},
+    in_use::InUse,
+    memories::Memories,
+    published::Published,
+    secrets::Secrets,
+    uses::Uses,
 };
 
 pub(crate) use reconcile::Reconcile;

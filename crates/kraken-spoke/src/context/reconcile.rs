@@ -4,25 +4,25 @@ use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use kraken_api::Lifecycle;
+use kraken_kind::{
+    Failure, Identity,
+    dynamic::{Object, Observed},
+};
+use kraken_model::{
+    in_place::Inputs,
+    ledger::{Clock, Ledger},
+    memory::{LaunchSearch, Memory},
+    observation::Target,
+    outcome::{Circumstances, InARow, Presence},
+    recorded::RecordedState,
+    status::ReconcileFacts,
+    unrecorded,
+};
 use kraken_options::Values;
 use kraken_runtime::{clock, watch::ObjectKey, work::Slot};
 use kube::{Resource, ResourceExt};
 
-use crate::{
-    Failure, Identity,
-    context::Context,
-    dynamic::{Object, Observed},
-    model::{
-        in_place::Inputs,
-        ledger::{Clock, Ledger},
-        memory::{LaunchSearch, Memory},
-        observation::Target,
-        outcome::{Circumstances, InARow, Presence},
-        recorded::RecordedState,
-        status::ReconcileFacts,
-        unrecorded,
-    },
-};
+use crate::context::Context;
 
 /// One reconcile: what every step reads and writes.
 pub(crate) struct Reconcile<'a> {

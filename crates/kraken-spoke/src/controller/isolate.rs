@@ -3,6 +3,12 @@
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures::FutureExt;
+use kraken_model::{
+    coverage as names,
+    outcome::{Activity, Outcome, after_conflict},
+    recorded::has_finalizer,
+    status::ReconcileFacts,
+};
 use kraken_runtime::{
     clock::Instant, coverage, patch::ApiError, queue::Requeue, watch::ObjectKey, work::Slot,
 };
@@ -12,12 +18,6 @@ use tracing::{debug, warn};
 use crate::{
     actions::{release, states},
     context::{Context, Reconcile},
-    model::{
-        coverage as names,
-        outcome::{Activity, Outcome, after_conflict},
-        recorded::has_finalizer,
-        status::ReconcileFacts,
-    },
     reconcile::reconcile as steps,
     steps::report,
 };

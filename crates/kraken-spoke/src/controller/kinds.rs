@@ -7,6 +7,7 @@ use std::{
 };
 
 use futures::future::BoxFuture;
+use kraken_kind::account::{AccountKind, KnownAccounts};
 use kraken_runtime::{
     manager::Manager,
     task,
@@ -19,7 +20,6 @@ use tracing::{error, info};
 
 use super::{Common, Member, Served, release_unused, run_set};
 use crate::{
-    account::{AccountKind, KnownAccounts},
     admission::Admission,
     args::LoopArgs,
     preview::{Preview, previews_of},
@@ -97,7 +97,7 @@ impl Kinds {
         self.manager.webhooks.mount(hook, self.reviewers.clone());
     }
 
-    /// The keys ([`crate::dynamic::KindInfo::key`]) of the kinds whose controllers run.
+    /// The keys ([`kraken_kind::dynamic::KindInfo::key`]) of the kinds whose controllers run.
     pub fn running(&self) -> Vec<String> {
         self.running.lock().keys().cloned().collect()
     }

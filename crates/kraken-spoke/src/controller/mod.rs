@@ -7,26 +7,27 @@ mod watch;
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use isolate::guarded;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kraken_kind::{Calls, account::KnownAccounts};
 use kraken_runtime::{manager::Manager, task, watch::RawObject, work};
 use serde::Deserialize;
 use tokio::task::JoinSet;
 use tokio_util::sync::DropGuard;
+use triggers::{dependents, enqueue_users, search_unrecorded};
 
 use crate::{
-    Calls,
-    account::KnownAccounts,
     args::LoopArgs,
     context::{Context, Shared},
-    import::Imports,
+    imports::Imports,
     orphans::Sweeper,
     preview::Previews,
     shared::{connections::Link, uses::Uses, vanished::Vanished},
 };
-pub use crate::{dynamic::Served, preview::Preview};
-use isolate::guarded;
+
+pub use crate::preview::Preview;
 pub use kinds::Kinds;
-use triggers::{dependents, enqueue_users, search_unrecorded};
+pub use kraken_kind::dynamic::Served;
 pub(crate) use watch::{Common, Owned, watch};
 
 /// One of the kinds whose controllers start at once.

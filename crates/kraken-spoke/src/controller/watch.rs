@@ -9,6 +9,14 @@ use kraken_api::{
     DependencyRequest, OWNER_KIND_LABEL, StateDeclaration,
     names::{kind_of, owned_name},
 };
+use kraken_kind::{
+    account::KnownAccounts,
+    dynamic::{Kind, Object},
+};
+use kraken_model::{
+    policy::{launch_limit::Breaker, undecoded},
+    trigger::{is_known, is_restored, is_trigger},
+};
 use kraken_runtime::{
     manager::Manager,
     queue::{Lane, Queue},
@@ -17,12 +25,9 @@ use kraken_runtime::{
 use kube::core::PartialObjectMeta;
 
 use crate::{
-    account::KnownAccounts,
     args::LoopArgs,
     context::Shared,
-    controller::triggers::{enqueue_owner, is_known, is_restored, is_trigger},
-    dynamic::{Kind, Object},
-    policy::launch_limit::Breaker,
+    controller::triggers::enqueue_owner,
     preview::Previews,
     shared::{
         batch::MAX_OBSERVE_REQUESTS, blockers::References, claims::Claims, connections::Connections,
@@ -85,7 +90,7 @@ pub(crate) fn watch(
     let on_change = on_change(kind.info().key.clone(), queue.clone(), memories.clone(), published.clone());
     let decode = {
         let kind = kind.clone();
-        move |object: &RawObject| Object::read(&*kind, object)
+        move |object: &RawObject| undecoded::read(&*kind, object)
     };
     let objects = manager.watches().decoded(kind.info().name, &kind.info().resource, on_change, decode);
     let uses = common.uses.zip(kind.info().accounts).map(|(uses, accounts)| {

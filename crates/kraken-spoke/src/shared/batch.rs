@@ -2,16 +2,15 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
+use kraken_kind::{
+    Failure, FailureClass, ObserveRequest,
+    dynamic::{Calls, Observed},
+};
+use kraken_model::outcome::{FailureRow, Split};
 use kraken_runtime::queue::Lane;
 use tokio::{
     sync::{Semaphore, mpsc, oneshot},
     time::{Instant, timeout_at},
-};
-
-use crate::{
-    Failure, FailureClass, ObserveRequest,
-    dynamic::{Calls, Observed},
-    model::outcome::{FailureRow, Split},
 };
 
 /// How long a batch waits for the next request, and how long its first request waits at most, regardless of how many
@@ -209,10 +208,10 @@ fn lost() -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use kraken_kind::Identity;
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::Identity;
 
     type Calls = Arc<Mutex<Vec<usize>>>;
 

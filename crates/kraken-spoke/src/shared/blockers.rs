@@ -6,11 +6,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use kraken_runtime::hash::HashMap;
-
 use kraken_api::{DependencyRequest, REFERENCES_PREFIX};
+use kraken_model::graph::{Graph, Node, blockers, graph_of, owner_seen_from};
 use kraken_runtime::{
     Manager,
+    hash::HashMap,
     patch::{ApiError, within},
 };
 use kube::{Api, api::ListParams};
@@ -19,7 +19,6 @@ use tokio::time::Instant;
 
 use crate::{
     actions::references::apis,
-    model::graph::{Graph, Node, blockers, graph_of, owner_seen_from},
     shared::{dependents::DependentKinds, releases::Releases},
 };
 

@@ -2,13 +2,13 @@
 
 use std::{fmt::Debug, sync::Arc};
 
-use kraken_runtime::watch::ObjectKey;
-
-use crate::{
+use kraken_kind::{
     account::{Connected, Recent},
     dynamic::Calls,
-    shared::{batch::Batchers, vanished::Vanished},
 };
+use kraken_runtime::watch::ObjectKey;
+
+use crate::shared::{batch::Batchers, vanished::Vanished};
 
 /// The connections of one kind, by key.
 #[derive(Debug, Default)]

@@ -4,6 +4,11 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kraken_api::{ConfigExport, ConfigExportSpec, ConfigExportStatus, DependencyRequest, ResourceStatus};
+use kraken_model::{
+    hand_over::Export,
+    in_place::{References, references_digest},
+    recorded::has_finalizer,
+};
 use kraken_runtime::{
     hash::HashMap,
     patch::{ApiError, within},
@@ -16,12 +21,6 @@ use kube::{
     discovery::pinned_kind,
 };
 use parking_lot::Mutex;
-
-use crate::model::{
-    hand_over::Export,
-    in_place::{References, references_digest},
-    recorded::has_finalizer,
-};
 
 /// The kinds of dependents, by their API version and name, as the API server returns them. Clones share the same state.
 #[derive(Clone, Debug, Default)]

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use kraken_kind::{Failure, Identity, dynamic::Observed};
 use kraken_runtime::{
     hash::{HashMap, HashSet},
     shared_reads::SharedReads,
@@ -9,8 +10,6 @@ use kraken_runtime::{
 };
 use parking_lot::Mutex;
 use tokio::time::Instant;
-
-use crate::{Failure, Identity, dynamic::Observed};
 
 /// The objects of this cluster, by owner.
 type Owned = Arc<Vec<(Identity, Observed)>>;

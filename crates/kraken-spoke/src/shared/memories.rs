@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::Timestamp;
+use kraken_kind::dynamic::Object;
+use kraken_model::memory::Memory;
 use kraken_runtime::{
     clock,
     hash::{HashMap, HashSet},
@@ -10,8 +12,6 @@ use kraken_runtime::{
 };
 use kube::Resource;
 use parking_lot::Mutex;
-
-use crate::{dynamic::Object, model::memory::Memory};
 
 /// The number of resources that are gone without a completed deletion and remembered. Beyond this number, a resource that reappears is
 /// assumed to come from a backup.
@@ -171,9 +171,21 @@ mod tests {
 
     use jiff::Timestamp;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use kraken_kind::dynamic::Object;
+    use kraken_model::{
+        memory::{Copies, Owned},
+        policy::undecoded::Undecoded,
+    };
+    use kube::api::ObjectMeta;
 
     use super::*;
-    use crate::model::memory::{Copies, Owned, tests::object};
+
+    /// An object with this UID and version.
+    fn object(uid: &str, version: &str) -> Arc<Object> {
+        let (uid, version) = (Some(uid.into()), Some(version.into()));
+        let metadata = ObjectMeta { uid, resource_version: version, ..ObjectMeta::default() };
+        Arc::new(Object::new(metadata, Undecoded::default(), None))
+    }
 
     #[test]
     fn new_object_of_the_same_name_starts_without_memory() {

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use kraken_api::{CONTENT_HASH_ANNOTATION, StateDeclaration};
+use kraken_kind::state::{is_as_published, is_published};
 use kraken_runtime::{
     hash::HashMap,
     watch::{Change, ObjectKey, version},
 };
 use kube::{Resource, ResourceExt, api::ObjectMeta, core::PartialObjectMeta};
 use parking_lot::Mutex;
-
-use crate::model::state::{is_as_published, is_published};
 
 /// What this process wrote of each state. It can be lost at any time: the annotations contain the same.
 #[derive(Clone, Debug, Default)]
@@ -112,11 +111,10 @@ mod tests {
     use std::marker::PhantomData;
 
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-
     use kraken_api::PUBLISHED_GENERATION_ANNOTATION;
+    use kraken_kind::state::expected_generation;
 
     use super::*;
-    use crate::model::state::expected_generation;
 
     fn shown(version: &str, generation: i64, published: &str, hash: &str) -> ObjectMeta {
         let annotations = [(CONTENT_HASH_ANNOTATION, hash), (PUBLISHED_GENERATION_ANNOTATION, published)];

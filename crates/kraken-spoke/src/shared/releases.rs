@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures::{StreamExt, stream::select_all};
 use kraken_api::{DependencyRequest, REFERENCES_PREFIX};
+use kraken_model::{graph::Node, request::has_finalizer};
 use kraken_runtime::{clock::Instant, manager::Manager, task};
 use kube::{
     Api, ResourceExt,
@@ -17,8 +18,6 @@ use kube::{
 use parking_lot::Mutex;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::debug;
-
-use crate::model::{graph::Node, request::has_finalizer};
 
 /// How long the watch stays active without a waiting deletion, and how long a waiting deletion is kept that does not
 /// register again.

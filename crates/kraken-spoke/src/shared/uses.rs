@@ -16,6 +16,11 @@ use kraken_api::{
     DependencyRequest, DependencyRequestSpec, account_finalizer, dependency_request::KeyDependency,
     names::owned_name,
 };
+use kraken_kind::{
+    account::{AccountKind, KnownAccount, KnownAccounts},
+    dynamic::{Object, account_of},
+};
+use kraken_model::request;
 use kraken_runtime::{
     hash::{HashMap, HashSet},
     list::each_metadata,
@@ -32,12 +37,7 @@ use serde_json::json;
 use tokio::{sync::Notify, time::Instant};
 use tracing::{info, warn};
 
-use crate::{
-    account::{AccountKind, KnownAccount, KnownAccounts},
-    actions::references::{apis, drop_request},
-    dynamic::{Object, account_of},
-    model::request,
-};
+use crate::actions::references::{apis, drop_request};
 
 /// The minimum pause between two searches for unused accounts: each visits every resource of the process.
 const PAUSE: Duration = Duration::from_millis(500);

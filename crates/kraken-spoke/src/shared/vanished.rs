@@ -6,11 +6,10 @@
 
 use std::time::Duration;
 
+use kraken_model::policy::mass_loss::Recreation;
 use kraken_runtime::{hash::HashMap, watch::ObjectKey};
 use parking_lot::Mutex;
 use tokio::time::Instant;
-
-use crate::policy::mass_loss::Recreation;
 
 /// How long a loss waits for other losses of the same sweep.
 const GATHER: Duration = Duration::from_secs(5);

@@ -2,27 +2,21 @@
 //! publishes what it found. It writes only the state, and the report the status. Client required.
 
 use kraken_api::{Plan, ResourceStatus, reasons::Reason};
+use kraken_kind::{Finding, ObserveRequest, Unanswered, dynamic::Observed};
+use kraken_model::{
+    ids::{listed, without},
+    lookup::{Published, Verdict, decide, proposal},
+    observation::Target,
+    outcome::{Lookup, Outcome},
+    policy::account,
+    status::Answered,
+    summary::summary,
+};
 use kraken_options::RestrictedValue;
 use kube::core::object::HasStatus;
 use serde_json::{Value, json};
 
-use crate::{
-    Finding, ObserveRequest,
-    actions::location,
-    context::Reconcile,
-    dynamic::Observed,
-    exchange::Unanswered,
-    model::{
-        ids::{listed, without},
-        lookup::{Published, Verdict, decide, proposal},
-        observation::Target,
-        outcome::{Lookup, Outcome},
-        status::Answered,
-        summary::summary,
-    },
-    policy::account,
-    steps::act::declare,
-};
+use crate::{actions::location, context::Reconcile, steps::act::declare};
 
 /// The member of the state for the column with a newer answer; it is not published.
 const NEWER: &str = "newer";

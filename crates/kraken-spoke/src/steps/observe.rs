@@ -2,27 +2,26 @@
 //! required, but not always used.
 
 use kraken_api::{FieldDiff, Location, ResourceStatus, reasons::Reason};
+use kraken_kind::{Fate, dynamic::Observed};
+use kraken_model::{
+    ids::{listed, union, without},
+    in_place,
+    ledger::Clock,
+    observation::{Observation, Parts, Target, View},
+    outcome::Outcome,
+    policy::{drift, retention::adopted},
+    recorded::{RecordedState, Shown, awaited},
+    status::is_ready,
+};
 use kube::core::object::HasStatus;
 
 use crate::{
-    Fate,
     actions::{
         compare::{Compared, compared},
         location,
         retag::{Untagged, retag},
     },
     context::Reconcile,
-    dynamic::Observed,
-    model::{
-        ids::{listed, union, without},
-        in_place,
-        ledger::Clock,
-        observation::{Observation, Parts, Target, View},
-        outcome::Outcome,
-        recorded::{RecordedState, Shown, awaited},
-        status::is_ready,
-    },
-    policy::{drift, retention::adopted},
     steps::restore,
 };
 

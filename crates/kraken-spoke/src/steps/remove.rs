@@ -2,6 +2,20 @@
 //! when the provider reports that all remote objects are deleted. Client required.
 
 use kraken_api::{FINALIZER, reasons::Reason};
+use kraken_kind::{Failure, dynamic::Observed};
+use kraken_model::{
+    ids::{listed, union, without},
+    ledger::{Clock, Ledger},
+    outcome::Outcome,
+    policy::{
+        approval,
+        launch_limit::confirmed_at,
+        paused, protection,
+        retention::{ReleasePolicy, adopted},
+        unknown_creation,
+    },
+    recorded::{RecordedState, Shown, has_finalizer, is_outstanding},
+};
 use kraken_runtime::{
     clock::{Instant, now},
     queue::Lane,
@@ -11,7 +25,6 @@ use kube::{Resource, core::object::HasStatus};
 use serde_json::json;
 
 use crate::{
-    Failure,
     actions::{
         event::publish_event,
         location, operate, release, remove_finalizer,
@@ -19,21 +32,7 @@ use crate::{
         states,
     },
     context::{Reconcile, place},
-    dynamic::Observed,
     guarantees,
-    model::{
-        ids::{listed, union, without},
-        ledger::{Clock, Ledger},
-        outcome::Outcome,
-        recorded::{RecordedState, Shown, has_finalizer, is_outstanding},
-    },
-    policy::{
-        approval,
-        launch_limit::confirmed_at,
-        paused, protection,
-        retention::{ReleasePolicy, adopted},
-        unknown_creation,
-    },
     steps::{connect, gather::own_secret, restore},
 };
 

@@ -4,6 +4,11 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_api::{ResourceStatus, conditions, reasons::Reason};
+use kraken_model::{
+    memory::Progress,
+    outcome::{Activity, HUB_GRACE, Outcome, PROGRESS},
+    status::{Launched, UNFOLLOWED, is_ready, status_of},
+};
 use kraken_runtime::{events::EventType, patch::ApiError};
 use kube::{Resource, core::object::HasStatus};
 use tracing::{info, warn};
@@ -11,11 +16,6 @@ use tracing::{info, warn};
 use crate::{
     actions::persist::write_status,
     context::{Reconcile, place},
-    model::{
-        memory::Progress,
-        outcome::{Activity, HUB_GRACE, Outcome, PROGRESS},
-        status::{Launched, UNFOLLOWED, is_ready, status_of},
-    },
 };
 
 /// How long a deletion may be in progress before the status stops reporting the resource as ready.

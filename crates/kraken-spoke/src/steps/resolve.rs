@@ -1,24 +1,24 @@
 //! Step 5: resolves options and values to the desired state, or reports all problems together. No client required.
 
 use kraken_api::Lifecycle;
+use kraken_kind::{
+    Ignored,
+    account::Rules,
+    dynamic::{Desired, Kind, Spec},
+};
+use kraken_model::{
+    in_place, ledger,
+    observation::Target,
+    outcome::Outcome,
+    policy::{self, retention::adopted},
+    secrecy::{self, Secrecy, SecretFields},
+};
 use kraken_options::{
     Dependencies, Path, Problem, ProblemKind, Resolution, Resolved, Resolver, ValueFrom, Values,
 };
 use kube::{Resource, core::object::HasStatus};
 
-use crate::{
-    Ignored,
-    account::Rules,
-    context::Reconcile,
-    dynamic::{Desired, Kind, Spec},
-    model::{
-        in_place, ledger,
-        observation::Target,
-        outcome::Outcome,
-        secrecy::{self, Secrecy, SecretFields},
-    },
-    policy::{self, retention::adopted},
-};
+use crate::context::Reconcile;
 
 /// The desired state, and what decides how a difference from it is treated.
 pub(crate) fn resolve(

@@ -3,6 +3,15 @@
 
 use jiff::Timestamp;
 use kraken_api::{ResourceStatus, reasons::Reason};
+use kraken_kind::dynamic::{Object, Observed};
+use kraken_model::{
+    ids::{listed, union},
+    ledger::{self, Ledger},
+    memory::{Deletion, Memory},
+    outcome::Outcome,
+    recorded::has_finalizer,
+    secrecy::SecretFields,
+};
 use kraken_runtime::{events::EventType, patch::ApiError};
 use kube::{Resource, core::object::HasStatus};
 use tracing::warn;
@@ -10,15 +19,6 @@ use tracing::warn;
 use crate::{
     actions::persist::write,
     context::{Reconcile, place},
-    dynamic::{Object, Observed},
-    model::{
-        ids::{listed, union},
-        ledger::{self, Ledger},
-        memory::{Deletion, Memory},
-        outcome::Outcome,
-        recorded::has_finalizer,
-        secrecy::SecretFields,
-    },
     steps::gather::learn_secret_fields_from_request,
 };
 

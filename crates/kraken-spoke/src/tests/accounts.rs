@@ -9,6 +9,11 @@ use std::{
 };
 
 use futures::future::join3;
+use kraken_kind::{
+    Identity, ObserveRequest,
+    account::{Connected, KEPT},
+    dynamic::{Calls, SharedKind},
+};
 use kraken_runtime::{
     queue::Lane,
     webhook::{Operation, Subject, Validator as _},
@@ -23,10 +28,7 @@ use super::{
     script::{Call, EVENT, STATUS, Script, call},
 };
 use crate::{
-    Identity, ObserveRequest,
-    account::{Connected, KEPT},
     admission::Admission,
-    dynamic::{Calls, SharedKind},
     shared::{
         connections::{Connections, Link},
         vanished::Vanished,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kraken_api::FINALIZER;
+use kraken_kind::FailureClass;
 use kraken_runtime::queue::Requeue;
 use serde_json::{Value, json};
 use tokio::time::advance;
@@ -12,7 +13,6 @@ use super::{
     scene::{Scene, Setup},
     script::{AT_ONCE, Call, EVENT, HOLD, LEDGER, STATE, STATUS, call, observe, observe_by_tag},
 };
-use crate::FailureClass;
 
 // 9. adopt
 

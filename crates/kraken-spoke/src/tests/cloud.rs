@@ -7,6 +7,11 @@ use std::sync::{
 
 use async_trait::async_trait;
 use kraken_api::{Adopt, Location};
+use kraken_kind::{
+    Candidate, Failure, Identity, Launch, ObserveRequest,
+    account::{Connected, Connection, KnownAccount, KnownAccounts, OnChange, Refusal, Rules},
+    dynamic::{Calls, Change, Desired, Observed},
+};
 use kraken_options::{Problem, RestrictedValue};
 use kraken_runtime::watch::ObjectKey;
 use kube::api::ObjectMeta;
@@ -15,11 +20,6 @@ use serde_json::{Value, json};
 use super::{
     disk::{id, of},
     script::{Reply, Script},
-};
-use crate::{
-    Candidate, Failure, Identity, Launch, ObserveRequest,
-    account::{Connected, Connection, KnownAccount, KnownAccounts, OnChange, Refusal, Rules},
-    dynamic::{Calls, Change, Desired, Observed},
 };
 
 /// The scripted cloud.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use kraken_kind::FailureClass;
+use kraken_model::memory::{Deletion, Memory};
 use kraken_runtime::{queue::Requeue, watch::ObjectKey};
 use serde_json::{Value, json};
 use tokio::time::advance;
@@ -10,10 +12,6 @@ use super::{
     fixtures::{Disk, bare, disk, remote, with},
     scene::{Scene, Setup},
     script::{Call, EVENT, HOLD, STATUS, call, observe, observe_by_tag},
-};
-use crate::{
-    FailureClass,
-    model::memory::{Deletion, Memory},
 };
 
 /// The read of the DependencyRequest, which is released with the resource.

@@ -2,18 +2,17 @@
 
 use std::borrow::Cow;
 
-use kraken_api::names::owner_kind;
+use kraken_api::{FieldDiff, names::owner_kind, reasons::Reason};
+use kraken_kind::{
+    Comparison, Difference, Edit, Features, Finding, Ignored, OwnSecret, Remedy, Unanswered,
+    account::AccountKind,
+    dynamic::{Change, Desired, Existence, Kind, KindInfo, Observed, ObservedObject, Schema, Spec},
+};
 use kraken_options::{Opt, OptionType, Resolved, Resolver};
 use kube::core::ApiResource;
 use serde_json::{Value, json};
 
 use super::fixtures::with;
-use crate::{
-    Comparison, Difference, Edit, Features, Finding, Ignored, OwnSecret, Remedy, Unanswered,
-    account::AccountKind,
-    api::{FieldDiff, reasons::Reason},
-    dynamic::{Change, Desired, Existence, Kind, KindInfo, Observed, ObservedObject, Schema, Spec},
-};
 
 pub(super) const GROUP: &str = "testing.kraken-iac.eoinfennessy.com";
 
@@ -30,7 +29,7 @@ impl Disks {
             kind: "Account",
             plural: "accounts",
             field: "account",
-            default_name: crate::account::DEFAULT_ACCOUNT,
+            default_name: kraken_kind::account::DEFAULT_ACCOUNT,
             description: "d",
             name_description: "n",
         };

@@ -52,7 +52,7 @@ async fn creation_that_returns_no_id_is_found_by_its_tags() {
     assert_eq!(report.condition("Ready"), ("True", "Available"));
 }
 
-/// Without tags, none is ever missing: its objects are not [untagged](crate::dynamic::ObservedObject::untagged).
+/// Without tags, none is ever missing: its objects are not [untagged](kraken_kind::dynamic::ObservedObject::untagged).
 #[tokio::test(start_paused = true)]
 async fn kind_without_tags_is_identified_by_its_recorded_ids() {
     let scene = Scene::of(disk()).await;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kraken_kind::FailureClass;
 use serde_json::{Value, json};
 
 use super::{
@@ -10,7 +11,6 @@ use super::{
     scene::{Report, Scene},
     script::{Call, EVENT, LEDGER, STATE, STATUS, call, observe, observe_by_tag},
 };
-use crate::FailureClass;
 
 /// A replacement in progress, both of whose objects exist, and whose image was edited again.
 async fn edited_again() -> Scene {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use kraken_kind::dynamic::{Kind as _, SharedKind};
+use kraken_model::effects::OfEdit;
 use kraken_runtime::{
     Manager, RunArgs,
     webhook::{Operation, Subject, Validator as _},
@@ -13,12 +15,7 @@ use super::{
     disk::{Disks, GROUP},
     fixtures::{Disk, disk},
 };
-use crate::{
-    admission::Admission,
-    dynamic::{Kind as _, SharedKind},
-    model::effects::OfEdit,
-    shared::blockers::References,
-};
+use crate::{admission::Admission, shared::blockers::References};
 
 /// A manager in a cluster in which `mount b` and `mount c` refer to `disk a`.
 fn manager() -> Manager {

@@ -1,10 +1,10 @@
 //! The objects of the tests: Disks, remote objects and requests.
 
 use kraken_api::{FINALIZER, REFERENCES_FINALIZER};
+use kraken_model::ledger::sealed;
 use serde_json::{Value, json};
 
 use super::disk::GROUP;
-use crate::model::ledger::sealed;
 
 const UID: &str = "u-1";
 

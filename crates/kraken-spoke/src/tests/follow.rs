@@ -1,5 +1,6 @@
 //! Step 7: fields that are set after the creation, whose references do not order it.
 
+use kraken_model::outcome::GRACE;
 use serde_json::{Value, json};
 use tokio::time::advance;
 
@@ -8,7 +9,6 @@ use super::{
     scene::{Scene, Setup},
     script::{Call, EVENT, HOLD, LEDGER, REQUEST, STATE, STATUS, call},
 };
-use crate::model::outcome::GRACE;
 
 /// A Disk whose peer comes from a ConfigMap.
 fn with_peer(disk: Disk) -> Disk {

@@ -3,6 +3,10 @@
 
 use std::time::Duration;
 
+use kraken_model::{
+    memory::{Memory, Owned, Progress, Retries},
+    outcome::GRACE,
+};
 use kraken_runtime::watch::ObjectKey;
 use serde_json::json;
 use tokio::time::advance;
@@ -11,10 +15,6 @@ use super::{
     fixtures::{bare, disk, remote, with},
     scene::Scene,
     script::{EVENT, HOLD, LEDGER, STATE, STATUS, call, observe, observe_by_tag},
-};
-use crate::model::{
-    memory::{Memory, Owned, Progress, Retries},
-    outcome::GRACE,
 };
 
 #[tokio::test(start_paused = true)]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use kraken_kind::FailureClass;
+use kraken_model::memory::{Claimed, Memory, Owned};
 use kraken_runtime::queue::Requeue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, advance};
@@ -12,10 +14,6 @@ use super::{
     fixtures::{Disk, bare, disk, remote, stored, with},
     scene::{Scene, Setup},
     script::{Call, EVENT, HOLD, LEDGER, STATE, STATUS, call, observe, observe_by_tag},
-};
-use crate::{
-    FailureClass,
-    model::memory::{Claimed, Memory, Owned},
 };
 
 #[tokio::test(start_paused = true)]

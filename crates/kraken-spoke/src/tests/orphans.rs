@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use kraken_api::Location;
+use kraken_kind::{FailureClass, account::KnownAccounts};
 use kraken_runtime::{Manager, watch::ObjectKey};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use super::{
     script::{Call, Script, call},
     server::{self, Stored},
 };
-use crate::{FailureClass, OrphanArgs, account::KnownAccounts, orphans::Sweeper};
+use crate::{OrphanArgs, orphans::Sweeper};
 
 /// A sweeper in a cluster with the Disk `u-1`, and the scripts of its connections.
 struct Sweeps {

@@ -3,6 +3,12 @@
 use std::time::Duration;
 
 use kraken_api::{FINALIZER, LEDGER_ANNOTATION, Location};
+use kraken_kind::FailureClass;
+use kraken_model::{
+    in_place,
+    ledger::Ledger,
+    memory::{LastLaunch, Memory},
+};
 use kraken_runtime::{
     queue::{Lane, Requeue},
     watch::ObjectKey,
@@ -16,14 +22,6 @@ use super::{
     scene::{Scene, Setup},
     script::{Call, EVENT, HOLD, LEDGER, REQUEST, STATE, STATUS, call},
     secrecy::{read_secret, with_secret},
-};
-use crate::{
-    FailureClass,
-    model::{
-        in_place,
-        ledger::Ledger,
-        memory::{LastLaunch, Memory},
-    },
 };
 
 fn observe(objects: &[Value]) -> Call {

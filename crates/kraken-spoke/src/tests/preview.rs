@@ -1,9 +1,11 @@
 //! A dry run that asks what exists in the cloud: what is said, and that nothing but reads is called.
 
+use std::sync::Arc;
+
 use kraken_api::{Location, PREVIEW_ANNOTATION};
+use kraken_kind::FailureClass;
 use kraken_runtime::webhook::{Operation, Subject, Validator as _};
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 use super::{
     disk::GROUP,
@@ -12,7 +14,7 @@ use super::{
     script::{Call, call, observe, observe_by_tag},
     secrecy::{read_secret, with_secret},
 };
-use crate::{FailureClass, admission::Admission, preview::Previews};
+use crate::{admission::Admission, preview::Previews};
 
 /// What a dry run says that applies `after` to the Disk of the scene, if exactly these calls are made.
 async fn said(setup: Setup, after: Disk, calls: impl IntoIterator<Item = Call>) -> String {

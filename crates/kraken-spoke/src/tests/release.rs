@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use kraken_kind::FailureClass;
+use kraken_model::memory::{Claimed, LastLaunch, Memory, Owned, Since};
 use kraken_runtime::{queue::Requeue, watch::ObjectKey};
 use serde_json::{Value, json};
 use tokio::time::{Instant, advance};
@@ -12,10 +14,6 @@ use super::{
     fixtures::{Disk, bare, disk, remote, request, stored},
     scene::{Scene, Setup},
     script::{EVENT, HOLD, REQUEST, STATUS, call, observe_by_tag},
-};
-use crate::{
-    FailureClass,
-    model::memory::{Claimed, LastLaunch, Memory, Owned, Since},
 };
 
 /// The read of the resource, before the request of one that the watch does not return is released.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kraken_api::{FINALIZER, config_export};
+use kraken_model::in_place::references_digest;
 use serde_json::{Value, json};
 
 use super::{
@@ -11,7 +12,6 @@ use super::{
     scene::{Scene, Setup},
     script::{Call, EVENT, LEDGER, STATE, STATUS, call, observe, observe_by_tag},
 };
-use crate::model::in_place::references_digest;
 
 /// A Disk whose image was edited, and which is replaced in this way.
 pub(super) fn replacing(how: &str) -> Setup {

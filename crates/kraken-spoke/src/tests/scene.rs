@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use kraken_api::Location;
+use kraken_kind::dynamic::{Calls, Kind};
 use kraken_runtime::{
     Manager, RunArgs,
     metrics::Metrics,
@@ -24,7 +25,6 @@ use crate::{
     LoopArgs,
     context::Context,
     controller::{Common, Owned, isolate::guarded, watch},
-    dynamic::{Calls, Kind},
     shared::{connections::Link, vanished::Vanished},
 };
 

@@ -2,11 +2,10 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
+use kraken_kind::{Failure, FailureClass};
 use kraken_runtime::queue::Requeue;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-
-use crate::{Failure, FailureClass};
 
 /// The write of the finalizer.
 pub(super) const HOLD: &str = "PATCH disks/a";

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use kraken_api::FINALIZER;
+use kraken_kind::FailureClass;
+use kraken_model::memory::LaunchSearch;
 use kraken_runtime::{
     clock::{Simulated, simulate},
     queue::Requeue,
@@ -16,7 +18,6 @@ use super::{
     scene::{Report, Scene, Setup},
     script::{Call, EVENT, HOLD, LEDGER, STATE, STATUS, call, observe, observe_by_tag},
 };
-use crate::{FailureClass, model::memory::LaunchSearch};
 
 /// A Disk that is older than the controller process, and whose finalizer, ledger and status another client removed.
 fn unrecorded() -> Disk {

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use kraken_api::OWNER_KIND_LABEL;
+use kraken_model::in_place;
 use kraken_runtime::queue::Requeue;
 use serde_json::{Value, json};
 use tokio::time::advance;
@@ -13,7 +14,6 @@ use super::{
     scene::{Scene, Setup},
     script::{AT_ONCE, Call, EVENT, HOLD, LEDGER, REQUEST, STATE, STATUS, call, observe},
 };
-use crate::model::in_place;
 
 /// The value of the Secret.
 const VALUE: &str = "hunter2";

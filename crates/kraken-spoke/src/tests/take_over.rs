@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kraken_api::Location;
+use kraken_model::memory::{Memory, Owned};
 use kraken_runtime::watch::ObjectKey;
 use serde_json::{Value, json};
 
@@ -11,7 +12,6 @@ use super::{
     scene::{Scene, Setup},
     script::{Call, EVENT, HOLD, LEDGER, STATUS, call},
 };
-use crate::model::memory::{Memory, Owned};
 
 /// An object that a former resource of this name and UID left.
 fn left(id: &str, name: &str, uid: &str) -> Value {

@@ -3,6 +3,11 @@
 use std::sync::Arc;
 
 use kraken_api::DependencyRequest;
+use kraken_kind::dynamic::Object;
+use kraken_model::{
+    policy::undecoded,
+    trigger::{is_known, is_restored, is_trigger},
+};
 use kraken_runtime::{
     queue::{Lane, Requeue},
     watch::{Change, RawObject},
@@ -15,14 +20,11 @@ use super::{
     scene::Scene,
     script::{EVENT, STATE, STATUS, call, observe, observe_by_tag},
 };
-use crate::{
-    controller::triggers::{is_known, is_restored, is_trigger, search_unrecorded},
-    dynamic::Object,
-};
+use crate::controller::triggers::search_unrecorded;
 
 fn decoded(object: &Value) -> Arc<Object> {
     let raw: RawObject = serde_json::from_str(&object.to_string()).unwrap();
-    Arc::new(Object::read(&Disks::new(false), &raw))
+    Arc::new(undecoded::read(&Disks::new(false), &raw))
 }
 
 /// Whether the change from the first version of a Disk to the second one triggers a reconcile.

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use kraken_model::memory::{Absence, LastLaunch, LaunchSearch, Memory};
 use kraken_runtime::{queue::Requeue, watch::ObjectKey};
 use serde_json::{Value, json};
 use tokio::time::advance;
@@ -13,7 +14,6 @@ use super::{
     scene::{Scene, Setup},
     script::{Call, EVENT, HOLD, LEDGER, STATE, STATUS, call},
 };
-use crate::model::memory::{Absence, LastLaunch, LaunchSearch, Memory};
 
 /// A Disk whose first launch was persisted, and nothing else.
 fn unknown() -> Disk {

@@ -1,7 +1,7 @@
 //! The final backup of a table that is about to be deleted.
 
 use kraken_aws::{errors::terminal, prelude::*};
-use kraken_spoke::{FailureClass, runtime::clock};
+use kraken_kind::{FailureClass, runtime::clock};
 
 use super::DELETE;
 use crate::{

@@ -1,7 +1,7 @@
 //! Changes of a table. AWS accepts one `UpdateTable` at a time, and in it the settings, one index, or one of the others.
 
 use kraken_aws::{errors::terminal, missing::ignore_codes, prelude::*};
-use kraken_spoke::FailureClass;
+use kraken_kind::FailureClass;
 
 use super::sdk;
 use crate::{

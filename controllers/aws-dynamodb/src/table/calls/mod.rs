@@ -14,7 +14,7 @@ use kraken_aws::{
     resource::{Phase, RemoteObject as _},
     tags::is_untagged,
 };
-use kraken_spoke::{Edit, FailureClass, Opt};
+use kraken_kind::{Edit, FailureClass, Opt};
 
 #[cfg(test)]
 pub(super) use {

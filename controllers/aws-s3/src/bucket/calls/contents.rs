@@ -1,7 +1,7 @@
 //! The objects of a bucket that its deletion deletes, because the spec says so.
 
 use kraken_aws::{errors::terminal, prelude::*};
-use kraken_spoke::FailureClass;
+use kraken_kind::FailureClass;
 
 use crate::s3::{
     S3Clients as _,

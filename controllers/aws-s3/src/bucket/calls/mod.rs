@@ -9,7 +9,7 @@ use kraken_aws::{
     errors::{invisible, terminal, undecided},
     prelude::*,
 };
-use kraken_spoke::FailureClass;
+use kraken_kind::FailureClass;
 
 use self::read::region;
 #[cfg(test)]

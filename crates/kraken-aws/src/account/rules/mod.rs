@@ -1,6 +1,6 @@
 //! What an Account adds to the specs that use it, and what it forbids. Pure.
 
-use kraken_spoke::{
+use kraken_kind::{
     Adopt, Location,
     account::Rules,
     options::{Governed, Problem, Restricted, RestrictedValue, matches},

@@ -1,5 +1,7 @@
-use kraken_spoke::Resolver;
-use kraken_spoke::options::{Opt, PublicMap, Values};
+use kraken_kind::{
+    Resolver,
+    options::{Opt, PublicMap, Values},
+};
 use serde_json::{Value, json};
 
 use super::*;

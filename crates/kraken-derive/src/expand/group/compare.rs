@@ -44,7 +44,7 @@ pub(super) fn expand(group: &Group, observed: &Path) -> TokenStream {
                 field: &str,
                 observed: &#observed,
                 change: impl Fn() -> C,
-            ) -> Vec<::kraken_spoke::Difference<C>> {
+            ) -> Vec<::kraken_kind::Difference<C>> {
                 let at = |name: &str| format!("{field}.{name}");
                 let all = [
                     #(::kraken_aws::diff::changed(&at(#names), self.#idents.as_ref(), #have, change()),)*
@@ -53,7 +53,7 @@ pub(super) fn expand(group: &Group, observed: &Path) -> TokenStream {
             }
 
             /// Removes ignored fields, because a call sends all fields that are given. Whether there were any.
-            #vis fn leave_ignored(&mut self, field: &str, ignored: &::kraken_spoke::Ignored) -> bool {
+            #vis fn leave_ignored(&mut self, field: &str, ignored: &::kraken_kind::Ignored) -> bool {
                 let covers = |name: &str| ignored.covers(&format!("{field}.{name}"));
                 [#(self.#idents.take_if(|_| covers(#names)).is_some()),*].contains(&true)
             }

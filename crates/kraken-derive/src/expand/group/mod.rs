@@ -24,7 +24,7 @@ pub(crate) fn group(args: TokenStream, item: TokenStream) -> Result<TokenStream>
     let spec = spec(&group);
     if group.args.object.is_some() {
         let ident = &group.ident;
-        return Ok(quote! { #spec ::kraken_spoke::option_object!(#ident); });
+        return Ok(quote! { #spec ::kraken_kind::option_object!(#ident); });
     }
     let desired = if group.args.choice.is_some() { choice::expand(&group) } else { fields(&group) };
     let compared = match (&group.args.observed, group.args.texts) {

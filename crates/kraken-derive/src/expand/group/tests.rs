@@ -61,7 +61,7 @@ fn a_group_is_secret_if_any_value_is() {
     contains(
         &code,
         &quote! {
-            (<::kraken_spoke::Resolved<i32> >::is_secret)(&desired.a)
+            (<::kraken_kind::Resolved<i32> >::is_secret)(&desired.a)
                 || desired.d.as_ref().is_some_and(|all: &Vec<<Inner as ::kraken_aws::AwsGroup>::Desired>|
                     all.iter().any(<Inner as ::kraken_aws::AwsGroup>::is_secret))
         },
@@ -100,8 +100,8 @@ fn the_desired_form_of_a_choice_is_the_field_that_is_given() {
         &code,
         &quote! {
             pub(crate) enum DesiredCheck {
-                GatewayId(::kraken_spoke::Resolved<String>),
-                InstanceId(::kraken_spoke::Resolved<String>),
+                GatewayId(::kraken_kind::Resolved<String>),
+                InstanceId(::kraken_kind::Resolved<String>),
             }
         },
     );
@@ -187,7 +187,7 @@ fn an_object_is_the_value_of_one_option() {
                 #[schemars(transform = ::kraken_aws::bounds::literal(&LIMIT))]
                 limit: Option<i32>,
             }
-            ::kraken_spoke::option_object!(CheckSpec);
+            ::kraken_kind::option_object!(CheckSpec);
         },
     );
     assert!(!code.contains("AwsGroup"), "{code}");

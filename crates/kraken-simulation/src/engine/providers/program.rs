@@ -1,14 +1,15 @@
 //! The controller of the simulated provider's types: the loop, without the installation of providers.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Result, anyhow};
-use k8s_openapi::api::rbac::v1::PolicyRule;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::{
+    api::rbac::v1::PolicyRule,
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kraken_kind::dynamic::Served;
 use kraken_runtime::{Manager, Program};
-use kraken_spoke::LoopArgs;
-use kraken_spoke::controller::{Kinds, Served};
+use kraken_spoke::{LoopArgs, controller::Kinds};
 use kraken_tfplugin::HostLink;
 use kraken_tofu::{Config, Program as ProviderProgram, ProgramOptions, Provider, TofuExternal, TofuKind};
 use tokio::time::sleep;
@@ -82,7 +83,7 @@ impl Program for SimulatedTofu {
 
 #[cfg(test)]
 mod tests {
-    use kraken_spoke::dynamic::Kind as _;
+    use kraken_kind::dynamic::Kind as _;
 
     use super::*;
     use crate::schedule::Controller;

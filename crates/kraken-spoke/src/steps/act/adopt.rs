@@ -1,23 +1,22 @@
 //! Adoption: the resource takes ownership of an existing remote object, by setting its tags. Client required.
 
 use kraken_api::reasons::Reason;
+use kraken_kind::{Candidate, FailureClass, dynamic::Observed};
+use kraken_model::{
+    launch_plan::parameters_hash,
+    ledger::Ledger,
+    memory::Claimed,
+    observation::Observation,
+    outcome::{Outcome, refused},
+    policy::adoption,
+};
 use kube::Resource;
 use tokio::time::Instant;
 
 use crate::{
-    Candidate, FailureClass,
     actions::{event::publish_event, persist::write},
     context::Reconcile,
-    dynamic::Observed,
     guarantees,
-    model::{
-        launch_plan::parameters_hash,
-        ledger::Ledger,
-        memory::Claimed,
-        observation::Observation,
-        outcome::{Outcome, refused},
-    },
-    policy::adoption,
 };
 
 /// Takes ownership of the object.

@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use kraken_api::{DISRUPTION_GROUP_LABEL, FieldDiff, reasons::Reason};
+use kraken_kind::dynamic::{Calls, Change, Kind};
+use kraken_model::{
+    decide::Planned,
+    memory::{Changed, Memory, Unseen},
+    observation::Observation,
+    outcome::{FailureRow, Outcome, Rejects, refused},
+    secrecy,
+};
 use kube::Resource;
 use tokio::time::Instant;
 
 use crate::{
     actions::{event::publish_event, operate::operate},
     context::{Context, Reconcile, place},
-    dynamic::{Calls, Change, Kind},
     guarantees,
-    model::{
-        decide::Planned,
-        memory::{Changed, Memory, Unseen},
-        observation::Observation,
-        outcome::{FailureRow, Outcome, Rejects, refused},
-        secrecy,
-    },
     shared::disruptions::{Busy, Group, Member},
 };
 

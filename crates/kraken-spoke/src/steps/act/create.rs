@@ -3,29 +3,28 @@
 use std::sync::Arc;
 
 use kraken_api::reasons::Reason;
+use kraken_kind::{Launch, dynamic::Calls};
+use kraken_model::{
+    ids::{listed, union, without},
+    launch_plan::{LaunchPlan, LaunchState, is_same, parameters_hash, plan_launch},
+    ledger::Ledger,
+    memory::Memory,
+    observation::Observation,
+    outcome::{Outcome, refused},
+    policy::{launch_excess, launch_limit::confirmed_at, unknown_creation},
+    secrecy, unrecorded,
+};
 use kraken_runtime::clock;
 use kube::{Resource, core::object::HasStatus};
 
 use crate::{
-    Launch,
     actions::{
         event::publish_event,
         operate::operate,
         persist::{persist, write},
     },
     context::Reconcile,
-    dynamic::Calls,
     guarantees,
-    model::{
-        ids::{listed, union, without},
-        launch_plan::{LaunchPlan, LaunchState, is_same, parameters_hash, plan_launch},
-        ledger::Ledger,
-        memory::Memory,
-        observation::Observation,
-        outcome::{Outcome, refused},
-        secrecy, unrecorded,
-    },
-    policy::{launch_excess, launch_limit::confirmed_at, unknown_creation},
     steps::{act::launch, connect},
 };
 

@@ -5,6 +5,18 @@
 //! reverted by a forced apply.
 
 use kraken_api::{StateDeclaration, StateDeclarationSpec};
+use kraken_kind::{
+    dynamic::{Change, Observed},
+    state::{document, expected_generation, is_of},
+};
+use kraken_model::{
+    decide::Decision,
+    hand_over::Published,
+    observation::{Observation, Target},
+    outcome::{Outcome, in_namespace},
+    share::shared,
+    summary::summary,
+};
 use kraken_runtime::{
     patch::{ApiError, apply, within},
     watch::version,
@@ -14,16 +26,6 @@ use serde_json::{Value, json};
 
 use crate::{
     context::{Reconcile, owner_reference, place},
-    dynamic::{Change, Observed},
-    model::{
-        decide::Decision,
-        hand_over::Published,
-        observation::{Observation, Target},
-        outcome::{Outcome, in_namespace},
-        share::shared,
-        state::{document, expected_generation, is_of},
-        summary::summary,
-    },
     shared::published::{Written, is_current},
 };
 

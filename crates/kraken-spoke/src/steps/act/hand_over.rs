@@ -4,19 +4,19 @@
 use std::time::Duration;
 
 use kraken_api::reasons::Reason;
+use kraken_kind::dynamic::Observed;
+use kraken_model::{
+    graph::named_from,
+    hand_over::{HandOver, Published},
+    ids::listed,
+    observation::Observation,
+    outcome::{Outcome, refused},
+};
 use tokio::time::Instant;
 
 use crate::{
     actions::event::publish_event,
     context::{Reconcile, place},
-    dynamic::Observed,
-    model::{
-        graph::named_from,
-        hand_over::{HandOver, Published},
-        ids::listed,
-        observation::Observation,
-        outcome::{Outcome, refused},
-    },
     shared::dependents,
     steps::act::declare,
 };

@@ -1,14 +1,12 @@
 //! Prepares the record of a launch, within the launch limit. Client required to record that the limit is reached.
 
+use kraken_kind::dynamic::Kind;
+use kraken_model::{
+    ledger::Ledger, observation::Observation, outcome::Outcome, policy::launch_limit::confirmed_at,
+};
 use kube::Resource;
 
-use crate::{
-    actions::persist::write,
-    context::Reconcile,
-    dynamic::Kind,
-    model::{ledger::Ledger, observation::Observation, outcome::Outcome},
-    policy::launch_limit::confirmed_at,
-};
+use crate::{actions::persist::write, context::Reconcile};
 
 /// The maximum number of objects that a create call requests now.
 pub(super) fn requested(kind: &dyn Kind, observation: &Observation<'_>) -> usize {

@@ -10,22 +10,19 @@ mod replace;
 
 use std::{sync::Arc, time::Duration};
 
-use kraken_api::reasons::Reason;
-
-use crate::{
-    context::Reconcile,
-    dynamic::Change,
-    model::{
-        decide::{Action, Decision, Planned},
-        in_place,
-        observation::Observation,
-        outcome::Outcome,
-        unchanged::{Unchanged, digest},
-    },
-    policy::approval,
-    steps::gather,
-};
 use change::Due;
+use kraken_api::reasons::Reason;
+use kraken_kind::dynamic::Change;
+use kraken_model::{
+    decide::{Action, Decision, Planned},
+    in_place,
+    observation::Observation,
+    outcome::Outcome,
+    policy::approval,
+    unchanged::{Unchanged, digest},
+};
+
+use crate::{context::Reconcile, steps::gather};
 
 /// The least delay between two observations of an object that waits for its dependents. It grows with the time that has passed.
 const LEAST: Duration = Duration::from_secs(1);

@@ -5,23 +5,23 @@
 //! from the observed objects, so after a crash at any point the replacement continues.
 
 use kraken_api::{FieldDiff, Replace, reasons::Reason};
+use kraken_kind::dynamic::{Change, Observed};
+use kraken_model::{
+    decide::Decision,
+    ids::{listed, union, without},
+    launch_plan::parameters_hash,
+    ledger::Ledger,
+    observation::Observation,
+    outcome::{Outcome, refused},
+    policy::{protection, replacement},
+    recorded::{EARLIER_LAUNCH, is_outstanding},
+};
 use kraken_runtime::patch::ApiError;
 
 use crate::{
     actions::{event::publish_event, operate, persist::persist},
     context::Reconcile,
-    dynamic::{Change, Observed},
     guarantees,
-    model::{
-        decide::Decision,
-        ids::{listed, union, without},
-        launch_plan::parameters_hash,
-        ledger::Ledger,
-        observation::Observation,
-        outcome::{Outcome, refused},
-        recorded::{EARLIER_LAUNCH, is_outstanding},
-    },
-    policy::{protection, replacement},
     steps::act::{declare, hand_over::await_dependents, launch},
 };
 

@@ -3,18 +3,18 @@
 //! named beside what holds the resource up; other drift cannot be told without a desired state. Client required.
 
 use kraken_api::reasons::Reason;
+use kraken_kind::dynamic::Observed;
+use kraken_model::{
+    ids::listed,
+    ledger::{self, Ledger},
+    outcome::{Outcome, Presence},
+    recorded::{RecordedState, Shown},
+};
 use kube::core::object::HasStatus;
 
 use crate::{
     actions::{event::publish_event, location},
     context::Reconcile,
-    dynamic::Observed,
-    model::{
-        ids::listed,
-        ledger::{self, Ledger},
-        outcome::{Outcome, Presence},
-        recorded::{RecordedState, Shown},
-    },
 };
 
 /// The outcome of a reconcile that ended before anything was observed, with the action or message that its remote objects

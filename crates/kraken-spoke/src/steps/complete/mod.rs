@@ -3,10 +3,9 @@
 mod held_up;
 mod search;
 
-use crate::{
-    context::Reconcile,
-    model::outcome::{Again, Outcome},
-};
+use kraken_model::outcome::{Again, Outcome};
+
+use crate::context::Reconcile;
 
 /// Observes the remote objects of a resource whose spec cannot be applied, and searches for those without a record.
 pub(crate) async fn complete(reconcile: &mut Reconcile<'_>, outcome: Outcome) -> Outcome {

@@ -6,18 +6,18 @@
 use std::time::Duration;
 
 use kraken_api::reasons::Reason;
+use kraken_kind::dynamic::Observed;
+use kraken_model::{
+    ledger::Clock,
+    memory::Search,
+    outcome::{Outcome, RECHECK},
+    recorded::has_finalizer,
+};
 use kraken_runtime::patch::ApiError;
 
 use crate::{
     actions::location,
     context::Reconcile,
-    dynamic::Observed,
-    model::{
-        ledger::Clock,
-        memory::Search,
-        outcome::{Outcome, RECHECK},
-        recorded::has_finalizer,
-    },
     steps::{resolve, restore},
 };
 

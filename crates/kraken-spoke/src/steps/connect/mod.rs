@@ -3,20 +3,23 @@
 
 mod take_over;
 
-pub(crate) use take_over::before_launch;
-
 use std::sync::Arc;
 
 use kraken_api::reasons::Reason;
+use kraken_kind::account::Connection;
+use kraken_model::{
+    outcome::Outcome,
+    policy::{self, paused, undecoded},
+    recorded::has_finalizer,
+};
 use kraken_runtime::watch::ObjectKey;
 
 use crate::{
-    account::Connection,
     context::{Context, Reconcile, place},
-    model::{outcome::Outcome, recorded::has_finalizer},
-    policy::{self, paused},
     shared::connections::Link,
 };
+
+pub(crate) use take_over::before_launch;
 
 /// Connects the reconcile. A resource without remote objects is deleted without an account, and a paused one stays
 /// paused.
@@ -34,7 +37,7 @@ pub(crate) async fn connect(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
 pub(crate) async fn open(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     let Reconcile { context, object, .. } = reconcile;
     let Some(kind) = context.info().accounts else { return Ok(()) };
-    if let Some(why) = object.undecoded().and_then(|undecoded| undecoded.unknown_account.clone()) {
+    if let Some(why) = undecoded::of(object).and_then(|undecoded| undecoded.unknown_account.clone()) {
         return Err(Outcome::Account(Reason::AccountNotFound, why));
     }
     context.connections.expire();

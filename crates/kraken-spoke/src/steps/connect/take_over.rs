@@ -7,24 +7,23 @@
 //! listed, because a resource may have been lost before this process started, and again after each loss that it saw.
 
 use kraken_api::{CREATION_CONFIRMED_ANNOTATION, reasons::Reason};
+use kraken_kind::{Identity, dynamic::Observed};
+use kraken_model::{
+    ids::listed,
+    ledger::{self, Ledger},
+    memory::Claimed,
+    outcome::{Outcome, refused},
+    policy::launch_limit::confirmed_at,
+    recorded::has_finalizer,
+};
 use kraken_runtime::watch::ObjectKey;
 use kube::{Resource, core::object::HasStatus};
 use tokio::time::Instant;
 
 use crate::{
-    Identity,
     actions::{event::publish_event, location, persist::write},
     context::Reconcile,
-    dynamic::Observed,
     guarantees,
-    model::{
-        ids::listed,
-        ledger::{self, Ledger},
-        memory::Claimed,
-        outcome::{Outcome, refused},
-        recorded::has_finalizer,
-    },
-    policy::launch_limit::confirmed_at,
     steps::restore::rebuilt,
 };
 

@@ -4,19 +4,19 @@
 //! it would have to be changed, that a person has approved the plan.
 
 use kraken_api::Adopt;
-use kraken_runtime::patch::within;
-
-use crate::{
+use kraken_kind::{
     Candidate, Comparison, Fate, Identity,
-    context::{Reconcile, place},
     dynamic::{Change, Observed},
-    model::{
-        decide::remove_ignored,
-        observation::{Observation, Target},
-        outcome::Outcome,
-    },
+};
+use kraken_model::{
+    decide::remove_ignored,
+    observation::{Observation, Target},
+    outcome::Outcome,
     policy::{adoption, approval},
 };
+use kraken_runtime::patch::within;
+
+use crate::context::{Reconcile, place};
 
 /// The object to adopt, if the resource must adopt and has neither adopted nor created an object yet.
 pub(super) async fn candidate(

@@ -2,19 +2,16 @@
 //! created without them and its state is declared, so that what they refer to can refer to it in turn. No client required.
 
 use kraken_api::reasons::Reason;
+use kraken_kind::dynamic::Change;
+use kraken_model::{
+    decide::{Action, Decision},
+    observation::Observation,
+    outcome::{GRACE, Outcome},
+};
 use kraken_options::summary;
 use kube::{Resource, core::object::HasStatus};
 
-use crate::{
-    context::Reconcile,
-    dynamic::Change,
-    model::{
-        decide::{Action, Decision},
-        observation::Observation,
-        outcome::{GRACE, Outcome},
-    },
-    steps::decide::adopt,
-};
+use crate::{context::Reconcile, steps::decide::adopt};
 
 /// What exists is published while such a value is missing, and nothing of it is changed, as with any other missing value.
 pub(super) fn follow(

@@ -5,22 +5,19 @@ pub(crate) mod adopt;
 mod follow;
 
 use kraken_api::{conditions, reasons::Reason};
+use kraken_kind::{Comparison, dynamic::Change};
+use kraken_model::{
+    coverage as names,
+    decide::{self, Action, Decision},
+    ids::listed,
+    observation::Observation,
+    outcome::Outcome,
+    policy::{launch_limit::confirmed_at, mass_loss},
+};
 use kraken_runtime::coverage;
 use kube::core::object::HasStatus;
 
-use crate::{
-    Comparison,
-    context::Reconcile,
-    dynamic::Change,
-    model::{
-        coverage as names,
-        decide::{self, Action, Decision},
-        ids::listed,
-        observation::Observation,
-        outcome::Outcome,
-    },
-    policy::{launch_limit::confirmed_at, mass_loss},
-};
+use crate::context::Reconcile;
 
 /// The next action, if there is one now.
 pub(crate) async fn decide(

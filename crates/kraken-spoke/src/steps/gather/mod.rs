@@ -4,8 +4,6 @@ pub(super) mod own_secret;
 mod recall;
 mod skip;
 
-pub(super) use recall::learn_secret_fields_from_request;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -17,6 +15,12 @@ use kraken_api::{
     dependency_request::{DependentValues, InPlaceDependency, ResourceDependency},
     names::referenced_kind,
 };
+use kraken_kind::dynamic::Object;
+use kraken_model::{
+    outcome::{Outcome, in_namespace},
+    recorded::has_finalizer,
+    request,
+};
 use kraken_options::{Dependencies, ResourceRef, Values};
 use kraken_runtime::patch::{ApiError, apply, try_namespace, within};
 use kube::{Api, Resource, ResourceExt};
@@ -25,14 +29,10 @@ use serde_json::{Value, json};
 use crate::{
     actions::references,
     context::{Context, Reconcile, owner_reference, place},
-    dynamic::Object,
-    model::{
-        outcome::{Outcome, in_namespace},
-        recorded::has_finalizer,
-        request,
-    },
     steps::resolve,
 };
+
+pub(super) use recall::learn_secret_fields_from_request;
 
 /// The name of a DependencyRequest that is never stored: a dry run with it shows whether objects can be created in the
 /// namespace.

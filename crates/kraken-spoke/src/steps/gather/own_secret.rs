@@ -6,14 +6,12 @@
 
 use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::OwnerReference};
 use kraken_api::{Deletion, reasons::Reason};
+use kraken_model::{ledger, outcome::Outcome, policy::undecoded};
 use kraken_runtime::patch::within;
 use kube::{Api, api::PostParams, core::ObjectMeta};
 use secrecy::ExposeSecret;
 
-use crate::{
-    context::{Reconcile, owner_reference, place},
-    model::{ledger, outcome::Outcome},
-};
+use crate::context::{Reconcile, owner_reference, place};
 
 /// Creates the Secret if the spec requires one, nothing was created yet, and no Secret of that name exists. An existing
 /// one is used, unless it is about to be deleted.
@@ -68,7 +66,7 @@ pub(super) async fn make(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
 pub(crate) async fn left_behind(reconcile: &Reconcile<'_>) -> Option<String> {
     let Reconcile { context, object, .. } = reconcile;
     // A spec that does not decode names none.
-    let own = object.undecoded().is_none().then(|| context.kind.own_secret(object.spec()))??;
+    let own = undecoded::of(object).is_none().then(|| context.kind.own_secret(object.spec()))??;
     let name = own.name.to_string();
     let api: Api<Secret> = Api::namespaced(context.manager.client.clone(), &place(&**object).0);
     // The event says less if it cannot be read.

@@ -4,11 +4,12 @@
 //! value. The DependencyRequest of the former spec shows that there was a reference, and the published state names the field.
 
 use kraken_api::{DependencyRequest, DependencyRequestSpec, ResourceStatus};
+use kraken_kind::state::is_of;
+use kraken_model::{ledger, outcome::Outcome, secrecy};
 use kube::{Resource, core::object::HasStatus};
 
 use crate::{
     context::Reconcile,
-    model::{ledger, outcome::Outcome, secrecy, state::is_of},
     steps::{act::declare, resolve},
 };
 

@@ -6,23 +6,18 @@
 //! result is the same, and the values of Secrets, which are needed to compare and to repair, are not needed.
 
 use kraken_api::DependencyRequest;
+use kraken_model::{
+    ledger,
+    outcome::Outcome,
+    policy::paused,
+    status::ReconcileFacts,
+    unchanged::{Unchanged, digest},
+};
 use kraken_options::{Dependencies, SecretData, Values};
 use kraken_runtime::queue::Lane;
 use kube::{Resource, core::object::HasStatus};
 
-use crate::{
-    actions::location,
-    context::Reconcile,
-    model::{
-        ledger,
-        outcome::Outcome,
-        status::ReconcileFacts,
-        unchanged::{Unchanged, digest},
-    },
-    policy::paused,
-    shared::secrets,
-    steps::resolve,
-};
+use crate::{actions::location, context::Reconcile, shared::secrets, steps::resolve};
 
 /// The references of a resource; `None` if it is unchanged. Ends the reconcile of one that is paused.
 pub(super) async fn skip(reconcile: &mut Reconcile<'_>) -> Result<Option<Dependencies>, Outcome> {

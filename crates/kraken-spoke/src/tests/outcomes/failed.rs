@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kraken_kind::FailureClass;
 use kraken_runtime::{
     queue::{Lane, Queue, Requeue},
     watch::ObjectKey,
@@ -10,7 +11,6 @@ use serde_json::json;
 use tokio::time::advance;
 
 use super::{Row, assert_row, row};
-use crate::FailureClass;
 use crate::tests::{
     deletion::{READ_REQUEST, deleted, gone, no_dependents},
     fixtures::{disk, remote},

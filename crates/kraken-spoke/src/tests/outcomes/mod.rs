@@ -6,6 +6,7 @@ mod withheld;
 use std::time::Duration;
 
 use kraken_api::APPROVED_PLAN_ANNOTATION;
+use kraken_kind::FailureClass;
 use kraken_runtime::queue::Requeue;
 use serde_json::{Value, json};
 use tokio::time::advance;
@@ -15,7 +16,6 @@ use super::{
     scene::{Report, Scene, Setup},
     script::{AT_ONCE, Call, EVENT, HOLD, LEDGER, STATE, STATUS, call},
 };
-use crate::FailureClass;
 
 const RESYNC: Requeue = Requeue::Tick(Duration::from_mins(5));
 

@@ -4,7 +4,7 @@ use kraken_aws::{
     aws_kind,
     bounds::{Range, ZONE},
 };
-use kraken_spoke::Opt;
+use kraken_kind::Opt;
 
 const SIZE_GIB: Range = Range(1, 1_000);
 

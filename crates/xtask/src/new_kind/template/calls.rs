@@ -1,7 +1,7 @@
 //! The calls of @Kind@. Write each of them; until then, the failure says which one is missing.
 
 use kraken_aws::prelude::*;
-use kraken_spoke::FailureClass;
+use kraken_kind::FailureClass;
 
 use super::{
     api::{self, Change, Desired},

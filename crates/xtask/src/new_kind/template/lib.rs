@@ -7,7 +7,7 @@ mod @module@;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Managed};
-use kraken_spoke::{Manager, Registry, Spoke};
+use kraken_kind::{Manager, Registry, Spoke};
 
 /// The spoke.
 #[derive(Clone, Copy, Debug)]
