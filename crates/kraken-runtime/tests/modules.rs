@@ -1,4 +1,5 @@
-//! A module with submodules has one form in all crates, `x/mod.rs`, so that a folder contains the whole module.
+//! A module with submodules has one form in all crates, `x/mod.rs`, so that a folder contains the whole module. And a kind knows nothing of
+//! the loop.
 #![allow(clippy::unwrap_used)] // a panic fails the test
 
 use std::{
@@ -42,4 +43,31 @@ fn a_module_with_submodules_is_mod_rs_of_its_folder() {
         collect(one, &mut wrong);
     }
     assert!(wrong.is_empty(), "move x.rs to x/mod.rs: {wrong:#?}");
+}
+
+/// The files of this folder, and of those in it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_kind_of_aws_knows_nothing_of_the_loop() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut sources = files(&root.join("crates/kraken-aws"));
+    for spoke in folders(&root.join("controllers")) {
+        if spoke.file_name().unwrap().to_str().unwrap().starts_with("aws-") {
+            // `lib.rs` has the list of kinds, and calls the `main` of all spokes.
+            let kinds =
+                files(&spoke.join("src")).into_iter().filter(|path| *path != spoke.join("src/lib.rs"));
+            sources.extend(kinds);
+        }
+    }
+    assert!(sources.len() > 200, "{}", sources.len());
+    let of_the_loop = ["kraken_spoke", "kraken_model", "kraken-spoke", "kraken-model"];
+    sources.retain(|path| {
+        let text = fs::read_to_string(path).unwrap();
+        of_the_loop.iter().any(|name| text.contains(name))
+    });
+    assert!(sources.is_empty(), "a kind uses kraken-kind only: {sources:#?}");
 }
