@@ -138,5 +138,10 @@ async fn a_deletion_is_cancelled_and_drift_is_accepted() -> Result<()> {
         (&Value::Null, &Value::Null)
     );
     assert_eq!(kept["status"]["adopted"], Value::Null);
+
+    // Once more at once: the adoption just before was of a resource that does not exist any more.
+    test_env.api("VPC").delete("main", &kube::api::DeleteParams::default()).await?;
+    test_env.not_ready("VPC", "main", "DeletionBlocked").await?;
+    plugin.prints("undelete vpc/main --yes --timeout 45", 0, &[]).await?;
     test_env.ready("Subnet", "a").await.map(drop)
 }

@@ -1,6 +1,6 @@
 //! The outcomes of failed calls. Pure.
 
-use kraken_api::reasons::Reason;
+use kraken_api::{Lifecycle, reasons::Reason};
 use kraken_kind::{
     Failure,
     account::{Refusal, Rules},
@@ -19,13 +19,22 @@ impl From<Refusal> for Outcome {
     }
 }
 
-/// In a namespace that is being deleted, the reconcile can only wait for the deletion of the resource itself.
-pub fn in_namespace(error: ApiError) -> Outcome {
-    if error.is_namespace_terminating() {
-        let message = "the namespace is being deleted: no object is created or changed in it".to_owned();
-        return Outcome::InProgress(Reason::Deleting, message);
+/// In a namespace that is being deleted, the reconcile can only wait for the deletion of the resource itself. Kubernetes requests the
+/// deletions of a kind in one go and stops at the first one that is rejected: a protected resource keeps others, too.
+pub fn in_namespace(error: ApiError, lifecycle: &Lifecycle) -> Outcome {
+    if !error.is_namespace_terminating() {
+        return Outcome::Kubernetes(error);
     }
-    Outcome::Kubernetes(error)
+    let start = "the namespace is being deleted: no object is created or changed in it";
+    if lifecycle.protect {
+        return Outcome::Protected(format!(
+            "{start}; spec.lifecycle.protect is true and keeps this resource, and with it the namespace: set it to false to allow the \
+             deletion"
+        ));
+    }
+    let waits = "if Kubernetes does not delete this resource soon, another one holds the deletion, for example by lifecycle.protect: the \
+                 conditions of the namespace name it (kubectl get namespace -o yaml)";
+    Outcome::InProgress(Reason::Deleting, format!("{start}; {waits}"))
 }
 
 /// The outcome of a rejected call: not possible yet, with the reason of the operation, or else a failure.

@@ -1,6 +1,6 @@
 //! `lifecycle.adopt`: which object is adopted. It is certain that exactly one matches, and that no other resource owns it.
 
-use kraken_api::Adopt;
+use kraken_api::{Adopt, reasons::Reason};
 use kraken_kind::{
     Candidate, Identity,
     dynamic::{Kind, Observed},
@@ -22,11 +22,15 @@ pub fn permits_id(wanted: &str, adopted: &[String], live: &[String]) -> Permit {
     )))
 }
 
-/// The outcome for an object that another resource is about to own.
+/// The outcome for an object that another resource is about to own, until the provider shows its owner, or that resource is gone.
 pub fn in_progress(id: &str) -> Outcome {
-    Outcome::AdoptionRefused(format!(
-        "spec.lifecycle.adopt: {id} is being adopted by another resource: specify another object"
-    ))
+    Outcome::NotYet(
+        Reason::Creating,
+        format!(
+            "spec.lifecycle.adopt: another resource of this cluster has just adopted {id}: waiting until the provider shows its owner, or that \
+             resource is gone"
+        ),
+    )
 }
 
 /// The one object that matches, or why there is none.

@@ -26,7 +26,7 @@ use kube::{Api, ResourceExt, core::PartialObjectMeta};
 
 use crate::shared::{
     blockers::References,
-    claims::Claims,
+    claims::{Claim, Claimant, Claims},
     connections::{Connections, Link},
     disruptions::Disruptions,
     former::Former,
@@ -133,6 +133,16 @@ impl Context {
             Some(request) => self.link.batchers.of(lane).observe(request).await,
             None => Ok(Observed::default()),
         }
+    }
+
+    /// Claims a candidate for a resource, unless another one is adopting it: see [`Claims::take`].
+    pub(crate) fn claim(&self, id: &str, key: ObjectKey, identity: &Identity) -> Option<Claim<'_>> {
+        let exists = |other: &Claimant| {
+            self.objects
+                .get(&other.key)
+                .is_some_and(|object| object.metadata.uid.as_ref() == Some(&other.uid))
+        };
+        self.claims.take(id, Claimant { key, uid: identity.uid.clone() }, self.visibility_window, exists)
     }
 
     /// The time from which on this process knows every launch: when it started to reconcile the kind, or when a restored backup

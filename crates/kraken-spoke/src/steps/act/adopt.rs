@@ -40,7 +40,7 @@ pub(super) async fn claim(
     // Changes in place may follow before the status is written.
     ledger.secret_fields = observation.target.secret_fields.launched(reconcile.object.meta().generation);
     // If two resources adopt the same object, the second must observe the new owner.
-    let Some(claimed) = context.claims.take(&id, &reconcile.identity.uid, context.visibility_window) else {
+    let Some(claimed) = context.claim(&id, reconcile.key(), &reconcile.identity) else {
         return Err(adoption::in_progress(&id));
     };
     if let Err(error) = write(reconcile, &ledger).await {

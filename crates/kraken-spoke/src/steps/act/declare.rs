@@ -59,12 +59,15 @@ pub(crate) async fn declare(
     let context = &reconcile.context;
     let state = state(reconcile, observation, &observation.current);
     reconcile.facts.summary = Some(summary(context.info().summary, &state));
-    published_or(publish(reconcile, observation.target, &observation.current, state).await)
+    published_or(reconcile, publish(reconcile, observation.target, &observation.current, state).await)
 }
 
-fn published_or(published: Result<(), ApiError>) -> Result<Option<ApiError>, Outcome> {
+fn published_or(
+    reconcile: &Reconcile<'_>,
+    published: Result<(), ApiError>,
+) -> Result<Option<ApiError>, Outcome> {
     match published {
-        Err(error) if error.is_namespace_terminating() => Err(in_namespace(error)),
+        Err(error) if error.is_namespace_terminating() => Err(in_namespace(error, reconcile.lifecycle())),
         published => Ok(published.err()),
     }
 }
@@ -87,7 +90,7 @@ async fn declare_pending(
         }
         None => publish(reconcile, target, &Observed::default(), pending).await,
     };
-    published_or(published)
+    published_or(reconcile, published)
 }
 
 /// Whether a state of this resource exists.

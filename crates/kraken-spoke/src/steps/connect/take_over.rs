@@ -66,8 +66,7 @@ pub(super) async fn take_over(reconcile: &mut Reconcile<'_>) -> Result<(), Outco
     let ledger = ledger(reconcile, &uid, left.epoch(), here);
     let mut claims = vec![];
     for id in &ids {
-        let window = context.visibility_window;
-        let Some(claimed) = context.claims.take(id, &reconcile.identity.uid, window) else {
+        let Some(claimed) = context.claim(id, reconcile.key(), &reconcile.identity) else {
             let message = format!("{id} is being adopted by another resource; it is not taken over");
             return Err(Outcome::NotYet(Reason::Creating, message));
         };

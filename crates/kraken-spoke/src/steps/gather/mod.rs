@@ -100,6 +100,7 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
     let key = context.owned_key(&reconcile.key());
     let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &key.namespace);
     let manager = context.manager.name;
+    let in_namespace = |error| in_namespace(error, object.lifecycle());
     let mut found = context.requests.get(&key);
     if found.is_none() && !dependencies.is_empty() && has_finalizer(&**object) {
         // A version without the field that the watch selects by may have written it. It says what the remote objects still use.
@@ -218,7 +219,7 @@ pub(crate) async fn settle(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
         let request = document(context, object, &key.name, &wanted);
         apply(&api, context.manager.name, &key.name, &request).await.map(drop)
     };
-    settled.map_err(in_namespace)
+    settled.map_err(|error| in_namespace(error, object.lifecycle()))
 }
 
 /// The DependencyRequest to apply.
