@@ -28,6 +28,14 @@ where
     E: ProvideErrorMetadata + Error + 'static,
 {
     match error {
+        // The SDK cannot read the response to a call that succeeded. It may have created something.
+        SdkError::ServiceError(answer)
+            if answer.raw().status().is_success() && answer.err().code().is_none() =>
+        {
+            let causes = causes(answer.err()).join(": ");
+            let message = one_line(&format!("the call succeeded, and its response cannot be read: {causes}"));
+            failure(FailureClass::Transient, action, "", message)
+        }
         SdkError::ServiceError(answer) => {
             let (code, status) = (answer.err().code().unwrap_or_default(), answer.raw().status().as_u16());
             let text = answer.err().message().unwrap_or_default();
@@ -184,6 +192,15 @@ mod tests {
         assert!(refused.message.contains("connection refused"), "{}", refused.message);
         let slow = SdkError::timeout_error("no response within 15 s");
         assert_eq!(classify::<RunInstancesError>("a", &slow).class, FailureClass::Transient);
+    }
+
+    #[test]
+    fn a_success_that_cannot_be_read_does_not_say_that_nothing_was_created() {
+        let raw = Response::new(StatusCode::try_from(200).unwrap(), SdkBody::empty());
+        let error = SdkError::service_error(RunInstancesError::unhandled("unexpected end of XML"), raw);
+        let failure = classify("failed to launch instances", &error);
+        assert_eq!(failure.class, FailureClass::Transient);
+        assert!(failure.message.contains("unexpected end of XML"), "{}", failure.message);
     }
 
     #[test]

@@ -58,7 +58,7 @@ struct AnswerBuilder<'a> {
 impl AnswerBuilder<'_> {
     fn config_map(&mut self, named: &ObjectRef, wanted: KeyRef) {
         let found = find::lookup(self.lookups, named).and_then(|lookup| find::config_map(lookup, &wanted));
-        match found.and_then(|text| self.fits(text.len()).map(|()| text)) {
+        match found.and_then(|text| self.fits(text.len(), "store less in the key").map(|()| text)) {
             Ok(text) => {
                 let keys = self.answer.values.from_config_maps.entry(wanted.name).or_default();
                 keys.insert(wanted.key, text);
@@ -82,7 +82,7 @@ impl AnswerBuilder<'_> {
         let budget = &mut self.budget;
         let found = find::lookup(self.lookups, named)
             .and_then(|lookup| find::resource(lookup, &looked_up, wanted.json_type, budget));
-        match found.and_then(|value| self.fits(size(&value)).map(|()| value)) {
+        match found.and_then(|value| self.fits(size(&value), "use a more specific path").map(|()| value)) {
             Ok(value) => {
                 let name = reference.full_name().into_owned();
                 let by_name = self.answer.values.from_kraken_resources.entry(reference.kind).or_default();
@@ -92,10 +92,9 @@ impl AnswerBuilder<'_> {
         }
     }
 
-    fn fits(&mut self, bytes: usize) -> Result<(), Cause> {
+    fn fits(&mut self, bytes: usize, help: &str) -> Result<(), Cause> {
         if bytes > MAX_VALUE {
-            let message =
-                format!("the value is {bytes} bytes, the limit is {MAX_VALUE}; use a more specific path");
+            let message = format!("the value is {bytes} bytes, the limit is {MAX_VALUE}; {help}");
             return Err(Cause::new(Reason::ValueTooLarge, message));
         }
         let Some(left) = self.left.checked_sub(bytes) else {

@@ -164,7 +164,13 @@ pub(crate) fn without_large_values(mut status: DependencyRequestStatus) -> Depen
         .into_iter()
         .filter(|(_, bytes)| *bytes > SMALL)
         .map(|(dependency, bytes)| {
-            let message = format!("the value is {bytes} bytes, and the API server rejected the values because of their total size; use a more specific path");
+            let help = match dependency {
+                Dependency::Resource(_) => "use a more specific path",
+                Dependency::ConfigMap(_) | Dependency::Secret(_) => "store less in the key",
+            };
+            let message = format!(
+                "the value is {bytes} bytes, and the API server rejected the values because of their total size; {help}"
+            );
             Unmet::new(&dependency, Reason::ValueTooLarge, message)
         })
         .collect();
