@@ -87,6 +87,7 @@ mutants! {
     HubMissesChanges,
     DeletionIgnoresProtect,
     LostAnswerIsRefusal,
+    UnreadableIsRefusal,
     JournalNotHeld,
     JournalUnversioned,
     RejectionBelieved,

@@ -130,6 +130,8 @@ fn applied(action: HookAction, form: &Form) -> Option<Option<Reply>> {
     match action {
         HookAction::Pass => None,
         HookAction::Drop => Some(None),
+        // A success without its body.
+        HookAction::Refuse(200) => Some(Some(Reply { status: 200, body: String::new() })),
         HookAction::Refuse(status) => {
             let refusal = match status {
                 429 | 503 => Refusal::throttled(service),
