@@ -1,37 +1,25 @@
 //! `kubectl kraken apply`: the plan, a question, the apply of exactly what was planned, and the progress until everything is ready.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     process::ExitCode,
     time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
-use tokio::time::{Instant, sleep};
 
 use super::{
     approval::Approvals,
-    print,
+    print, progress,
     request::Sent,
     reviewed,
     run::{Plan, Selection, plan},
 };
 use crate::{
     cluster::Cluster,
-    commands::{answer, graph_of},
-    graph::{Graph, Node},
-    print::{Lines, Style, clean, out},
-    resource::{Next, Ready, Resource},
+    commands::answer,
+    print::{Style, clean, out},
 };
-
-/// How often the progress is read.
-const EVERY: Duration = Duration::from_secs(1);
-/// How long a resource may wait for a person before that counts: references resolve, and controllers retry, in this time.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// How long a resource may take to notice that a value which it refers to changed: its hub and its controller usually need a second.
-const NOTICED: Duration = Duration::from_secs(20);
 
 /// Who agrees to the plan.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -71,10 +59,8 @@ pub(in crate::commands) async fn run(
     if let Some(file) = &consent.plan {
         as_reviewed(file, &plan)?;
     }
-    if plan.applies.is_empty() {
-        return Ok(ExitCode::SUCCESS);
-    }
-    if !consent.yes && consent.plan.is_none() {
+    // Without an edit there is no question, but what an earlier run applied may not be ready.
+    if !plan.applies.is_empty() && !consent.yes && consent.plan.is_none() {
         if !ask_person(consent.approve)? {
             out("Nothing was applied.\n")?;
             return Ok(ExitCode::FAILURE);
@@ -93,7 +79,7 @@ pub(in crate::commands) async fn run(
         }
     }
     let approvals = consent.approve.then(Approvals::default);
-    progress(cluster, &plan, approvals, limit).await
+    progress::wait(cluster, &plan, approvals, limit).await
 }
 
 /// The plan again, after a person has thought about it: an object, a value that others refer to, or the cloud may have moved meanwhile.
@@ -127,80 +113,4 @@ fn ask_person(approves: bool) -> Result<bool> {
     let question = if approves { "Apply and approve? [y/N] " } else { "Apply? [y/N] " };
     let line = answer(question, nobody)?;
     Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
-}
-
-/// Prints each change of a resource of the plan, until all are ready, or one needs a person.
-async fn progress(
-    cluster: &Cluster,
-    plan: &Plan,
-    mut approvals: Option<Approvals>,
-    limit: Duration,
-) -> Result<ExitCode> {
-    let started = Instant::now();
-    let mut printed: BTreeMap<Node, String> = BTreeMap::new();
-    let mut stuck_since: Option<Instant> = None;
-    loop {
-        let mut objects = vec![];
-        for scope in &plan.scopes {
-            objects.extend(scope.resources().await?.objects);
-        }
-        let graph = Graph::of(&cluster.kinds, objects);
-        // What follows from the plan, too.
-        let nodes: BTreeSet<&Node> =
-            plan.entries.iter().filter(|entry| entry.action.is_some()).map(|entry| &entry.node).collect();
-        let (mut text, mut is_ready, mut needs_person) = (Lines::default(), true, false);
-        for node in &nodes {
-            let Some(resource) = graph.get(node) else {
-                // A resource may have been deleted meanwhile.
-                is_ready &= !cluster.kinds.has_state(&node.group, &node.kind);
-                continue;
-            };
-            let line = format!("{node}  {}  {}", resource.reason, resource.message);
-            if printed.get(*node) != Some(&line) {
-                text.line(&line);
-                printed.insert((*node).clone(), line);
-            }
-            let is_noticed = started.elapsed() >= NOTICED
-                || plan.followers.get(*node).is_none_or(|before| *before != status(resource));
-            is_ready &= resource.ready == Ready::Yes && is_noticed;
-            // A resource that waits for one in progress needs nobody.
-            needs_person |=
-                resource.ready == Ready::No && graph.roots(node).iter().any(|root| root.next == Next::Person);
-        }
-        out(&text.finish())?;
-        if let Some(approvals) = &mut approvals {
-            approvals.give(cluster, plan, &graph).await?;
-        }
-        if is_ready {
-            out(&format!("Everything is ready after {} s.\n", started.elapsed().as_secs()))?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        stuck_since = if needs_person { stuck_since.or(Some(Instant::now())) } else { None };
-        let is_stuck = stuck_since.is_some_and(|since| since.elapsed() >= PATIENCE);
-        if is_stuck || started.elapsed() >= limit {
-            let code = causes(&graph_of(&plan.scopes).await?, &nodes)?;
-            approvals.iter().try_for_each(Approvals::explain)?;
-            return Ok(code);
-        }
-        sleep(EVERY).await;
-    }
-}
-
-fn status(resource: &Resource) -> serde_json::Value {
-    serde_json::to_value(&resource.status).unwrap_or_default()
-}
-
-/// The first root cause of each resource that is not ready, once each.
-fn causes(graph: &Graph, nodes: &BTreeSet<&Node>) -> Result<ExitCode> {
-    let mut text = Lines::default();
-    text.line("Not ready. What to do:");
-    let mut seen = BTreeSet::new();
-    for root in nodes.iter().flat_map(|node| graph.roots(node)) {
-        if seen.insert(root.node.clone()) {
-            let remedy = root.remedy.map(|remedy| format!("; {remedy}")).unwrap_or_default();
-            text.line(format!("  {}: {}{remedy}", root.node, root.message));
-        }
-    }
-    out(&text.finish())?;
-    Ok(ExitCode::FAILURE)
 }

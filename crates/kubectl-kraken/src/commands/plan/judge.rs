@@ -13,6 +13,9 @@ use super::{
 };
 use crate::graph::{Graph, Node, walk};
 
+/// What a person is told about an object that is being deleted, and that a file contains.
+pub(super) const BEING_DELETED: &str = "is being deleted; apply it again after it is gone";
+
 /// The resources in the order in which they are deleted: what uses others first.
 pub(super) fn in_order<'a>(graph: &Graph, nodes: &BTreeSet<&'a Node>) -> Vec<&'a Node> {
     let (mut left, mut order): (BTreeSet<&Node>, Vec<&Node>) = (nodes.clone(), vec![]);
@@ -94,6 +97,16 @@ pub(super) fn edited_plain(node: Node, live: Option<&DynamicObject>, after: &Dyn
     }
 }
 
+/// What an apply does to an object that is being deleted: an edit is stored, and then the object is gone. Pure.
+pub(super) fn being_deleted(mut entry: Entry) -> Entry {
+    // It is not the edit, or its absence, that counts.
+    if matches!(entry.action, Action::Edit | Action::None) {
+        entry.lines.clear();
+    }
+    entry.lines.push(BEING_DELETED.to_owned());
+    Entry { action: Action::Blocked, ..entry }
+}
+
 /// The fields of a new resource whose values only the apply will bring. Pure.
 fn uses(spec: &Value) -> Vec<String> {
     let references = walk::references(spec).into_iter();
@@ -138,5 +151,23 @@ pub(super) fn edited_map(
             Entry::new(node, Action::Edit, vec!["changes only what no resource of Kraken reads".to_owned()])
         }
         Some(_) => Entry::new(node, Action::None, vec![]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::fixtures::node;
+
+    #[test]
+    fn an_object_that_is_being_deleted_is_not_unchanged() {
+        let unchanged = being_deleted(Entry::new(node("VPC", "main"), Action::None, vec![]));
+        assert_eq!((unchanged.action, &*unchanged.lines), (Action::Blocked, &[BEING_DELETED.to_owned()][..]));
+        let edit =
+            Entry::new(node("VPC", "main"), Action::Edit, vec!["changes nothing in the cloud".to_owned()]);
+        assert_eq!(being_deleted(edit).lines, [BEING_DELETED]);
+        let change =
+            Entry::new(node("VPC", "main"), Action::Change, vec!["changes vpc-1 in place: a".to_owned()]);
+        assert_eq!(being_deleted(change).lines, ["changes vpc-1 in place: a", BEING_DELETED]);
     }
 }

@@ -12,6 +12,7 @@ mod judge;
 mod patch;
 mod planner;
 mod print;
+mod progress;
 mod request;
 mod reviewed;
 mod run;

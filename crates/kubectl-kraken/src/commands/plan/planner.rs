@@ -21,7 +21,7 @@ use super::{
     dry_run::{DryRuns, silence},
     entry::{Action, Entry},
     follow::{Followed, Source, effects},
-    judge::{edited, edited_map, edited_plain, in_order, keys},
+    judge::{being_deleted, edited, edited_map, edited_plain, in_order, keys},
     request::Request,
 };
 use crate::{
@@ -161,11 +161,17 @@ impl<'a> Planner<'a> {
 
     /// Adds what a request does, and the request if it does something.
     fn add(&mut self, mut entry: Entry, request: Request) {
+        let is_deleted =
+            request.planned.as_ref().is_some_and(|live| live.metadata.deletion_timestamp.is_some());
         if entry.action.is_some() {
             entry.edit = Some(request.digest());
+        }
+        // Without a document, nobody asks that the object shall exist.
+        let is_blocked = is_deleted && request.document.is_some();
+        if entry.action.is_some() {
             self.applies.push(request);
         }
-        self.entries.push(entry);
+        self.entries.push(if is_blocked { being_deleted(entry) } else { entry });
     }
 
     /// What the deletion of these resources does, and whether it ends.
