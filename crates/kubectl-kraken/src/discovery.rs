@@ -1,6 +1,6 @@
 //! The kinds of Kraken in a cluster, and their names in any spelling that kubectl accepts. Pure.
 
-use kraken_api::{DOMAIN, import_request::IMPORTABLE_CATEGORY};
+use kraken_api::{DOMAIN, import_request::IMPORTABLE_CATEGORY, state_declaration::STATIC_KIND};
 use kraken_options::KindRef;
 use kube::core::{
     ApiResource, DynamicObject, GroupVersionKind, TypeMeta,
@@ -11,6 +11,9 @@ use kube::core::{
 const CATEGORY: &str = "kraken";
 /// The category of the kinds that only controllers write.
 const INTERNAL: &str = "kraken-internal";
+
+/// The kind of published states, some of which are those of users.
+const STATES: &str = "StateDeclaration";
 
 /// A kind of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +113,14 @@ impl Kinds {
         self.plain.iter().find(|known| known.group == group && known.kind == kind)
     }
 
+    /// A kind whose objects users write and on which no controller reports: one without a state, or a StateDeclaration with the name of a
+    /// static state. All others of that kind are the controllers'.
+    pub(crate) fn without_state(&self, group: &str, kind: &str, name: &str) -> Option<&ApiResource> {
+        let of_statics =
+            || self.named(STATES).filter(|known| known.resource.group == group && is_static(kind, name));
+        self.plain(group, kind).or_else(|| Some(&of_statics()?.resource))
+    }
+
     /// Any kind of Kraken by its name in the API: `DependencyRequest`.
     pub(crate) fn named(&self, kind: &str) -> Option<&Kind> {
         self.kinds.iter().find(|known| known.resource.kind == kind)
@@ -140,6 +151,11 @@ impl Kinds {
         let nearest = self.users().min_by_key(|kind| near(kind))?;
         near(nearest).is_some_and(|distance| distance <= 2).then(|| nearest.resource.kind.clone())
     }
+}
+
+/// Whether it is a static state, which users write: `static-<name>`.
+pub(crate) fn is_static(kind: &str, name: &str) -> bool {
+    kind == STATES && name.strip_prefix(STATIC_KIND).is_some_and(|name| name.starts_with('-'))
 }
 
 fn kind(group: &str, version: &str, resource: APIResourceDiscovery) -> Option<Kind> {
@@ -213,6 +229,7 @@ pub(crate) mod tests {
             group("configexport", vec![resource("ConfigExport", "cfgexp", "kraken")]),
             group("core", vec![
                 resource("DependencyRequest", "depreq", "kraken-internal"),
+                resource("StateDeclaration", "state", "kraken-internal"),
                 {
                     let mut grant = resource("ReferenceGrant", "", "kraken-grant");
                     grant["scope"] = json!("Namespaced");
@@ -271,5 +288,18 @@ pub(crate) mod tests {
         assert!(kinds.plain(group, "DependencyRequest").is_none());
         assert!(kinds.plain("apps", "Deployment").is_none());
         assert!(kinds.has_state("aws.kraken-iac.eoinfennessy.com", "VPC"));
+    }
+
+    #[test]
+    fn only_static_states_are_those_of_users() {
+        let (kinds, group) = (kinds(), "core.kraken-iac.eoinfennessy.com");
+        let found = kinds.without_state(group, "StateDeclaration", "static-shared").unwrap();
+        assert_eq!(found.plural, "statedeclarations");
+        assert!(kinds.without_state(group, "ReferenceGrant", "any").is_some());
+        for name in ["vpc.aws.main", "static", "statics-a"] {
+            assert!(kinds.without_state(group, "StateDeclaration", name).is_none(), "{name}");
+        }
+        assert!(kinds.without_state("apps", "StateDeclaration", "static-a").is_none());
+        assert!(!kinds.has_state(group, "StateDeclaration"));
     }
 }

@@ -242,7 +242,7 @@ impl<'a> Planner<'a> {
         let node = Node::new(namespace, group, kind, name);
         let resource = if (group, kind) == ("", "ConfigMap") {
             ApiResource::erase::<k8s_openapi::api::core::v1::ConfigMap>(&())
-        } else if let Some(resource) = self.cluster.kinds.plain(group, kind) {
+        } else if let Some(resource) = self.cluster.kinds.without_state(group, kind, name) {
             resource.clone()
         } else if group.ends_with(DOMAIN) {
             // With an error that says what is similar.
@@ -258,7 +258,7 @@ impl<'a> Planner<'a> {
         Ok(Some((node, resource)))
     }
 
-    /// Whether it is of a kind that controllers report on: neither a ConfigMap nor a ReferenceGrant.
+    /// Whether it is of a kind that controllers report on: neither a ConfigMap, a ReferenceGrant nor a static state.
     fn has_state(&self, node: &Node) -> bool {
         self.cluster.kinds.has_state(&node.group, &node.kind)
     }
