@@ -261,6 +261,15 @@ async fn an_exported_installation_moves_to_another_cluster() -> Result<()> {
     let client = from.up().await?;
     let secret = "{apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: {password: never-shown}}";
     let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: net}, data: {cidr: 10.0.0.0/16}}";
+    let core = "apiVersion: core.kraken-iac.eoinfennessy.com/v1alpha1";
+    let state = format!(
+        "{{{core}, kind: StateDeclaration, metadata: {{name: static-shared}}, spec: {{id: vpc-shared, data: {{}}}}}}"
+    );
+    let grant =
+        "kind: ReferenceGrant, metadata: {name: shop}, spec: {from: [{namespace: shop}], to: [{kind: VPC}]}";
+    for document in [&state, &format!("{{{core}, {grant}}}")] {
+        apply(&client, document).await?;
+    }
     for document in [secret, map, &vpc("main", ""), &vpc("from-map", ", tags: {Team: shop}")] {
         apply(&client, document).await?;
     }
@@ -271,6 +280,11 @@ async fn an_exported_installation_moves_to_another_cluster() -> Result<()> {
         printed.code == Some(0) && printed.out.contains(&id) && printed.out.contains("cidr"),
         "{}",
         printed.errors
+    );
+    ensure!(
+        printed.out.contains("static-shared") && printed.out.contains("kind: ReferenceGrant"),
+        "objects without a state are left out: {}",
+        printed.out
     );
     ensure!(printed.errors.contains("Secret default/db is not written"), "{}", printed.errors);
     ensure!(!(printed.out.clone() + &printed.errors).contains("never-shown"), "a Secret in clear");

@@ -12,6 +12,8 @@ const CATEGORY: &str = "kraken";
 /// The category of the kinds that only controllers write.
 const INTERNAL: &str = "kraken-internal";
 
+/// The kind by which an import asks the controllers.
+const QUESTIONS: &str = "ImportRequest";
 /// The kind of published states, some of which are those of users.
 const STATES: &str = "StateDeclaration";
 
@@ -119,6 +121,12 @@ impl Kinds {
         let of_statics =
             || self.named(STATES).filter(|known| known.resource.group == group && is_static(kind, name));
         self.plain(group, kind).or_else(|| Some(&of_statics()?.resource))
+    }
+
+    /// The kinds with such objects that last: an ImportRequest is a question.
+    pub(crate) fn all_without_state(&self) -> impl Iterator<Item = &ApiResource> {
+        let lasting = self.plain.iter().filter(|known| known.kind != QUESTIONS);
+        lasting.chain(self.named(STATES).map(|known| &known.resource))
     }
 
     /// Any kind of Kraken by its name in the API: `DependencyRequest`.
@@ -235,6 +243,11 @@ pub(crate) mod tests {
                     grant["scope"] = json!("Namespaced");
                     grant
                 },
+                {
+                    let mut request = resource("ImportRequest", "", "kraken-import");
+                    request["scope"] = json!("Namespaced");
+                    request
+                },
             ]),
             {"metadata": {"name": "apps"}, "versions": [{"version": "v1", "resources": [resource("Deployment", "deploy", "all")]}]},
         ]});
@@ -299,6 +312,8 @@ pub(crate) mod tests {
         for name in ["vpc.aws.main", "static", "statics-a"] {
             assert!(kinds.without_state(group, "StateDeclaration", name).is_none(), "{name}");
         }
+        let listed: Vec<_> = kinds.all_without_state().map(|known| known.kind.as_str()).collect();
+        assert_eq!(listed, ["ReferenceGrant", "StateDeclaration"]);
         assert!(kinds.without_state("apps", "StateDeclaration", "static-a").is_none());
         assert!(!kinds.has_state(group, "StateDeclaration"));
     }

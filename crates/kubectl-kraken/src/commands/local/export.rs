@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kraken_api::DOMAIN;
 use kube::{
     Api, ResourceExt,
-    api::{DynamicObject, ListParams},
+    api::{DynamicObject, ListParams, TypeMeta},
 };
 use serde_json::{Map, Value, json};
 
@@ -34,6 +34,9 @@ pub(super) async fn run(cluster: &Cluster) -> Result<ExitCode> {
     // Only their names are read.
     let secrets = secrets.list_metadata(&params).await.map_err(failed("list Secrets"))?.items;
 
+    let mut shared = without_state(cluster).await?;
+    shared.retain(is_of_user);
+
     let (mut documents, mut notes) = (vec![], vec![]);
     let mut objects = listed.objects;
     objects.retain(is_of_user);
@@ -43,6 +46,7 @@ pub(super) async fn run(cluster: &Cluster) -> Result<ExitCode> {
     maps.retain(|map| is_of_user(map) && map.name_any() != "kube-root-ca.crt");
     let used = objects
         .iter()
+        .chain(&shared)
         .filter_map(ResourceExt::namespace)
         .chain(maps.iter().filter_map(ResourceExt::namespace));
     let used: BTreeSet<String> = used.filter(|namespace| namespace != "default").collect();
@@ -54,6 +58,8 @@ pub(super) async fn run(cluster: &Cluster) -> Result<ExitCode> {
         }
     }
     documents.extend(maps.iter().map(config_map));
+    // Before the resources that use them.
+    documents.extend(shared.iter().map(as_it_is));
     for object in objects {
         let (document, note) = resource(&object);
         documents.push(document);
@@ -77,6 +83,34 @@ pub(super) async fn run(cluster: &Cluster) -> Result<ExitCode> {
          3. kubectl kraken local down"
     );
     Ok(ExitCode::SUCCESS)
+}
+
+/// The ReferenceGrants and the static states, sorted.
+async fn without_state(cluster: &Cluster) -> Result<Vec<DynamicObject>> {
+    let mut found = vec![];
+    for resource in cluster.kinds.all_without_state() {
+        let api: Api<DynamicObject> = Api::all_with(cluster.client.clone(), resource);
+        let listed = api.list(&ListParams::default()).await;
+        let doing = format!("list {}.{}", resource.plural, resource.group);
+        let listed = listed.map_err(|error| explain(error, &doing, &cluster.server))?;
+        found.extend(listed.items.into_iter().filter_map(|mut object| {
+            let name = object.name_any();
+            cluster.kinds.without_state(&resource.group, &resource.kind, &name)?;
+            object.types =
+                Some(TypeMeta { api_version: resource.api_version.clone(), kind: resource.kind.clone() });
+            Some(object)
+        }));
+    }
+    found.sort_by_key(|object| {
+        (object.namespace(), object.types.as_ref().map(|types| types.kind.clone()), object.name_any())
+    });
+    Ok(found)
+}
+
+/// An object without anything in the cloud. Pure.
+fn as_it_is(object: &DynamicObject) -> Value {
+    let types = object.types.clone().unwrap_or_default();
+    json!({"apiVersion": types.api_version, "kind": types.kind, "metadata": metadata(object), "spec": object.data["spec"]})
 }
 
 /// What a controller owns, or Kubernetes and the controllers need for themselves, is made again. What is being deleted is not revived.
@@ -229,6 +263,23 @@ mod tests {
         deleted.metadata.deletion_timestamp =
             Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(jiff::Timestamp::UNIX_EPOCH));
         assert!(!is_of_user(&deleted));
+    }
+
+    #[test]
+    fn a_static_state_is_written_as_it_is() {
+        let state = serde_json::from_value(json!({
+            "apiVersion": "core.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "StateDeclaration",
+            "metadata": {"name": "static-shared", "namespace": "shop", "uid": "u", "managedFields": []},
+            "spec": {"id": "vpc-1", "data": {"cidr": "10.0.0.0/16"}},
+        }))
+        .unwrap();
+        let expected = json!({
+            "apiVersion": "core.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "StateDeclaration",
+            "metadata": {"name": "static-shared", "namespace": "shop"},
+            "spec": {"id": "vpc-1", "data": {"cidr": "10.0.0.0/16"}},
+        });
+        assert!(is_of_user(&state));
+        assert_eq!(as_it_is(&state), expected);
     }
 
     #[test]
