@@ -8,7 +8,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -146,11 +146,15 @@ impl Background {
     ///
     /// # Errors
     /// When it cannot be started, or ends instead of getting ready.
-    pub async fn start<R: DeserializeOwned>(
-        &self,
-        mut command: Command,
-        show: impl FnMut(&str),
-    ) -> Result<R> {
+    pub async fn start<R: DeserializeOwned>(&self, command: Command, show: impl FnMut(&str)) -> Result<R> {
+        self.spawn(command)?.ready(show).await
+    }
+
+    /// Starts the process without waiting until it is ready.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn spawn(&self, mut command: Command) -> Result<Starting> {
         if let Some(_free) = self.lock()? {
             self.forget(); // of a process that was killed
             let _ = fs::remove_file(self.log());
@@ -160,17 +164,8 @@ impl Background {
         let errors = log.try_clone().context("cannot share the log")?;
         command.process_group(0); // Ctrl-C in this terminal is not meant for it
         command.stdin(Stdio::null()).stdout(log).stderr(errors);
-        let mut child = command.spawn().context("cannot start the background process")?;
-        let pid = Pid::from_raw(child.id().try_into().context("an invalid process id")?);
-        let mut guard = Unless(Some(pid));
-        // Of two that are started at once, one ends, and the other gets ready.
-        let runs = move || {
-            let has_ended = child.try_wait().context("failed to check the background process")?.is_some();
-            Ok(!has_ended || self.is_up()?)
-        };
-        let ready = self.wait(runs, show).await?;
-        guard.0 = None;
-        Ok(ready)
+        let child = command.spawn().context("cannot start the background process")?;
+        Ok(Starting { background: self.clone(), child, is_left_running: false })
     }
 
     /// Waits until the process, which runs already, is ready.
@@ -178,17 +173,30 @@ impl Background {
     /// # Errors
     /// When it ends instead.
     pub async fn join<R: DeserializeOwned>(&self, show: impl FnMut(&str)) -> Result<R> {
+        self.join_unless_ended(show).await?.with_context(|| self.not_started())
+    }
+
+    /// The same; `None` if it ends instead.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub async fn join_unless_ended<R: DeserializeOwned>(&self, show: impl FnMut(&str)) -> Result<Option<R>> {
         match self.state() {
-            Some(ready) => Ok(ready),
+            Some(ready) => Ok(Some(ready)),
             None => self.wait(|| self.is_up(), show).await,
         }
     }
 
+    fn not_started(&self) -> String {
+        format!("it did not start; its log is {}", self.log().display())
+    }
+
+    /// Waits until the process is ready; `None` if it ends instead.
     async fn wait<R: DeserializeOwned>(
         &self,
         mut runs: impl FnMut() -> Result<bool>,
         mut show: impl FnMut(&str),
-    ) -> Result<R> {
+    ) -> Result<Option<R>> {
         let mut shown = 0;
         loop {
             let alive = runs()?;
@@ -196,11 +204,8 @@ impl Background {
             let text = self.log_from(shown);
             shown += text.len() as u64;
             show(&text);
-            if let Some(ready) = ready {
+            if ready.is_some() || !alive {
                 return Ok(ready);
-            }
-            if !alive {
-                bail!("it did not start; its log is {}", self.log().display());
             }
             tokio::time::sleep(POLL).await;
         }
@@ -249,15 +254,59 @@ impl Background {
     }
 }
 
-/// Stops the background process unless it became ready.
-struct Unless(Option<Pid>);
+/// A process that was started and may not be ready yet. Dropped before, it is stopped.
+#[derive(Debug)]
+pub struct Starting {
+    background: Background,
+    child: Child,
+    is_left_running: bool,
+}
 
-impl Drop for Unless {
-    fn drop(&mut self) {
-        if let Some(pid) = self.0 {
-            let _ = kill(pid, Signal::SIGTERM); // it may have ended already
+impl Starting {
+    /// Waits until it is ready; `show` gets its output meanwhile.
+    ///
+    /// # Errors
+    /// When it ends instead.
+    pub async fn ready<R: DeserializeOwned>(&mut self, show: impl FnMut(&str)) -> Result<R> {
+        let Self { background, child, is_left_running } = self;
+        // Of two that are started at once, one ends, and the other gets ready.
+        let runs = || Ok(!has_ended(child)? || background.is_up()?);
+        let ready = background.wait(runs, show).await?;
+        let ready = ready.with_context(|| background.not_started())?;
+        *is_left_running = true;
+        Ok(ready)
+    }
+
+    /// Stops it and waits until it has ended.
+    ///
+    /// # Errors
+    /// When that cannot be checked.
+    pub async fn stop(&mut self) -> Result<()> {
+        self.terminate();
+        while !has_ended(&mut self.child)? {
+            tokio::time::sleep(POLL).await;
+        }
+        Ok(())
+    }
+
+    fn terminate(&mut self) {
+        // The process id of one that has ended may be another process's.
+        if let (Ok(false), Ok(pid)) = (has_ended(&mut self.child), self.child.id().try_into()) {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGTERM); // it may have ended already
         }
     }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if !self.is_left_running {
+            self.terminate();
+        }
+    }
+}
+
+fn has_ended(child: &mut Child) -> Result<bool> {
+    Ok(child.try_wait().context("failed to check the background process")?.is_some())
 }
 
 #[cfg(test)]

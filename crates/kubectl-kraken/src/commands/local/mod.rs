@@ -9,6 +9,7 @@ mod manifests;
 mod plane;
 mod programs;
 mod serve;
+mod start;
 mod status;
 
 use std::{
@@ -22,9 +23,8 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
 use kraken_local::background::Background;
 use serde::{Deserialize, Serialize};
-use tokio::signal::unix::{SignalKind, signal};
 
-use self::programs::Programs;
+use self::{programs::Programs, start::Running};
 use crate::{
     cluster::Cluster,
     connection::Connection,
@@ -132,25 +132,11 @@ async fn up(background: &Background, programs: &Programs) -> Result<ExitCode> {
     let started = Instant::now();
     is_private(background.folder())?;
     let found = programs.found()?; // a mistake is said here and not in a log
-    let show = |text: &str| eprint!("{text}");
-    let is_up = background.is_up()?;
-    let ready: Ready = if is_up {
-        background.join(show).await?
-    } else {
-        let program = std::env::current_exe().context("cannot find the path of this program")?;
-        let mut command = std::process::Command::new(program);
-        command
-            .args(["local", "serve", "--folder"])
-            .arg(background.folder())
-            .args(programs.arguments(&found));
-        let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
-        tokio::select! {
-            ready = background.start(command, show) => ready?,
-            // What was started ends with the dropped future.
-            _ = tokio::signal::ctrl_c() => bail!("interrupted: nothing runs"),
-            _ = terminate.recv() => bail!("stopped: nothing runs"),
-        }
-    };
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
+    let mut command = std::process::Command::new(program);
+    command.args(["local", "serve", "--folder"]).arg(background.folder()).args(programs.arguments(&found));
+    let Running { ready, is_joined } = start::run(background, command, |text| eprint!("{text}")).await?;
+    let ready: Ready = ready;
     for warning in &ready.warnings {
         eprintln!("{warning}");
     }
@@ -161,7 +147,7 @@ async fn up(background: &Background, programs: &Programs) -> Result<ExitCode> {
     if running != wanted {
         bail!("it runs with {} already: kubectl kraken local down, then up", running.join(", "));
     }
-    let state = if is_up {
+    let state = if is_joined {
         "has its options and credentials of its start: to change them, down and up".to_owned()
     } else {
         format!("started after {:.1} s", started.elapsed().as_secs_f64())
