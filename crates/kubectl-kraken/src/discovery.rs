@@ -1,5 +1,7 @@
 //! The kinds of Kraken in a cluster, and their names in any spelling that kubectl accepts. Pure.
 
+use std::collections::BTreeMap;
+
 use kraken_api::{DOMAIN, import_request::IMPORTABLE_CATEGORY, state_declaration::STATIC_KIND};
 use kraken_options::KindRef;
 use kube::core::{
@@ -31,9 +33,11 @@ pub(crate) struct Kind {
 /// All kinds of Kraken in the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kinds {
-    kinds: Vec<Kind>,
+    all: Vec<Kind>,
     /// The kinds of namespaces that have no state, such as ReferenceGrant.
     plain: Vec<ApiResource>,
+    /// The served versions of all kinds, by group and kind, the preferred one first.
+    versions: BTreeMap<(String, String), Vec<String>>,
 }
 
 /// Why a name is not that of one kind.
@@ -81,9 +85,17 @@ impl Kind {
 impl Kinds {
     /// Those in the answer of the API server's aggregated discovery, in its preferred version of each group.
     pub(crate) fn of(list: APIGroupDiscoveryList) -> Self {
-        let (mut kinds, mut plain) = (vec![], vec![]);
+        let (mut kinds, mut plain, mut versions) = (vec![], vec![], BTreeMap::<_, Vec<String>>::new());
         for group in list.items {
             let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
+            for version in group.versions.iter().filter(|_| name.ends_with(DOMAIN)) {
+                for kind in
+                    version.resources.iter().filter_map(|one| one.response_kind.as_ref()?.kind.clone())
+                {
+                    let served = versions.entry((name.clone(), kind)).or_default();
+                    served.extend(version.version.clone());
+                }
+            }
             let Some(version) = group.versions.into_iter().next() else { continue };
             let number = version.version.unwrap_or_default();
             for resource in version.resources {
@@ -97,12 +109,12 @@ impl Kinds {
             }
         }
         kinds.sort_by_key(Kind::full_name);
-        Self { kinds, plain }
+        Self { all: kinds, plain, versions }
     }
 
     /// The kinds that users write.
     pub(crate) fn users(&self) -> impl Iterator<Item = &Kind> {
-        self.kinds.iter().filter(|kind| !kind.is_internal)
+        self.all.iter().filter(|kind| !kind.is_internal)
     }
 
     /// Whether it is a kind whose objects users write and controllers report on.
@@ -129,9 +141,16 @@ impl Kinds {
         lasting.chain(self.named(STATES).map(|known| &known.resource))
     }
 
+    /// What is wrong with the version of a kind of the cluster, in the words of `lint`; nothing if it is served.
+    pub(crate) fn unserved(&self, group: &str, kind: &str, version: &str) -> Option<String> {
+        let served = self.versions.get(&(group.to_owned(), kind.to_owned()))?;
+        let is_served = served.iter().any(|known| known == version);
+        (!is_served).then(|| format!("{kind} has no version {version:?}; it has {}", served.join(", ")))
+    }
+
     /// Any kind of Kraken by its name in the API: `DependencyRequest`.
     pub(crate) fn named(&self, kind: &str) -> Option<&Kind> {
-        self.kinds.iter().find(|known| known.resource.kind == kind)
+        self.all.iter().find(|known| known.resource.kind == kind)
     }
 
     /// The kinds that a reference may mean: a group in it is optional.
@@ -316,5 +335,14 @@ pub(crate) mod tests {
         assert_eq!(listed, ["ReferenceGrant", "StateDeclaration"]);
         assert!(kinds.without_state("apps", "StateDeclaration", "static-a").is_none());
         assert!(!kinds.has_state(group, "StateDeclaration"));
+    }
+
+    #[test]
+    fn a_version_that_is_not_served_is_answered_with_those_that_are() {
+        let (kinds, group) = (kinds(), "aws.kraken-iac.eoinfennessy.com");
+        assert_eq!(kinds.unserved(group, "VPC", "v1alpha1"), None);
+        let message = "VPC has no version \"v1\"; it has v1alpha1";
+        assert_eq!(kinds.unserved(group, "VPC", "v1").as_deref(), Some(message));
+        assert_eq!(kinds.unserved("apps", "Deployment", "v2"), None, "not a kind of Kraken");
     }
 }

@@ -238,6 +238,9 @@ impl<'a> Planner<'a> {
             return Ok(None);
         };
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        if let Some(why) = self.cluster.kinds.unserved(group, kind, version) {
+            bail!("{}: {why}", document.place);
+        }
         let namespace = text("/metadata/namespace").unwrap_or(&self.cluster.namespace);
         let node = Node::new(namespace, group, kind, name);
         let resource = if (group, kind) == ("", "ConfigMap") {
