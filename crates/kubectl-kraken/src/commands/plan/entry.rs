@@ -112,6 +112,11 @@ impl Entry {
         self.because = because;
     }
 
+    /// Whether a person is shown it: something happens to it, or a difference in the cloud is kept.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.action.is_some() || !self.lines.is_empty()
+    }
+
     /// For programs.
     pub(crate) fn json(&self) -> Value {
         json!({

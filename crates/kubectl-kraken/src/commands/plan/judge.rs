@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kraken_api::{effect::shortened, status::ABSENT};
+use kraken_api::{
+    effect::{Effect, shortened},
+    status::ABSENT,
+};
 use kraken_options::Dependency;
 use kube::api::DynamicObject;
 use serde_json::Value;
@@ -50,14 +53,16 @@ pub(super) fn edited(
         return Entry::new(node, action, lines);
     };
     if live.data["spec"] == *spec {
-        // What is only reported stays as it is.
         if let Some(action) = Action::of(&effects).filter(|action| *action != Action::Edit) {
             return Entry::new(node, action, effects);
         }
-        let is_same = edited_part(Some(live)) == edited_part(Some(after));
-        let edit =
-            || Entry::new(node.clone(), Action::Edit, vec!["changes only labels or annotations".to_owned()]);
-        return if is_same { Entry::new(node.clone(), Action::None, vec![]) } else { edit() };
+        // What is only reported stays as it is, which is no change.
+        let kept = effects.into_iter().filter(|line| Effect::of(line) == Some(Effect::Keeps));
+        if edited_part(Some(live)) == edited_part(Some(after)) {
+            return Entry::new(node, Action::None, kept.collect());
+        }
+        let why = "changes only labels or annotations".to_owned();
+        return Entry::new(node, Action::Edit, kept.chain([why]).collect());
     }
     // They have no remote objects of their own, and what their edits do is not announced.
     if matches!(node.kind.as_str(), "ConfigExport" | "Account") {
@@ -156,8 +161,25 @@ pub(super) fn edited_map(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::graph::fixtures::node;
+
+    #[test]
+    fn drift_that_is_only_reported_is_a_kept_difference_and_no_change() {
+        let vpc: DynamicObject = serde_json::from_value(json!({
+            "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "VPC", "metadata": {"name": "main"},
+            "spec": {"lifecycle": {"drift": "Report"}},
+        }))
+        .unwrap();
+        let keeps =
+            "keeps what differs in vpc-1, because lifecycle.drift is Report: tags.A eve -> 1".to_owned();
+        let entry = edited(node("VPC", "main"), Some(&vpc), &vpc, vec![keeps.clone()]);
+        assert_eq!((entry.action, entry.lines), (Action::None, vec![keeps]));
+        let paused = "changes nothing now, because it is paused".to_owned();
+        assert!(edited(node("VPC", "main"), Some(&vpc), &vpc, vec![paused]).lines.is_empty());
+    }
 
     #[test]
     fn an_object_that_is_being_deleted_is_not_unchanged() {

@@ -8,7 +8,7 @@ use crate::print::{Lines, Style, clean};
 /// For a person: each object with a sign, its effects below each other, then the counts.
 pub(super) fn text(entries: &[Entry], notes: &[String], style: Style) -> String {
     let mut text = Lines::default();
-    let listed: Vec<_> = entries.iter().filter(|entry| entry.action.is_some()).collect();
+    let listed: Vec<_> = entries.iter().filter(|entry| entry.is_listed()).collect();
     for entry in &listed {
         let head = clean(&format!("{} {}", entry.action.sign(), named(entry, entries)));
         text.rendered(&format!("{}\n", style.paint(&head, entry.action.color())));
@@ -32,7 +32,7 @@ pub(super) fn markdown(entries: &[Entry], notes: &[String]) -> String {
     let plain = |text: &str| clean(text).replace('|', "\\|").replace('`', "'");
     let mut text = Lines::default();
     text.line(format!("**{}**", plain(&summary(entries))));
-    let listed: Vec<_> = entries.iter().filter(|entry| entry.action.is_some()).collect();
+    let listed: Vec<_> = entries.iter().filter(|entry| entry.is_listed()).collect();
     if !listed.is_empty() {
         text.line("");
         text.line("| | Object | What happens |");
@@ -78,11 +78,13 @@ fn summary(entries: &[Entry]) -> String {
         .filter(|(action, ..)| count(*action) > 0)
         .map(|(action, _, words)| format!("{} {words}", count(*action)))
         .collect();
-    let unchanged = count(Action::None);
+    let kept = entries.iter().filter(|entry| entry.action == Action::None && entry.is_listed()).count();
+    let kept = if kept == 0 { String::new() } else { format!(", of which {kept} with a kept difference") };
+    let unchanged = format!("{} unchanged{kept}", count(Action::None));
     if parts.is_empty() {
-        return format!("Nothing changes: {unchanged} unchanged.");
+        return format!("Nothing changes: {unchanged}.");
     }
-    format!("Plan: {}; {unchanged} unchanged.", parts.join(", "))
+    format!("Plan: {}; {unchanged}.", parts.join(", "))
 }
 
 #[cfg(test)]
@@ -124,6 +126,19 @@ mod tests {
                         because VPC/main is replaced\n\nPlan: 1 to replace, 1 not possible; 1 unchanged.\n";
         assert_eq!(text(&entries(), &[], PLAIN), expected);
         assert_eq!(text(&[], &[], PLAIN), "Nothing changes: 0 unchanged.\n");
+    }
+
+    #[test]
+    fn a_kept_difference_is_listed_and_does_not_count_as_a_change() {
+        let kept =
+            "keeps what differs in vpc-1, because lifecycle.drift is Report: tags.A eve -> 1".to_owned();
+        let entries = [
+            Entry::new(node("VPC", "main"), Action::None, vec![kept]),
+            Entry::new(node("Subnet", "a"), Action::None, vec![]),
+        ];
+        let expected = "  VPC/main\n    keeps what differs in vpc-1, because lifecycle.drift is Report: tags.A eve -> 1\n\n\
+                        Nothing changes: 2 unchanged, of which 1 with a kept difference.\n";
+        assert_eq!(text(&entries, &[], PLAIN), expected);
     }
 
     #[test]
