@@ -112,6 +112,13 @@ pub(super) fn being_deleted(mut entry: Entry) -> Entry {
     Entry { action: Action::Blocked, ..entry }
 }
 
+/// What the deletion of an object waits for. Pure.
+pub(super) fn would_wait(node: &Node, users: &[&Node]) -> String {
+    let names: Vec<_> = users.iter().map(|user| user.seen_from(node)).collect();
+    let verbs = if users.len() == 1 { "uses it, and is" } else { "use it, and are" };
+    format!("would wait: {} {verbs} not deleted by this plan", names.join(", "))
+}
+
 /// The fields of a new resource whose values only the apply will bring. Pure.
 fn uses(spec: &Value) -> Vec<String> {
     let references = walk::references(spec).into_iter();
@@ -179,6 +186,16 @@ mod tests {
         assert_eq!((entry.action, entry.lines), (Action::None, vec![keeps]));
         let paused = "changes nothing now, because it is paused".to_owned();
         assert!(edited(node("VPC", "main"), Some(&vpc), &vpc, vec![paused]).lines.is_empty());
+    }
+
+    #[test]
+    fn a_user_in_another_namespace_is_named_with_it() {
+        let (vpc, subnet, mut web) = (node("VPC", "main"), node("Subnet", "a"), node("EC2Instance", "web"));
+        web.namespace = "other".to_owned();
+        let alone = "would wait: EC2Instance/other:web uses it, and is not deleted by this plan";
+        assert_eq!(would_wait(&vpc, &[&web]), alone);
+        let both = "would wait: EC2Instance/other:web, Subnet/a use it, and are not deleted by this plan";
+        assert_eq!(would_wait(&vpc, &[&web, &subnet]), both);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::{
     dry_run::{DryRuns, silence},
     entry::{Action, Entry},
     follow::{Followed, Source, effects},
-    judge::{being_deleted, edited, edited_map, edited_plain, in_order, keys},
+    judge::{being_deleted, edited, edited_map, edited_plain, in_order, keys, would_wait},
     request::Request,
 };
 use crate::{
@@ -208,11 +208,7 @@ impl<'a> Planner<'a> {
                 self.graph.delays_deletion(node).into_iter().filter(|user| !all.contains(*user)).collect();
             if !others.is_empty() && action == Action::Delete {
                 action = Action::Blocked;
-                let names: Vec<_> = others.iter().map(ToString::to_string).collect();
-                lines.push(format!(
-                    "would wait: {} uses it, and is not deleted by this plan",
-                    names.join(", ")
-                ));
+                lines.push(would_wait(node, &others));
             }
             self.entries.push(Entry::new(node.clone(), action, lines));
         }
