@@ -1,18 +1,19 @@
 //! The options of an import: which objects, and whose credentials.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 /// What to import.
 #[derive(Args, Clone, Debug)]
+#[command(group(ArgGroup::new("objects").required(true).args(["vpc", "tags", "account"])))]
 pub(crate) struct Selection {
     /// The VPC with this id, and what is in it.
-    #[arg(long, value_name = "ID", required_unless_present_any = ["tags", "account"])]
+    #[arg(long, value_name = "ID")]
     pub(crate) vpc: Option<String>,
     /// Only objects with this tag; several must all match.
-    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',', value_parser = tag, conflicts_with_all = ["vpc", "account"])]
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',', value_parser = tag)]
     pub(crate) tags: Vec<(String, String)>,
     /// Everything in the account and region.
-    #[arg(long, conflicts_with = "vpc")]
+    #[arg(long)]
     pub(crate) account: bool,
     /// The Account whose credentials and region are used [default: that of a resource that names none].
     #[arg(long, value_name = "NAME")]
@@ -32,6 +33,28 @@ fn tag(text: &str) -> Result<(String, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parsed(flags: &[&str]) -> Result<Selection, String> {
+        #[derive(clap::Parser)]
+        struct Import {
+            #[command(flatten)]
+            selection: Selection,
+        }
+        let import = <Import as clap::Parser>::try_parse_from(["import"].iter().chain(flags));
+        import.map(|import| import.selection).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn one_way_of_selection_is_required_and_each_is_named() {
+        let error = parsed(&["--use-account", "a"]).unwrap_err();
+        assert!(["--vpc", "--tags", "--account"].iter().all(|flag| error.contains(flag)), "{error}");
+        assert_eq!(parsed(&["--tags", "A=1,B=2"]).unwrap().tags.len(), 2);
+        assert_eq!(parsed(&["--tags", "A=1", "--tags", "B=2"]).unwrap().tags.len(), 2);
+        for both in [["--vpc=vpc-1", "--account"], ["--vpc=vpc-1", "--tags=A=1"], ["--account", "--tags=A=1"]]
+        {
+            assert!(parsed(&both).unwrap_err().contains("cannot be used with"), "{both:?}");
+        }
+    }
 
     #[test]
     fn a_tag_has_a_key_and_a_value() {
