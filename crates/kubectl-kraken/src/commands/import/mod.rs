@@ -37,7 +37,8 @@ pub(super) async fn run(cluster: &Cluster, selection: &Selection) -> Result<Exit
     if !set.items.is_empty() {
         out(&yaml::documents(&set, selection))?;
     }
-    eprint!("{}", report(&set, selection));
+    let namespace = cluster.is_chosen.then_some(cluster.namespace.as_str());
+    eprint!("{}", report(&set, selection, namespace));
     Ok(ExitCode::from(u8::from(!set.problems.is_empty())))
 }
 

@@ -8,8 +8,8 @@ use crate::print::{Lines, count};
 /// The most objects of a kind that are listed with their reasons.
 const SHOWN: usize = 20;
 
-/// The report, for standard error.
-pub(super) fn report(set: &Set, selection: &Selection) -> String {
+/// The report, for standard error. `namespace` is that of the flags: the YAML names none.
+pub(super) fn report(set: &Set, selection: &Selection, namespace: Option<&str>) -> String {
     let mut lines = Lines::default();
     let mut kinds = BTreeMap::<&str, usize>::new();
     for item in &set.items {
@@ -61,7 +61,8 @@ pub(super) fn report(set: &Set, selection: &Selection) -> String {
         lines.line(format!("error: {kind}: {why}"));
     }
     if !set.items.is_empty() {
-        lines.line("next: kubectl kraken plan -f FILE, which must say only \"to adopt\"");
+        let flag = namespace.map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
+        lines.line(format!("next: kubectl kraken plan -f FILE{flag}, which must say only \"to adopt\""));
     }
     lines.finish()
 }
@@ -89,7 +90,7 @@ mod tests {
             problems: vec![("Volume".into(), "the credentials were rejected".into())],
             ..Set::of(answers(), &BTreeSet::new(), |_| false)
         };
-        let text = report(&set, &selection());
+        let text = report(&set, &selection(), Some("legacy"));
         for line in [
             "7 objects in account 1, region r: 1 EC2Instance, 1 KeyPair",
             "6 references instead of ids",
@@ -99,6 +100,7 @@ mod tests {
             "2 objects managed by resources of other namespaces",
             "1 object that the Account does not allow",
             "error: Volume: the credentials were rejected",
+            "next: kubectl kraken plan -f FILE -n legacy, which",
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }
@@ -106,7 +108,7 @@ mod tests {
 
     #[test]
     fn an_id_that_is_not_found_is_questioned() {
-        let text = report(&Set::default(), &selection());
+        let text = report(&Set::default(), &selection(), None);
         assert!(text.starts_with("nothing to import\nis vpc-1 in this account"), "{text}");
     }
 }
