@@ -51,13 +51,15 @@ pub(in crate::commands) async fn run(
     if !selection.has_files() {
         bail!("which objects? Name files with -f, or a kustomization with -k");
     }
+    // Before many dry runs: a mistyped path is said at once.
+    let reviewed = consent.plan.as_deref().map(read).transpose()?;
     let mut plan = plan(cluster, selection).await?;
     out(&print::text(&plan.entries, &plan.notes, Style::of_stdout()))?;
     if plan.is_rejected() {
         bail!("nothing was applied: correct what is rejected first");
     }
-    if let Some(file) = &consent.plan {
-        as_reviewed(file, &plan)?;
+    if let (Some(file), Some(text)) = (&consent.plan, reviewed) {
+        as_reviewed(file, &text, &plan)?;
     }
     // Without an edit there is no question, but what an earlier run applied may not be ready.
     if !plan.applies.is_empty() && !consent.yes && consent.plan.is_none() {
@@ -99,12 +101,18 @@ fn refuse(differences: &[String], why: &str) -> Result<()> {
     if differences.is_empty() { Ok(()) } else { bail!("nothing was applied, because {why}") }
 }
 
+fn read(file: &Path) -> Result<String> {
+    std::fs::read_to_string(file).with_context(|| cannot_use(file))
+}
+
+fn cannot_use(file: &Path) -> String {
+    format!("cannot use the plan in {}", file.display())
+}
+
 /// Whether the plan in a file says the same as this one.
-fn as_reviewed(file: &Path, plan: &Plan) -> Result<()> {
-    let in_file = || format!("cannot use the plan in {}", file.display());
-    let text = std::fs::read_to_string(file).with_context(in_file)?;
-    let differences =
-        reviewed::differences(&text, &print::json(&plan.entries, &plan.notes)).with_context(in_file)?;
+fn as_reviewed(file: &Path, text: &str, plan: &Plan) -> Result<()> {
+    let now = print::json(&plan.entries, &plan.notes);
+    let differences = reviewed::differences(text, &now).with_context(|| cannot_use(file))?;
     refuse(&differences, &format!("the plan is not the one in {}: review it again", file.display()))
 }
 
