@@ -38,7 +38,12 @@ fn text(graph: &Graph, node: &Node) -> String {
         text.line("");
         text.line(format!("{}. {}: {}", index + 1, root.node.seen_from(node), root.message));
         let way = way(root, node);
-        if !way.is_empty() {
+        if let Some(blocked) = blocked(graph, root) {
+            text.line(format!(
+                "   blocks:  {}",
+                [vec![blocked.seen_from(node)], way[1..].to_vec()].concat().join(" <- ")
+            ));
+        } else if !way.is_empty() {
             text.line(format!("   used by: {}", way.join(" <- ")));
         }
         if let Some(remedy) = &root.remedy {
@@ -46,6 +51,12 @@ fn text(graph: &Graph, node: &Node) -> String {
         }
     }
     text.finish()
+}
+
+/// The resource whose deletion waits for a root, which uses it: the other way round than for all other causes.
+fn blocked<'a>(graph: &Graph, root: &'a Root) -> Option<&'a Node> {
+    let first = &root.trail.first()?.node;
+    graph.users(first).iter().any(|one| one.of == root.node).then_some(first)
 }
 
 /// The users on the way from a root, the nearest first, each with its field.
@@ -75,7 +86,7 @@ pub(super) fn json(graph: &Graph, node: &Node) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::fixtures::{graph, node, stack};
+    use crate::graph::fixtures::{graph, node, not_ready, object, request, stack};
 
     #[test]
     fn each_root_cause_is_printed_with_the_way_and_the_remedy() {
@@ -90,6 +101,25 @@ mod tests {
    to do:   kubectl create secret generic db -n shop --from-literal password=...
 "#;
         assert_eq!(text(&graph(stack()), &node("ListenerRule", "static")), expected);
+    }
+
+    #[test]
+    fn a_user_in_another_namespace_that_blocks_a_deletion_is_named_with_it() {
+        let message =
+            "waiting until these dependents are deleted or no longer refer to this resource: subnet sa:s";
+        let mut graph = graph([object("VPC", "main", json!({}), not_ready("DeletionBlocked", message))]);
+        let spec = json!({"inPlaceDependencies": [{"kind": "vpc", "name": "main", "namespace": "shop"}]});
+        let mut request = request("subnet.aws.s", spec);
+        request.metadata.namespace = Some("sa".to_owned());
+        let owner = json!([{"apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Subnet", "name": "s",
+            "uid": "u", "controller": true}]);
+        request.metadata.owner_references = serde_json::from_value(owner).unwrap();
+        graph.add_from_others(&crate::discovery::tests::kinds(), "shop", &[request]);
+        let expected = "VPC/main is not ready (DeletionBlocked): 1 root cause.\n\n\
+                        1. Subnet/sa:s: Subnet/sa:s still refers to VPC/main\n   \
+                        blocks:  VPC/main\n   \
+                        to do:   delete Subnet/sa:s, or remove its reference to VPC/main\n";
+        assert_eq!(text(&graph, &node("VPC", "main")), expected);
     }
 
     #[test]

@@ -23,6 +23,10 @@ pub(super) fn of(
         );
         return (Some(advice), Next::Person);
     }
+    // The resource that waits is the one that is used, and the user is not listed.
+    if *via == Via::Elsewhere {
+        return (Some(without_reference(node, user)), Next::Person);
+    }
     if let Some(resource) = graph.get(node) {
         if *via != Via::InPlace
             && message.contains("has not published a state")
@@ -31,8 +35,7 @@ pub(super) fn of(
             return (Some("Wait: it became ready a moment ago.".to_owned()), Next::Controller);
         }
         if graph.users(user).iter().any(|one| one.of == *node) {
-            let advice = format!("delete {}, or remove its reference to {user}", node.seen_from(user));
-            return (Some(advice), Next::Person);
+            return (Some(without_reference(node, user)), Next::Person);
         }
         return (Some(format!("edit {via} of {user}")), Next::Person);
     }
@@ -59,6 +62,10 @@ pub(super) fn of(
         _ => format!("edit {via} of {user}"),
     };
     (Some(advice), Next::Person)
+}
+
+fn without_reference(node: &Node, used: &Node) -> String {
+    format!("delete {}, or remove its reference to {used}", node.seen_from(used))
 }
 
 #[cfg(test)]
