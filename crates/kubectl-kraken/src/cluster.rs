@@ -11,7 +11,7 @@ use kube::{
 };
 
 use crate::{
-    connection::Connection,
+    connection::{self, Connection},
     discovery::{Kind, Kinds, Unknown},
     failure::{explain, is_forbidden},
     target::Target,
@@ -194,9 +194,11 @@ async fn pages(api: &Api<DynamicObject>) -> kube::Result<Vec<DynamicObject>> {
 async fn config(connection: &Connection) -> Result<Config> {
     let options = KubeConfigOptions { context: connection.context.clone(), ..KubeConfigOptions::default() };
     let is_named = connection.kubeconfig.is_some() || connection.context.is_some();
-    let read = match &connection.kubeconfig {
-        Some(path) => Kubeconfig::read_from(path),
-        None => Kubeconfig::read(),
+    let listed = std::env::var_os("KUBECONFIG").filter(|list| !list.is_empty());
+    let read = match (&connection.kubeconfig, listed) {
+        (Some(path), _) => Kubeconfig::read_from(path),
+        (None, Some(list)) => connection::merged(&list),
+        (None, None) => Kubeconfig::read(),
     };
     let found = match read {
         Ok(kubeconfig) => Config::from_custom_kubeconfig(kubeconfig, &options).await,
