@@ -4,8 +4,8 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
-use kraken_programs::control_plane::{APISERVER, CONTROLLER_MANAGER, ETCD, MODULE, given};
+use anyhow::{Error, Result};
+use kraken_programs::control_plane::{APISERVER, CONTROLLER_MANAGER, ETCD, MODULE, check_given, given};
 
 use crate::go::{Ensure as _, Program};
 
@@ -24,13 +24,22 @@ impl Assets {
     /// The binaries, which are built first if they do not exist. Reports progress on stderr.
     ///
     /// # Errors
-    /// When Go is absent or too old, a build fails, or the cache cannot be written.
+    /// When `KUBEBUILDER_ASSETS` is no folder, Go is absent or too old, a build fails, or the cache cannot be written.
     pub async fn ensure() -> Result<Self> {
+        Self::check()?;
         Ok(Self {
             etcd: find_or_build(&ETCD).await?,
             kube_apiserver: find_or_build(&APISERVER).await?,
             kube_controller_manager: find_or_build(&CONTROLLER_MANAGER).await?,
         })
+    }
+
+    /// Whether the environment is right, before anything is started.
+    ///
+    /// # Errors
+    /// When `KUBEBUILDER_ASSETS` is no folder.
+    pub fn check() -> Result<()> {
+        check_given().map_err(Error::msg)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The programs of the control plane: etcd, kube-apiserver and kube-controller-manager.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Instant;
 use std::{env, fs};
@@ -44,14 +45,37 @@ pub const CONTROLLER_MANAGER: Program = Program {
 /// All of them, in the order in which they are built.
 pub const ALL: [&Program; 3] = [&ETCD, &APISERVER, &CONTROLLER_MANAGER];
 
+/// The variable with a folder of the programs.
+const ASSETS: &str = "KUBEBUILDER_ASSETS";
+
+/// Whether the folder in `KUBEBUILDER_ASSETS` exists, if it is set: a mistyped one would lead to a build of minutes.
+///
+/// # Errors
+/// When it does not exist, in one line.
+pub fn check_given() -> Result<(), String> {
+    check(env::var_os(ASSETS).as_deref())
+}
+
+fn check(folder: Option<&OsStr>) -> Result<(), String> {
+    match folder.filter(|folder| !folder.is_empty()).map(Path::new) {
+        Some(folder) if !folder.is_dir() => {
+            Err(format!("{ASSETS} is {}, which is no folder: correct it, or unset it", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The file in `KUBEBUILDER_ASSETS`, if there is one. Such folders often lack kube-controller-manager.
 pub fn given(program: &Program) -> Option<PathBuf> {
-    let path = PathBuf::from(env::var_os("KUBEBUILDER_ASSETS")?).join(program.name);
+    let path = PathBuf::from(env::var_os(ASSETS)?).join(program.name);
     path.is_file().then_some(path)
 }
 
-/// The programs that must be built.
+/// The programs that must be built. None if `KUBEBUILDER_ASSETS` is wrong: whoever needs the programs says so.
 pub fn missing() -> Vec<&'static Program> {
+    if check_given().is_err() {
+        return vec![];
+    }
     let Ok(folder) = MODULE.folder() else { return vec![] };
     let is_missing = |program: &&Program| given(program).is_none() && !folder.join(program.name).is_file();
     ALL.into_iter().filter(is_missing).collect()
@@ -91,4 +115,21 @@ pub fn build(program: &Program) -> Result<(), String> {
     built.map_err(failed)?;
     eprintln!("{what}: done after {:.1} s", started.elapsed().as_secs_f64());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_programs_that_does_not_exist_is_an_error() {
+        let error = check(Some(OsStr::new("/does/not/exist"))).unwrap_err();
+        assert_eq!(
+            error,
+            "KUBEBUILDER_ASSETS is /does/not/exist, which is no folder: correct it, or unset it"
+        );
+        for right in [None, Some(OsStr::new("")), Some(env::temp_dir().as_os_str())] {
+            assert_eq!(check(right), Ok(()));
+        }
+    }
 }

@@ -21,7 +21,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
-use kraken_local::background::Background;
+use kraken_local::{assets::Assets, background::Background};
 use serde::{Deserialize, Serialize};
 
 use self::{programs::Programs, start::Running};
@@ -132,6 +132,9 @@ async fn up(background: &Background, programs: &Programs) -> Result<ExitCode> {
     let started = Instant::now();
     is_private(background.folder())?;
     let found = programs.found()?; // a mistake is said here and not in a log
+    if !background.is_up()? {
+        Assets::check()?;
+    }
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut command = std::process::Command::new(program);
     command.args(["local", "serve", "--folder"]).arg(background.folder()).args(programs.arguments(&found));
