@@ -239,6 +239,18 @@ async fn an_interrupted_start_leaves_nothing_and_two_starts_are_one() -> Result<
             sleep(Duration::from_millis(200)).await;
         }
     }
+    // At once after an interruption, while the former one is ending.
+    let child =
+        local.command("up --only hub,aws-vpc")?.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    sleep(Duration::from_millis(2_500)).await;
+    let pid = child.id().context("it has ended already")?;
+    let status = Command::new("kill").args(["-INT", &pid.to_string()]).status().await?;
+    ensure!(status.success(), "kill failed");
+    let printed = local.run("up --only hub,aws-vpc").await?;
+    ensure!(printed.code == Some(0), "{}", printed.errors);
+    timeout(WITHIN, child.wait_with_output()).await??;
+    local.exits("down", 0, &["down after"]).await?;
+
     let (one, two) = tokio::join!(local.run("up --only hub,aws-vpc"), local.run("up --only hub,aws-vpc"));
     for printed in [one?, two?] {
         ensure!(printed.code == Some(0) && printed.out.contains("export KUBECONFIG"), "{}", printed.errors);

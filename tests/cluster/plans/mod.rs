@@ -85,6 +85,10 @@ async fn a_plan_names_what_follows_and_what_is_not_possible() -> Result<()> {
     let printed =
         shell.output(&format!("{program} plan -f stack.yaml && echo code 0 || echo code $?")).await?.1;
     assert_eq!(printed, "Nothing changes: 5 unchanged.\ncode 0\n");
+    // Everything is ready already, so that there is nothing to ask or to wait for.
+    let printed =
+        shell.output(&format!("{program} apply -f stack.yaml && echo code 0 || echo code $?")).await?.1;
+    assert_eq!(printed, "Nothing changes: 5 unchanged.\ncode 0\n");
 
     // The replaced subnet has another id: the instance in it follows. A ConfigMap changes a field that stops it.
     values.extend([("CIDR", "10.62.3.0/24"), ("TYPE", "t3.large")]);
