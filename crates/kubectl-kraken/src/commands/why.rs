@@ -56,7 +56,10 @@ fn text(graph: &Graph, node: &Node) -> String {
 /// The resource whose deletion waits for a root, which uses it: the other way round than for all other causes.
 fn blocked<'a>(graph: &Graph, root: &'a Root) -> Option<&'a Node> {
     let first = &root.trail.first()?.node;
-    graph.users(first).iter().any(|one| one.of == root.node).then_some(first)
+    let is_used = graph.users(first).iter().any(|one| one.of == root.node);
+    // Two security groups that refer to each other do both.
+    let is_user = graph.uses(first).iter().any(|one| one.of == root.node);
+    (is_used && !is_user).then_some(first)
 }
 
 /// The users on the way from a root, the nearest first, each with its field.

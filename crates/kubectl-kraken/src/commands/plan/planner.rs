@@ -161,14 +161,11 @@ impl<'a> Planner<'a> {
 
     /// Adds what a request does, and the request if it does something.
     fn add(&mut self, mut entry: Entry, request: Request) {
-        let is_deleted =
-            request.planned.as_ref().is_some_and(|live| live.metadata.deletion_timestamp.is_some());
+        // Without a document, nobody asks that the object shall exist.
+        let asked_for = request.planned.as_ref().filter(|_| request.document.is_some());
+        let is_blocked = asked_for.is_some_and(|live| live.metadata.deletion_timestamp.is_some());
         if entry.action.is_some() {
             entry.edit = Some(request.digest());
-        }
-        // Without a document, nobody asks that the object shall exist.
-        let is_blocked = is_deleted && request.document.is_some();
-        if entry.action.is_some() {
             self.applies.push(request);
         }
         self.entries.push(if is_blocked { being_deleted(entry) } else { entry });
