@@ -9,6 +9,8 @@ use std::{
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
 
+use crate::yaml;
+
 /// One object as it is written, and where.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Document {
@@ -93,13 +95,11 @@ fn kustomized(folder: &Path) -> Result<String> {
 
 /// The objects of a text with several YAML documents. Lists are their items; empty documents are left out.
 pub(crate) fn parse(place: &str, text: &str) -> Result<Vec<Document>> {
-    let documents: Vec<Value> =
-        serde_saphyr::from_multiple(text).map_err(|error| anyhow!("{place}: {error}"))?;
+    let documents = yaml::documents(text).map_err(|failed| anyhow!("{place}: {failed}"))?;
     let mut all = vec![];
-    for (index, document) in documents.into_iter().enumerate() {
-        let place = format!("{place}, document {}", index + 1);
-        match document {
-            Value::Null => {}
+    for document in documents {
+        let place = format!("{place}, document {}", document.number);
+        match document.value {
             Value::Object(ref fields) if fields.get("kind").is_some_and(|kind| kind == "List") => {
                 let items = fields.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
                 all.extend(items.into_iter().map(|object| Document { place: place.clone(), object }));
@@ -154,6 +154,14 @@ mod tests {
     }
 
     #[test]
+    fn objects_are_those_that_kubectl_applies() {
+        let text = "apiVersion: v1\nkind: A\nmetadata: {name: a, annotations: {commit: 105e432083614936}}\nspec: {days: 010, tags: {N: x}}\n";
+        let object = &parse("x.yaml", text).unwrap()[0].object;
+        assert_eq!(object["metadata"]["annotations"]["commit"], "105e432083614936");
+        assert_eq!(object["spec"], serde_json::json!({"days": 8, "tags": {"false": "x"}}));
+    }
+
+    #[test]
     fn what_is_no_object_is_named_with_its_place() {
         let error = |text: &str| parse("x.yaml", text).unwrap_err().to_string();
         assert_eq!(error("kind: A\nmetadata: {name: a}\n"), "x.yaml, document 1: apiVersion is missing");
@@ -161,7 +169,11 @@ mod tests {
             error("apiVersion: v1\nkind: A\nmetadata: {}\n"),
             "x.yaml, document 1: metadata.name is missing"
         );
-        assert!(error("a: [\n").starts_with("x.yaml: "));
+        assert!(error("a: [\n").starts_with("x.yaml: line "));
+        assert_eq!(
+            error("a: 1\n---\nb: 1\nb: 2\n"),
+            "x.yaml: line 4: duplicate mapping key \"b\": it is in line 3 already"
+        );
     }
 
     #[test]

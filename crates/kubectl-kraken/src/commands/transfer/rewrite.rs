@@ -72,7 +72,7 @@ fn search(path: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
 fn text_of(text: &str, rename: &Rename, namespace: &str) -> Result<Option<(String, Lines)>> {
     let documents = parsed(text)?;
     let (mut changes, mut lines, mut expected) = (vec![], vec![], vec![]);
-    for Document { value, spot } in &documents {
+    for Document { value, spot, .. } in &documents {
         let mut value = value.clone();
         for (pointer, object) in objects(value.clone()) {
             for edit in edits(&object, rename, namespace) {
@@ -103,7 +103,7 @@ fn text_of(text: &str, rename: &Rename, namespace: &str) -> Result<Option<(Strin
 }
 
 fn parsed(text: &str) -> Result<Vec<Document>> {
-    yaml::documents(text).map_err(|failed| anyhow::anyhow!("line {}: {}", failed.line, failed.message))
+    yaml::documents(text).map_err(|failed| anyhow::anyhow!("{failed}"))
 }
 
 /// The objects of a document, with their JSON pointers.
@@ -157,11 +157,7 @@ fn written(text: &str, scalar: &Spot, edit: &Edit, rename: &Rename) -> String {
     }
     match scalar.style {
         Some(ScalarStyle::SingleQuoted) => format!("'{}'", edit.to.replace('\'', "''")),
-        Some(ScalarStyle::Plain)
-            if serde_saphyr::from_str::<Value>(&edit.to).is_ok_and(|read| read == edit.to.as_str()) =>
-        {
-            edit.to.clone()
-        }
+        Some(ScalarStyle::Plain) if yaml::is_plain(&edit.to) => edit.to.clone(),
         _ => Value::from(edit.to.as_str()).to_string(),
     }
 }
