@@ -6,20 +6,22 @@ mod object;
 mod set;
 #[cfg(test)]
 mod tests;
+mod unquoted;
 
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use anyhow::{Result, bail};
+use granit_parser::ScalarStyle;
 use kraken_api::DOMAIN;
 use kube_schema::Schema;
 use serde_json::Value;
 
-pub(super) use self::object::name as name_fault;
 use self::{
     crds::Crd,
     finding::{Finding, Level},
     set::{Member, Set},
 };
+pub(super) use self::{object::name as name_fault, unquoted::of_object as unquoted};
 use super::plan::documents::{Text, texts};
 use crate::{
     discovery::{Kinds, Unknown},
@@ -77,7 +79,7 @@ fn lint(texts: &[Text], namespace: &str) -> Result<(Vec<Finding>, usize)> {
         };
         for document in documents {
             for (object, spot) in items(document.value, document.spot) {
-                if let Some(member) = linter.member(source, &spot, object, namespace)? {
+                if let Some(member) = linter.member(source, text, &spot, object, namespace)? {
                     members.push(member);
                     places.push((source, spot));
                 }
@@ -154,6 +156,7 @@ impl Linter<'_> {
     fn member(
         &mut self,
         source: usize,
+        file: &str,
         spot: &Spot,
         mut object: Value,
         namespace: &str,
@@ -199,7 +202,10 @@ impl Linter<'_> {
             self.at(source, spot, Level::Error, &node, "apiVersion", message);
             return Ok(None);
         };
-        let mut found = object::by_schema(&mut object, schema);
+        let mut found = object::by_schema(&mut object, schema, |field| {
+            let plain = spot.at(field).filter(|value| value.style == Some(ScalarStyle::Plain))?;
+            file.get(plain.bytes.clone()).map(str::to_owned)
+        });
         let mut problems = object::lifecycle(&object["spec"]);
         if kind == "ConfigExport" {
             problems.extend(object::export(&object, namespace));

@@ -10,9 +10,15 @@ use kube_schema::{
 };
 use serde_json::Value;
 
+use super::unquoted::unquoted;
+
 /// The problems of an object against its schema: the path of the field, and the message. `value` gets the defaults and loses what the
-/// schema does not know.
-pub(super) fn by_schema(value: &mut Value, schema: &Schema) -> Vec<(String, String)> {
+/// schema does not know. `written` is how a value is written without quotes, by its path.
+pub(super) fn by_schema(
+    value: &mut Value,
+    schema: &Schema,
+    written: impl Fn(&str) -> Option<String>,
+) -> Vec<(String, String)> {
     if let Some(fields) = value.as_object_mut() {
         // An apply does not set it.
         fields.remove("status");
@@ -29,9 +35,34 @@ pub(super) fn by_schema(value: &mut Value, schema: &Schema) -> Vec<(String, Stri
     if !causes.iter().any(Cause::blocks_rules) {
         check_rules(value, None, schema, &Place::Root, &mut causes);
     }
-    let own = causes.into_iter().filter(|cause| cause.field != "<nil>");
-    found.extend(own.map(|cause| (cause.field, without_value(cause.message))));
+    let unquoted = unquoted(value, schema);
+    causes.retain(|cause| !unquoted.iter().any(|one| one.field == *field_of(cause)));
+    for one in unquoted {
+        let message = one.message(written(&one.field).as_deref());
+        found.push((one.field, message));
+    }
+    let (of_branches, own): (Vec<_>, Vec<_>) = causes.into_iter().partition(|cause| cause.field == NO_FIELD);
+    found.extend(own.into_iter().map(|cause| (cause.field, without_value(cause.message))));
+    // That no branch holds says less than what is wrong in one, but it may be all that is said.
+    for cause in of_branches {
+        let field = field_of(&cause);
+        if !found.iter().any(|(other, _)| other.starts_with(field)) {
+            let message = cause.message.strip_prefix("Invalid value: \"\": ").unwrap_or(&cause.message);
+            found.push((field.to_owned(), message.to_owned()));
+        }
+    }
     found
+}
+
+/// What kube-apiserver says in place of a field about branches of a schema; the field is in the message.
+const NO_FIELD: &str = "<nil>";
+
+fn field_of(cause: &Cause) -> &str {
+    if cause.field != NO_FIELD {
+        return &cause.field;
+    }
+    let quoted = cause.message.strip_prefix("Invalid value: \"\": \"");
+    quoted.and_then(|rest| rest.split_once("\" must ")).map_or("", |(field, _)| field)
 }
 
 /// Of a long value the message has only the part that says what is wrong.

@@ -50,6 +50,36 @@ fn rules_of_the_schema_say_what_to_write() {
 }
 
 #[test]
+fn a_number_or_a_boolean_in_place_of_a_string_is_to_be_quoted() {
+    let with = |tags: &str| {
+        linted(&[&format!(
+            "{}  tags: {tags}\n",
+            vpc("a").replace("{cidrBlock: {value: 10.0.0.0/16}}", "\n  cidrBlock: {value: 10.0.0.0/16}")
+        )])
+    };
+    assert_eq!(
+        with("{Cost: 42, Team: no, Code: 010, Live: true, Name: a}"),
+        [
+            "0.yaml:6: error: VPC/a spec.tags.Code: 010 is a number, and a string is expected: quote it (\"010\")",
+            "0.yaml:6: error: VPC/a spec.tags.Cost: 42 is a number, and a string is expected: quote it (\"42\")",
+            "0.yaml:6: error: VPC/a spec.tags.Live: true is a boolean, and a string is expected: quote it (\"true\")",
+            "0.yaml:6: error: VPC/a spec.tags.Team: no is a boolean, and a string is expected: quote it (\"no\")",
+            "1 object: 4 errors.",
+        ]
+    );
+    assert_eq!(with("{N: x}"), ["1 object: no problems."]);
+    // No branch holds, and quotes are no remedy.
+    assert!(with("{Team: [a]}")[0].starts_with("0.yaml:6: error: VPC/a spec.tags.Team: "));
+    // Fields with a type, too.
+    let found = linted(&[&vpc("a").replace("10.0.0.0/16", "10")]);
+    assert!(
+        found[0]
+            .ends_with("spec.cidrBlock.value: 10 is a number, and a string is expected: quote it (\"10\")"),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn references_are_resolved_across_files() {
     let subnet = format!(
         "{API}kind: Subnet\nmetadata: {{name: a}}\nspec:\n  vpcID: {{valueFrom: {{ref: VPC/main}}}}\n  cidrBlock: {{valueFrom: {{configMap: {{name: c, key: cidr}}}}}}\n"

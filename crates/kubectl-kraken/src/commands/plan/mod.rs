@@ -13,6 +13,7 @@ mod patch;
 mod planner;
 mod print;
 mod progress;
+mod rejection;
 mod request;
 mod reviewed;
 mod run;

@@ -22,6 +22,7 @@ use super::{
     entry::{Action, Entry},
     follow::{Followed, Source, effects},
     judge::{being_deleted, edited, edited_map, edited_plain, in_order, keys, would_wait},
+    rejection::why,
     request::Request,
 };
 use crate::{
@@ -119,8 +120,9 @@ impl<'a> Planner<'a> {
             let mut answer = match answer {
                 Ok(answer) => answer,
                 Err(kube::Error::Api(status)) => {
-                    let why = format!("{place}: {}", status.message);
-                    self.entries.push(Entry::new(node, Action::Rejected, vec![why]));
+                    let why = why(&status, request.document.as_ref())?;
+                    let lines = why.into_iter().map(|line| format!("{place}: {line}")).collect();
+                    self.entries.push(Entry::new(node, Action::Rejected, lines));
                     continue;
                 }
                 Err(error) => return Err(explain(error, &format!("plan {node}"), &self.cluster.server)),
