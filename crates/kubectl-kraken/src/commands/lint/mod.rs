@@ -21,7 +21,10 @@ use self::{
     finding::{Finding, Level},
     set::{Member, Set},
 };
-pub(super) use self::{object::name as name_fault, unquoted::of_object as unquoted};
+pub(super) use self::{
+    object::name as name_fault,
+    unquoted::{no_text, of_object as unquoted},
+};
 use super::plan::documents::{Text, texts};
 use crate::{
     discovery::{Kinds, Unknown},
@@ -161,6 +164,10 @@ impl Linter<'_> {
         mut object: Value,
         namespace: &str,
     ) -> Result<Option<Member>> {
+        let written = |field: &str| {
+            let plain = spot.at(field).filter(|value| value.style == Some(ScalarStyle::Plain))?;
+            file.get(plain.bytes.clone()).map(str::to_owned)
+        };
         let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (api_version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version.as_str()));
@@ -173,8 +180,15 @@ impl Linter<'_> {
         let namespace = if named.is_empty() { namespace } else { &named };
         let node = Node::new(namespace, group, &kind, &name);
         if name.is_empty() {
-            let message = "is missing".to_owned();
-            self.add(source, spot.nearest("metadata").line, Level::Error, &kind, "metadata.name", message);
+            let message = no_text(object.pointer("/metadata/name"), written("metadata.name").as_deref());
+            self.add(
+                source,
+                spot.nearest("metadata.name").line,
+                Level::Error,
+                &kind,
+                "metadata.name",
+                message,
+            );
         } else if let Some(why) = object::name(&name) {
             self.at(source, spot, Level::Error, &node, "metadata.name", format!("{name:?} {why}"));
         }
@@ -202,10 +216,7 @@ impl Linter<'_> {
             self.at(source, spot, Level::Error, &node, "apiVersion", message);
             return Ok(None);
         };
-        let mut found = object::by_schema(&mut object, schema, |field| {
-            let plain = spot.at(field).filter(|value| value.style == Some(ScalarStyle::Plain))?;
-            file.get(plain.bytes.clone()).map(str::to_owned)
-        });
+        let mut found = object::by_schema(&mut object, schema, written);
         let mut problems = object::lifecycle(&object["spec"]);
         if kind == "ConfigExport" {
             problems.extend(object::export(&object, namespace));

@@ -80,6 +80,17 @@ fn a_number_or_a_boolean_in_place_of_a_string_is_to_be_quoted() {
 }
 
 #[test]
+fn a_name_is_a_string() {
+    let named = |name: &str| linted(&[&vpc("a").replace("name: a", name)])[0].clone();
+    assert_eq!(
+        named("name: 010"),
+        "0.yaml:3: error: VPC metadata.name: 010 is a number, and a string is expected: quote it (\"010\")"
+    );
+    assert_eq!(named("name: [a]"), "0.yaml:3: error: VPC metadata.name: is a list, and a string is expected");
+    assert_eq!(named("labels: {}"), "0.yaml:3: error: VPC metadata.name: is missing");
+}
+
+#[test]
 fn references_are_resolved_across_files() {
     let subnet = format!(
         "{API}kind: Subnet\nmetadata: {{name: a}}\nspec:\n  vpcID: {{valueFrom: {{ref: VPC/main}}}}\n  cidrBlock: {{valueFrom: {{configMap: {{name: c, key: cidr}}}}}}\n"

@@ -14,6 +14,18 @@ pub(in crate::commands) struct Unquoted {
     value: Value,
 }
 
+/// Why a field whose value is no text, or an empty one, is not valid.
+pub(in crate::commands) fn no_text(value: Option<&Value>, written: Option<&str>) -> String {
+    match value {
+        Some(value @ (Value::Bool(_) | Value::Number(_))) => {
+            Unquoted { field: String::new(), value: value.clone() }.message(written)
+        }
+        Some(Value::Array(_)) => "is a list, and a string is expected".to_owned(),
+        Some(Value::Object(_)) => "is a map, and a string is expected".to_owned(),
+        _ => "is missing".to_owned(),
+    }
+}
+
 impl Unquoted {
     /// What to do. `written`: the value in the text, if that is known: `no` is `false`.
     pub(in crate::commands) fn message(&self, written: Option<&str>) -> String {

@@ -9,6 +9,7 @@ use std::{
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
 
+use super::super::lint::no_text;
 use crate::yaml;
 
 /// One object as it is written, and where.
@@ -109,8 +110,12 @@ pub(crate) fn parse(place: &str, text: &str) -> Result<Vec<Document>> {
     }
     for Document { place, object } in &all {
         for field in ["/apiVersion", "/kind", "/metadata/name"] {
-            if object.pointer(field).and_then(Value::as_str).is_none_or(str::is_empty) {
-                bail!("{place}: {} is missing", field.trim_start_matches('/').replace('/', "."));
+            let value = object.pointer(field);
+            if value.and_then(Value::as_str).is_none_or(str::is_empty) {
+                let field = field.trim_start_matches('/').replace('/', ".");
+                let why = no_text(value, None);
+                let colon = if why == "is missing" { "" } else { ":" };
+                bail!("{place}: {field}{colon} {why}");
             }
         }
     }
@@ -168,6 +173,10 @@ mod tests {
         assert_eq!(
             error("apiVersion: v1\nkind: A\nmetadata: {}\n"),
             "x.yaml, document 1: metadata.name is missing"
+        );
+        assert_eq!(
+            error("apiVersion: v1\nkind: A\nmetadata: {name: 123}\n"),
+            "x.yaml, document 1: metadata.name: 123 is a number, and a string is expected: quote it (\"123\")"
         );
         assert!(error("a: [\n").starts_with("x.yaml: line "));
         assert_eq!(
