@@ -208,7 +208,7 @@ fn api_resource(group: &str, version: &str, resource: &APIResourceDiscovery) -> 
 }
 
 /// The number of letters to insert, remove or change.
-fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, left) in a.chars().enumerate() {

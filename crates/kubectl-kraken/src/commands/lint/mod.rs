@@ -2,6 +2,7 @@
 
 mod crds;
 mod finding;
+mod kind;
 mod object;
 mod set;
 #[cfg(test)]
@@ -173,12 +174,15 @@ impl Linter<'_> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version.as_str()));
         let is_own = group.ends_with(DOMAIN);
         let is_read = is_own || (api_version == "v1" && (kind == "ConfigMap" || kind == "Secret"));
-        if !is_read {
-            return Ok(None);
-        }
         let named = text("/metadata/namespace");
         let namespace = if named.is_empty() { namespace } else { &named };
         let node = Node::new(namespace, group, &kind, &name);
+        if !is_read {
+            if let Some(why) = kind::wrong_api_version(&api_version, &kind, self.crds) {
+                self.at(source, spot, Level::Error, &node, "apiVersion", why);
+            }
+            return Ok(None);
+        }
         if name.is_empty() {
             let message = no_text(object.pointer("/metadata/name"), written("metadata.name").as_deref());
             self.add(

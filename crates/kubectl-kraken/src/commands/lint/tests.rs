@@ -169,6 +169,20 @@ fn exports_are_reviewed_by_the_code_of_the_hub() {
 }
 
 #[test]
+fn an_object_that_is_nearly_of_kraken_is_an_error() {
+    let found = linted(&[&vpc("a").replace(API, "")]);
+    assert_eq!(
+        found[0],
+        "0.yaml:1: error: VPC/a apiVersion: is missing: expected aws.kraken-iac.eoinfennessy.com/v1alpha1"
+    );
+    let found = linted(&[&vpc("a").replace("fennessy", "fenessy")]);
+    assert!(
+        found[0].starts_with("0.yaml:1: error: VPC/a apiVersion: no group of Kraken is named aws."),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn what_is_not_of_kraken_is_left_alone_and_broken_text_is_an_error() {
     let deployment =
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n---\njust: text\n---\n# nothing\n";
