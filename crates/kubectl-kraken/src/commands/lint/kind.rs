@@ -1,5 +1,7 @@
 //! Which objects are of Kraken, and which only look like others because of a typing error: those are not applied, or not as Kraken's. Pure.
 
+use kraken_api::DOMAIN;
+
 use super::crds::Crd;
 use crate::discovery::distance;
 
@@ -7,6 +9,11 @@ use crate::discovery::distance;
 const TYPING_ERRORS: usize = 4;
 /// What no group of others contains.
 const OWN_WORD: &str = "kraken-iac";
+
+/// Whether the kinds of a group are made in a cluster, of what a provider of OpenTofu knows, so that this program does not have them.
+pub(super) fn is_made_at_run_time(group: &str) -> bool {
+    group.strip_suffix(DOMAIN) == Some("tofu.")
+}
 
 /// What is wrong with the apiVersion of an object that is not of a group of Kraken; `None` if it is of others.
 pub(super) fn wrong_api_version(api_version: &str, kind: &str, crds: &[Crd]) -> Option<String> {

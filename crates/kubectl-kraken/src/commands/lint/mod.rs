@@ -199,6 +199,11 @@ impl Linter<'_> {
         if !is_own {
             return Ok(Some(Member { node, object, follows: vec![] }));
         }
+        if kind::is_made_at_run_time(group) && !kind.is_empty() {
+            let message = "is not checked: the cluster makes this kind of an OpenTofu provider".to_owned();
+            self.at(source, spot, Level::Note, &node, "kind", message);
+            return Ok(Some(Member { node, object, follows: vec![] }));
+        }
         let Some(crd) = self.crds.iter().find(|crd| crd.group == group && crd.kind == kind) else {
             let similar = match self.kinds.find(&kind) {
                 Ok(known) => {

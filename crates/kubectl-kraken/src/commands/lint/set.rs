@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kraken_api::{DependsOn, state_declaration::STATIC_KIND};
 use kraken_options::{
-    Dependency, JsonType, KeyRef, Path, Problem, ProblemKind, Resolved, Resolver, ResourceRef, ValueFrom,
-    Values,
+    Dependency, JsonType, KeyRef, KindRef, Path, Problem, ProblemKind, Resolved, Resolver, ResourceRef,
+    ValueFrom, Values,
 };
 use kube_schema::{Schema, Type};
 use serde_json::Value;
 
-use super::{finding::Level, object::data};
+use super::{finding::Level, kind::is_made_at_run_time, object::data};
 use crate::{
     discovery::{Kinds, Unknown},
     graph::{Node, walk},
@@ -156,6 +156,10 @@ impl<'a> Set<'a> {
 
     fn resource(&self, node: &Node, of: &ResourceRef, wanted: JsonType) -> Option<(Level, String)> {
         let (kind, name, path) = (&of.kind, of.full_name(), &of.path);
+        let text = || format!("{kind} {name} is not in the files: the cluster must have it");
+        if self.is_made_at_run_time(node, kind) {
+            return self.member(node, of).is_none().then(|| (Level::Note, text()));
+        }
         if self.kinds.of_reference(kind).next().is_none() {
             let similar = match self.kinds.find(kind) {
                 Err(Unknown::NotFound(Some(similar))) => format!("; did you mean {similar}?"),
@@ -167,9 +171,20 @@ impl<'a> Set<'a> {
             let text = format!("{kind} {name}: its id is of type string, and {wanted} is expected");
             return Some((Level::Error, text));
         }
-        self.member(node, of)
-            .is_none()
-            .then(|| (Level::Note, format!("{kind} {name} is not in the files: the cluster must have it")))
+        self.member(node, of).is_none().then(|| (Level::Note, text()))
+    }
+
+    /// Whether a reference of an object is to a kind of an OpenTofu provider: by its group, because the files have such an object, or
+    /// because the object itself is one.
+    fn is_made_at_run_time(&self, node: &Node, kind: &str) -> bool {
+        let wanted = KindRef::of(kind);
+        let is_known = self.kinds.of_reference(kind).next().is_some();
+        let mut of_files = self.members.iter().map(|member| &member.node);
+        let is_wanted = |on: &Node| is_made_at_run_time(&on.group) && wanted.matches(&on.kind, &on.group);
+        !is_known
+            && (wanted.group.as_deref().is_some_and(|group| group == "tofu" || is_made_at_run_time(group))
+                || is_made_at_run_time(&node.group)
+                || of_files.any(is_wanted))
     }
 
     /// A state that is in the files is resolved as the hub does it.
@@ -205,15 +220,18 @@ impl<'a> Set<'a> {
         })
     }
 
-    fn member(&self, node: &Node, of: &ResourceRef) -> Option<&'a Member> {
-        let mut kinds = self.kinds.of_reference(&of.kind);
-        kinds.find_map(|kind| {
-            self.members.iter().find(|member| {
-                member.node.namespace == *of.namespace.as_ref().unwrap_or(&node.namespace)
-                    && member.node.name == of.name
-                    && member.node.kind == kind.resource.kind
-                    && member.node.group == kind.resource.group
-            })
+    pub(super) fn member(&self, node: &Node, of: &ResourceRef) -> Option<&'a Member> {
+        let wanted = KindRef::of(&of.kind);
+        self.members.iter().find(|member| {
+            let Node { namespace, group, kind, name } = &member.node;
+            *namespace == *of.namespace.as_ref().unwrap_or(&node.namespace)
+                && *name == of.name
+                && wanted.matches(kind, group)
+                && (is_made_at_run_time(group)
+                    || self
+                        .kinds
+                        .of_reference(&of.kind)
+                        .any(|known| known.resource.kind == *kind && known.resource.group == *group))
         })
     }
 

@@ -183,6 +183,41 @@ fn an_object_that_is_nearly_of_kraken_is_an_error() {
 }
 
 #[test]
+fn a_kind_of_an_opentofu_provider_is_not_checked() {
+    let tofu = "apiVersion: tofu.kraken-iac.eoinfennessy.com/v1alpha1\nkind: AcmeNetwork\nmetadata: {name: net}\nspec: {name: {value: x}}\n";
+    let subnet = |of: &str| {
+        format!(
+            "{API}kind: Subnet\nmetadata: {{name: a}}\nspec:\n  vpcID: {{valueFrom: {{ref: {of}/net}}}}\n  cidrBlock: {{value: 10.0.1.0/24}}\n"
+        )
+    };
+    let not_checked = "0.yaml:2: note: AcmeNetwork/net kind: is not checked: the cluster makes this kind of an OpenTofu provider";
+    assert_eq!(linted(&[tofu, &subnet("AcmeNetwork")]), [not_checked, "1 object: 1 note."]);
+    assert_eq!(
+        linted(&[&subnet("AcmeNetwork.tofu")])[0],
+        "0.yaml:5: note: Subnet/a spec.vpcID: acmenetwork.tofu net is not in the files: the cluster must have it"
+    );
+    let found = linted(&[&subnet("AcmeNetwork")]);
+    assert!(found[0].contains("error: Subnet/a spec.vpcID: no kind is named"), "{found:?}");
+    // Its text is read all the same.
+    assert_eq!(linted(&[&tofu.replace("name: net", "name: Net")]).len(), 3);
+}
+
+#[test]
+fn no_sample_has_an_error() {
+    let samples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/samples");
+    let mut folders: Vec<_> =
+        std::fs::read_dir(&samples).unwrap().map(|entry| entry.unwrap().path()).collect();
+    folders.retain(|path| path.is_dir() || path.extension().is_some_and(|end| end == "yaml"));
+    assert!(folders.iter().any(|folder| folder.ends_with("openstack")));
+    for folder in folders {
+        let Ok(texts) = texts(std::slice::from_ref(&folder), None) else { continue };
+        let (findings, _) = lint(&texts, "shop").unwrap();
+        let wrong: Vec<_> = findings.iter().filter(|finding| finding.level == Level::Error).collect();
+        assert!(wrong.is_empty(), "{}: {wrong:#?}", folder.display());
+    }
+}
+
+#[test]
 fn what_is_not_of_kraken_is_left_alone_and_broken_text_is_an_error() {
     let deployment =
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n---\njust: text\n---\n# nothing\n";
