@@ -7,7 +7,7 @@ mod object;
 mod set;
 #[cfg(test)]
 mod tests;
-mod unquoted;
+pub(super) mod unquoted;
 
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
@@ -17,14 +17,12 @@ use kraken_api::DOMAIN;
 use kube_schema::Schema;
 use serde_json::Value;
 
+pub(super) use self::object::name as name_fault;
 use self::{
     crds::Crd,
     finding::{Finding, Level},
     set::{Member, Set},
-};
-pub(super) use self::{
-    object::name as name_fault,
-    unquoted::{no_text, of_object as unquoted},
+    unquoted::no_text,
 };
 use super::plan::documents::{Text, texts};
 use crate::{

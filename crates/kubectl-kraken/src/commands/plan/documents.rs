@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
 
-use super::super::lint::no_text;
+use super::super::lint::unquoted::no_text;
 use crate::yaml;
 
 /// One object as it is written, and where.

@@ -4,11 +4,11 @@ use anyhow::Result;
 use kube::core::Status;
 use serde_json::Value;
 
-use super::super::lint::unquoted;
+use super::super::lint::unquoted::of_object;
 
 /// One line for each value that is only to be quoted, as `lint` says it, and what the server says about the rest.
 pub(super) fn why(status: &Status, document: Option<&Value>) -> Result<Vec<String>> {
-    let unquoted = document.map(unquoted).transpose()?.unwrap_or_default();
+    let unquoted = document.map(of_object).transpose()?.unwrap_or_default();
     if unquoted.is_empty() || status.code != 422 {
         return Ok(vec![status.message.clone()]);
     }
