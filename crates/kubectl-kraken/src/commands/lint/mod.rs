@@ -1,6 +1,7 @@
 //! `kubectl kraken lint`: what is wrong with files, without a cluster.
 
 mod crds;
+mod cycles;
 mod finding;
 mod kind;
 mod object;
@@ -98,7 +99,7 @@ fn lint(texts: &[Text], namespace: &str) -> Result<(Vec<Finding>, usize)> {
             linter.at(*source, spot, level, &member.node, &spec(&field), message);
         }
     }
-    for (node, (level, field, message)) in set.cycles() {
+    for (node, (level, field, message)) in cycles::cycles(&set) {
         if let Some(index) = members.iter().position(|member| member.node == *node) {
             let (source, spot) = &places[index];
             linter.at(*source, spot, level, node, &spec(&field), message);

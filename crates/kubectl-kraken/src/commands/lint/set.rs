@@ -24,10 +24,19 @@ pub(super) struct Member {
     pub(super) follows: Vec<String>,
 }
 
+impl Member {
+    /// The ConfigMap or Secret that an export writes.
+    pub(super) fn target(&self) -> Option<Node> {
+        let spec = &self.object["spec"];
+        let (kind, name) = (spec["configType"].as_str()?, spec["configMetadata"]["name"].as_str()?);
+        (self.node.kind == "ConfigExport").then(|| Node::new(&self.node.namespace, "", kind, name))
+    }
+}
+
 /// All objects of the files.
 pub(super) struct Set<'a> {
     kinds: &'a Kinds,
-    members: &'a [Member],
+    pub(super) members: &'a [Member],
     /// The keys of ConfigMaps and Secrets, and of those that an export of the files writes.
     keys: BTreeMap<Node, BTreeSet<String>>,
     maps: BTreeMap<Node, BTreeMap<String, String>>,
@@ -40,7 +49,7 @@ impl<'a> Set<'a> {
     pub(super) fn new(kinds: &'a Kinds, members: &'a [Member]) -> Self {
         let mut set = Self { kinds, members, keys: BTreeMap::new(), maps: BTreeMap::new() };
         for member in members {
-            let Node { namespace, group, kind, .. } = &member.node;
+            let Node { group, kind, .. } = &member.node;
             if group.is_empty() && (kind == "ConfigMap" || kind == "Secret") {
                 let data = data(&member.object);
                 set.keys.entry(member.node.clone()).or_default().extend(data.keys().cloned());
@@ -48,13 +57,10 @@ impl<'a> Set<'a> {
                     set.maps.insert(member.node.clone(), data);
                 }
             }
-            let spec = &member.object["spec"];
-            if let (true, Some(target), Some(name)) =
-                (kind == "ConfigExport", spec["configType"].as_str(), spec["configMetadata"]["name"].as_str())
-            {
-                let keys = spec["entries"].as_array().into_iter().flatten();
+            if let Some(target) = member.target() {
+                let keys = member.object["spec"]["entries"].as_array().into_iter().flatten();
                 let keys = keys.filter_map(|entry| entry["key"].as_str()).map(str::to_owned);
-                set.keys.entry(Node::new(namespace, "", target, name)).or_default().extend(keys);
+                set.keys.entry(target).or_default().extend(keys);
             }
         }
         set
@@ -234,57 +240,6 @@ impl<'a> Set<'a> {
                         .any(|known| known.resource.kind == *kind && known.resource.group == *group))
         })
     }
-
-    /// Each cycle of references, at a field of one of its members: no member of it ever gets a value.
-    pub(super) fn cycles(&self) -> Vec<(&'a Node, Found)> {
-        let mut edges: BTreeMap<&'a Node, Vec<(&'a Node, String)>> = BTreeMap::new();
-        for member in self.members {
-            for reference in walk::references(&member.object["spec"]) {
-                let top = reference.field.split(['.', '[']).next().unwrap_or_default();
-                let Dependency::Resource(of) = &reference.dependency else { continue };
-                if member.follows.iter().any(|field| field == top) {
-                    continue;
-                }
-                if let Some(used) = self.member(&member.node, of) {
-                    edges.entry(&member.node).or_default().push((&used.node, reference.field));
-                }
-            }
-        }
-        let (mut found, mut done) = (vec![], BTreeSet::new());
-        for member in self.members {
-            visit(&member.node, &edges, &mut vec![], &mut done, &mut found);
-        }
-        found
-    }
-}
-
-/// A depth-first search; an edge to an object on the way is a cycle.
-fn visit<'a>(
-    node: &'a Node,
-    edges: &BTreeMap<&'a Node, Vec<(&'a Node, String)>>,
-    way: &mut Vec<&'a Node>,
-    done: &mut BTreeSet<&'a Node>,
-    found: &mut Vec<(&'a Node, Found)>,
-) {
-    if done.contains(node) {
-        return;
-    }
-    way.push(node);
-    for (used, field) in edges.get(node).into_iter().flatten() {
-        if let Some(start) = way.iter().position(|on| on == used) {
-            let names: Vec<_> = way[start..]
-                .iter()
-                .chain([used])
-                .map(|on| format!("{} {}", on.kind.to_lowercase(), on.name))
-                .collect();
-            let text = format!("reference cycle: {}: none of them ever gets a value", names.join(" -> "));
-            found.push((node, (Level::Error, field.clone(), text)));
-        } else {
-            visit(used, edges, way, done, found);
-        }
-    }
-    way.pop();
-    done.insert(node);
 }
 
 /// The type of the literal of an option, as its schema has it.

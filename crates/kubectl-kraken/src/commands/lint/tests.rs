@@ -154,6 +154,36 @@ fn cycles_and_duplicates_are_errors() {
 }
 
 #[test]
+fn exports_that_read_what_they_write_are_a_cycle() {
+    let export = |name: &str, from: &str| {
+        format!(
+            "apiVersion: configexport.kraken-iac.eoinfennessy.com/v1alpha1\nkind: ConfigExport\nmetadata: {{name: {name}}}\nspec:\n  \
+             configType: ConfigMap\n  configMetadata: {{name: {name}-t}}\n  entries:\n  - key: a\n    valueFrom: {from}\n"
+        )
+    };
+    let of_map = |name: &str| format!("{{configMap: {{name: {name}-t, key: a}}}}");
+    let found = linted(&[&export("chain", &of_map("chain"))]);
+    assert_eq!(
+        found[0],
+        "0.yaml:8: error: ConfigExport/chain spec.entries[0]: reference cycle: ConfigMap chain-t -> ConfigMap chain-t: none of them ever gets a value"
+    );
+    let found = linted(&[&export("b", &of_map("c")), &export("c", &of_map("b"))]);
+    assert!(
+        found[0].contains("reference cycle: ConfigMap b-t -> ConfigMap c-t -> ConfigMap b-t"),
+        "{found:?}"
+    );
+    assert_eq!(found.len(), 2, "{found:?}");
+    // Through a resource.
+    let of_vpc = vpc("v").replace("{value: 10.0.0.0/16}", &format!("{{valueFrom: {}}}", of_map("e")));
+    let found = linted(&[&of_vpc, &export("e", "{ref: VPC/v}")]);
+    assert!(found[0].contains("reference cycle: ConfigMap e-t -> vpc v -> ConfigMap e-t"), "{found:?}");
+    assert_eq!(
+        linted(&[&export("b", &of_map("c")), &export("c", "{ref: VPC/v}"), &vpc("v")]),
+        ["3 objects: no problems."]
+    );
+}
+
+#[test]
 fn exports_are_reviewed_by_the_code_of_the_hub() {
     let export = "apiVersion: configexport.kraken-iac.eoinfennessy.com/v1alpha1\nkind: ConfigExport\nmetadata: {name: e}\nspec:\n  \
                   configType: ConfigMap\n  configMetadata: {name: c}\n  entries:\n  - {key: a, value: x}\n  - key: a\n    \
