@@ -398,12 +398,14 @@ async fn gather_reports_an_invalid_field_without_waiting_for_the_hub() {
 async fn gather_waits_for_the_deletion_in_a_terminating_namespace() {
     let disk = || disk().ready().spec("size", from_config_map());
     // A protected resource waits for a person, and so do others of its kind: Kubernetes stops at it.
-    for (disk, reason, help) in [
-        (disk(), "Deleting", "kubectl get namespace -o yaml"),
-        (disk().lifecycle("protect", json!(true)), "DeletionProtected", "set it to false"),
+    let protected = disk().lifecycle("protect", json!(true));
+    for (disk, reason, help, events) in [
+        (disk(), "Deleting", "kubectl get namespace -o yaml", vec![]),
+        (protected, "DeletionProtected", "set it to false", vec![call(EVENT)]),
     ] {
         let rejected = call(REQUEST).rejected_in_terminating_namespace();
-        let report = Scene::of(disk).await.reconcile([rejected, call(STATUS)]).await;
+        let calls = [rejected, call(STATUS)].into_iter().chain(events);
+        let report = Scene::of(disk).await.reconcile(calls).await;
         assert_eq!(report.condition("Ready"), ("False", reason));
         let message = report.message();
         assert!(message.contains("the namespace is being deleted") && message.contains(help), "{message}");
