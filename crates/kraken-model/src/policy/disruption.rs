@@ -1,5 +1,5 @@
 //! `lifecycle.disruption`: whether a running object may be stopped for a change. Which of several may be stopped at the same time is in
-//! [`crate::shared::disruptions`].
+//! `shared/disruptions.rs` of `kraken-spoke`.
 
 use kraken_api::{Disruption, Lifecycle};
 

@@ -1,5 +1,5 @@
 //! The mass loss of remote objects: if many of a kind vanish at once, nothing is recreated until a person confirms. The losses are
-//! counted in [`crate::shared::vanished`].
+//! counted in `shared/vanished.rs` of `kraken-spoke`.
 
 use std::time::Duration;
 
