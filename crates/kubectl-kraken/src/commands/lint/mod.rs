@@ -184,6 +184,7 @@ impl Linter<'_> {
         }
         if name.is_empty() {
             let message = no_text(object.pointer("/metadata/name"), written("metadata.name").as_deref());
+            let message = message.unwrap_or_else(|| "is missing".to_owned());
             self.add(
                 source,
                 spot.nearest("metadata.name").line,

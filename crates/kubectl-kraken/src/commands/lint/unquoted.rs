@@ -14,16 +14,16 @@ pub(in crate::commands) struct Unquoted {
     value: Value,
 }
 
-/// Why a field whose value is no text, or an empty one, is not valid.
-pub(in crate::commands) fn no_text(value: Option<&Value>, written: Option<&str>) -> String {
-    match value {
+/// What is wrong with a value that is to be a text; `None` if it is missing or empty.
+pub(in crate::commands) fn no_text(value: Option<&Value>, written: Option<&str>) -> Option<String> {
+    Some(match value {
         Some(value @ (Value::Bool(_) | Value::Number(_))) => {
             Unquoted { field: String::new(), value: value.clone() }.message(written)
         }
         Some(Value::Array(_)) => "is a list, and a string is expected".to_owned(),
         Some(Value::Object(_)) => "is a map, and a string is expected".to_owned(),
-        _ => "is missing".to_owned(),
-    }
+        _ => return None,
+    })
 }
 
 impl Unquoted {

@@ -138,8 +138,8 @@ async fn up(background: &Background, programs: &Programs) -> Result<ExitCode> {
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut command = std::process::Command::new(program);
     command.args(["local", "serve", "--folder"]).arg(background.folder()).args(programs.arguments(&found));
-    let Running { ready, is_joined } = start::run(background, command, |text| eprint!("{text}")).await?;
-    let ready: Ready = ready;
+    let running = start::run::<Ready>(background, command, |text| eprint!("{text}")).await?;
+    let Running { ready, is_joined } = running;
     for warning in &ready.warnings {
         eprintln!("{warning}");
     }

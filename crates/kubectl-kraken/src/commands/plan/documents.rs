@@ -113,9 +113,10 @@ pub(crate) fn parse(place: &str, text: &str) -> Result<Vec<Document>> {
             let value = object.pointer(field);
             if value.and_then(Value::as_str).is_none_or(str::is_empty) {
                 let field = field.trim_start_matches('/').replace('/', ".");
-                let why = no_text(value, None);
-                let colon = if why == "is missing" { "" } else { ":" };
-                bail!("{place}: {field}{colon} {why}");
+                match no_text(value, None) {
+                    Some(why) => bail!("{place}: {field}: {why}"),
+                    None => bail!("{place}: {field} is missing"),
+                }
             }
         }
     }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::graph::{Graph, Node, walk};
 
-/// What a person is told about an object that is being deleted, and that a file contains.
+/// The text about an object of a file that is being deleted.
 pub(super) const BEING_DELETED: &str = "is being deleted; apply it again after it is gone";
 
 /// The resources in the order in which they are deleted: what uses others first.
