@@ -26,4 +26,4 @@ pub use kraken_api::{
 };
 pub use kraken_options::{self as options, Opt, OptionType, Resolved, Resolver, kind_key, option_object};
 pub use kraken_runtime::{self as runtime, Manager};
-pub use spoke::{FromContext, Registry, Spoke, SpokeContext};
+pub use spoke::{FromContext, Registry, Spoke, SpokeContext, crd};

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kraken_api::{FOLLOWS_ANNOTATION, import_request::IMPORTABLE_CATEGORY};
 use kraken_runtime::Manager;
 
 use crate::{
-    account::KnownAccounts,
+    account::{KnownAccounts, with_account},
     dynamic::{Calls, Kind},
     exchange::SpokeKind,
 };
@@ -59,4 +61,27 @@ pub trait FromContext<C>: Calls + Sized {
 pub trait Registry<C> {
     /// Adds a kind.
     fn kind<E: FromContext<C>>(&mut self);
+}
+
+/// The CRD of a kind that is compiled in.
+pub fn crd<C, E: FromContext<C>>() -> CustomResourceDefinition {
+    let features = E::kind().info().features;
+    let columns: Vec<&str> = features.summary.iter().map(|(column, _)| *column).collect();
+    let mut crd = if features.looks_up {
+        kraken_api::crd::lookup_kind::<E::Resource>(&columns)
+    } else {
+        kraken_api::crd::summarised_kind::<E::Resource>(&columns)
+    };
+    if features.imports {
+        // By the categories, kubectl kraken knows what to ask for.
+        crd.spec.names.categories.get_or_insert_default().push(IMPORTABLE_CATEGORY.to_owned());
+    }
+    if let Some(accounts) = &features.accounts {
+        with_account(&mut crd, accounts);
+    }
+    if !features.follows.is_empty() {
+        let annotations = crd.metadata.annotations.get_or_insert_default();
+        annotations.insert(FOLLOWS_ANNOTATION.to_owned(), features.follows.join(","));
+    }
+    crd
 }

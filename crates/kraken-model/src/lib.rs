@@ -27,6 +27,7 @@ pub mod recorded;
 pub mod request;
 pub mod secrecy;
 pub mod share;
+pub mod spec;
 pub mod status;
 pub mod summary;
 pub mod trigger;

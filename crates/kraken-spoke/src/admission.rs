@@ -14,6 +14,7 @@ use kraken_model::{
     effects::{EditedFields, OfDeletion, OfEdit, OfLookup},
     outcome::Outcome,
     policy::undecoded,
+    spec,
 };
 use kraken_options::Problem;
 use kraken_runtime::{
@@ -26,7 +27,6 @@ use kube::ResourceExt as _;
 use crate::{
     preview::{Preview, Previews, preview},
     shared::blockers::References,
-    steps::resolve,
 };
 
 /// The message for the deletion of a protected resource.
@@ -105,7 +105,7 @@ impl Admission {
             let dependents = if effects.deletes() { self.dependents(subject).await } else { vec![] };
             return ReviewResult { problems: vec![], warnings: effects.said(&dependents) };
         }
-        let mut problems = match resolve::certain(&*self.kind, spec) {
+        let mut problems = match spec::certain(&*self.kind, spec) {
             Some(Outcome::Invalid(problems)) => problems,
             _ => vec![],
         };
@@ -188,7 +188,7 @@ impl Admission {
     /// waits for it, and a resource is never rejected because something is missing.
     fn forbidden(&self, namespace: &str, object: &Object) -> Vec<Problem> {
         let rules = self.accounts.as_ref().and_then(|known| known.rules(namespace, object.account()));
-        rules.map(|rules| resolve::forbidden(&*self.kind, object.spec(), &*rules)).unwrap_or_default()
+        rules.map(|rules| spec::forbidden(&*self.kind, object.spec(), &*rules)).unwrap_or_default()
     }
 }
 

@@ -23,6 +23,7 @@ use kraken_model::{
     outcome::Outcome,
     policy::{approval::Proposal, undecoded},
     secrecy::{scrubbed, top},
+    spec,
 };
 use kraken_options::summary;
 use kraken_runtime::{hash::HashMap, queue::Lane, watch::ObjectKey, work::Slot};
@@ -159,7 +160,7 @@ async fn look(reconcile: &mut Reconcile<'_>, edited: &EditedFields) -> Result<Op
         return Ok(None);
     }
     connect::look(reconcile).await?;
-    let dependencies = resolve::dependencies(&*reconcile.context.kind, reconcile.object.spec());
+    let dependencies = spec::dependencies(&*reconcile.context.kind, reconcile.object.spec());
     let values = gather::known(reconcile, &dependencies).await?;
     let target = resolve::resolve(reconcile, &dependencies, &values)?;
     reconcile.remember_secrets(&target);

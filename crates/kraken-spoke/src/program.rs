@@ -7,11 +7,8 @@ use k8s_openapi::{
     api::rbac::v1::PolicyRule,
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
-use kraken_api::{ConfigExport, FOLLOWS_ANNOTATION, HUB_NAME, import_request::IMPORTABLE_CATEGORY};
-use kraken_kind::{
-    FromContext, Registry, Spoke, SpokeContext,
-    account::{AccountKind, with_account},
-};
+use kraken_api::{ConfigExport, HUB_NAME};
+use kraken_kind::{FromContext, Registry, Spoke, SpokeContext, account::AccountKind, crd};
 use kraken_runtime::{Manager, Program, rbac::rule, webhook::Hook};
 use kube::Resource;
 
@@ -169,28 +166,6 @@ impl<C> Registry<C> for Definitions {
         self.hooks.push(Hook::of_kind::<E::Resource>());
         self.make_secrets |= features.makes_secrets;
     }
-}
-
-fn crd<C, E: FromContext<C>>() -> CustomResourceDefinition {
-    let features = E::kind().info().features;
-    let columns: Vec<&str> = features.summary.iter().map(|(column, _)| *column).collect();
-    let mut crd = if features.looks_up {
-        kraken_api::crd::lookup_kind::<E::Resource>(&columns)
-    } else {
-        kraken_api::crd::summarised_kind::<E::Resource>(&columns)
-    };
-    if features.imports {
-        // By the categories, kubectl kraken knows what to ask for.
-        crd.spec.names.categories.get_or_insert_default().push(IMPORTABLE_CATEGORY.to_owned());
-    }
-    if let Some(accounts) = &features.accounts {
-        with_account(&mut crd, accounts);
-    }
-    if !features.follows.is_empty() {
-        let annotations = crd.metadata.annotations.get_or_insert_default();
-        annotations.insert(FOLLOWS_ANNOTATION.to_owned(), features.follows.join(","));
-    }
-    crd
 }
 
 /// The kinds of a spoke with their calls.

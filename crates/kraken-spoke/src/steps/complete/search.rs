@@ -12,14 +12,11 @@ use kraken_model::{
     memory::Search,
     outcome::{Outcome, RECHECK},
     recorded::has_finalizer,
+    spec,
 };
 use kraken_runtime::patch::ApiError;
 
-use crate::{
-    actions::location,
-    context::Reconcile,
-    steps::{resolve, restore},
-};
+use crate::{actions::location, context::Reconcile, steps::restore};
 
 /// How soon a failed search is repeated.
 const RETRY: Duration = Duration::from_secs(30);
@@ -71,7 +68,7 @@ async fn find(reconcile: &mut Reconcile<'_>) -> Result<(), ApiError> {
         return Ok(());
     }
     let epoch = found.epoch();
-    let secret_fields = resolve::secret_fields(&*context.kind, reconcile.object.spec());
+    let secret_fields = spec::secret_fields(&*context.kind, reconcile.object.spec());
     restore::restore_from_tags(reconcile, &found, &secret_fields).await?;
     reconcile.memory.owned.found_by_tag.clone_from(&ids);
     reconcile.memory.owned.created = Some((epoch, ids));

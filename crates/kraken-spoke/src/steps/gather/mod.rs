@@ -4,24 +4,16 @@ pub(super) mod own_secret;
 mod recall;
 mod skip;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::sync::Arc;
 
-use kraken_api::{
-    DependencyRequest, DependencyRequestSpec, DependencyRequestStatus, REFERENCES_FINALIZER,
-    REFERENCES_PREFIX,
-    dependency_request::{DependentValues, InPlaceDependency, ResourceDependency},
-    names::referenced_kind,
-};
+use kraken_api::{DependencyRequest, DependencyRequestSpec, DependencyRequestStatus};
 use kraken_kind::dynamic::Object;
 use kraken_model::{
     outcome::{Outcome, in_namespace},
     recorded::has_finalizer,
-    request,
+    request, spec,
 };
-use kraken_options::{Dependencies, ResourceRef, Values};
+use kraken_options::{Dependencies, Values};
 use kraken_runtime::patch::{ApiError, apply, try_namespace, within};
 use kube::{Api, Resource, ResourceExt};
 use serde_json::{Value, json};
@@ -29,7 +21,6 @@ use serde_json::{Value, json};
 use crate::{
     actions::references,
     context::{Context, Reconcile, owner_reference, place},
-    steps::resolve,
 };
 
 pub(super) use recall::learn_secret_fields_from_request;
@@ -37,9 +28,6 @@ pub(super) use recall::learn_secret_fields_from_request;
 /// The name of a DependencyRequest that is never stored: a dry run with it shows whether objects can be created in the
 /// namespace.
 const PROBE: &str = "kraken-probe";
-
-/// The maximum number of resources on record that only the remote objects use.
-const MAX_IN_PLACE: usize = 1024;
 
 /// What the spec refers to.
 pub(crate) enum Gathered {
@@ -72,7 +60,7 @@ pub(crate) async fn gather(reconcile: &mut Reconcile<'_>) -> Result<Gathered, Ou
 pub(crate) async fn known(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Result<Values, Outcome> {
     let key = reconcile.context.owned_key(&reconcile.key());
     let request = reconcile.context.requests.get(&key);
-    let request = request.filter(|request| is_owned_by(&**request, &*reconcile.object));
+    let request = request.filter(|request| request::is_owned_by(&**request, &*reconcile.object));
     let Some((request, status)) = request.as_ref().and_then(|found| Some((found, found.status.as_ref()?)))
     else {
         return Ok(Values::default());
@@ -91,7 +79,7 @@ async fn answered(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Res
     let gathered = request(reconcile, dependencies).await;
     let Err(Outcome::WaitingForHub) = gathered else { return gathered };
     let Reconcile { context, object, .. } = reconcile;
-    Err(resolve::certain(&*context.kind, object.spec()).unwrap_or(Outcome::WaitingForHub))
+    Err(spec::certain(&*context.kind, object.spec()).unwrap_or(Outcome::WaitingForHub))
 }
 
 /// Applies the DependencyRequest if it differs from the references, and reads the hub's response from the watch.
@@ -107,7 +95,7 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         let read = within("read the DependencyRequest", api.get_opt(&key.name)).await;
         found = read.map_err(Outcome::Kubernetes)?.map(Arc::new);
     }
-    let earlier = found.as_ref().filter(|request| is_of_another(&***request, &**object));
+    let earlier = found.as_ref().filter(|request| request::is_of_another(&***request, &**object));
     if let Some(earlier) = earlier {
         // The references of a resource that is being deleted stay on record, and its watch may lag behind that of the requests.
         if !is_wanted(reconcile).await.map_err(Outcome::Kubernetes)? {
@@ -117,7 +105,7 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         references::drop_request(&api, manager, earlier).await.map_err(in_namespace)?;
         return Err(Outcome::WaitingForHub);
     }
-    let in_place = found.as_ref().map(|request| still_used(request, object, dependencies));
+    let in_place = found.as_ref().map(|request| request::still_used(request, object, dependencies));
     let in_place = in_place.unwrap_or_default();
     if dependencies.is_empty() && in_place.is_empty() {
         if let Some(request) = &found {
@@ -138,18 +126,18 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
             return Err(Outcome::WaitingForHub);
         }
         references::release(&api, manager, &request).await.map_err(in_namespace)?;
-        if others_hold(&request) {
+        if request::others_hold(&request) {
             return Err(Outcome::WaitingForHub);
         }
         // It is written again at once: no other record has what only the remote objects still use.
     }
 
-    let wanted = DependencyRequestSpec { in_place_dependencies: in_place, ..spec(context, dependencies) };
+    let wanted = DependencyRequestSpec { in_place_dependencies: in_place, ..spec_of(context, dependencies) };
     let is_complete = |request: &DependencyRequest| {
-        let labels = labels(&key.namespace, &wanted);
+        let labels = request::labels(&key.namespace, &wanted);
         request.spec == wanted
             && request::is_held(request)
-            && is_owned_by(request, &**object)
+            && request::is_owned_by(request, &**object)
             && labels.iter().all(|(label, value)| request.labels().get(label) == Some(value))
     };
     let Some(request) = found.filter(|request| is_complete(request)) else {
@@ -164,36 +152,6 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
     response(reconcile, dependencies, &request).await
 }
 
-/// Whether it still exists after its release.
-fn others_hold(request: &DependencyRequest) -> bool {
-    request.finalizers().iter().any(|finalizer| finalizer != REFERENCES_FINALIZER)
-}
-
-/// The resources that the remote objects may still use, because the request named them, and the spec does not any more. A resource
-/// without remote objects uses none.
-fn still_used(
-    request: &DependencyRequest,
-    object: &Object,
-    dependencies: &Dependencies,
-) -> Vec<InPlaceDependency> {
-    if !has_finalizer(object) {
-        return vec![];
-    }
-    let node =
-        |used: &InPlaceDependency| (referenced_kind(&used.kind), used.namespace.clone(), used.name.clone());
-    let in_place = |reference: &ResourceRef| {
-        let ResourceRef { kind, name, namespace, .. } = reference.clone();
-        let namespace = namespace.filter(|namespace| Some(namespace) != request.metadata.namespace.as_ref());
-        InPlaceDependency { kind, name, namespace }
-    };
-    let named: BTreeSet<_> = dependencies.resources.keys().map(|wanted| node(&in_place(wanted))).collect();
-    let before = request.spec.kraken_resource_dependencies.iter().map(ResourceDependency::reference);
-    let before = before.filter(|reference| request.may_use(reference)).map(|reference| in_place(&reference));
-    let before = before.chain(request.spec.in_place_dependencies.iter().cloned());
-    let left: BTreeSet<_> = before.filter(|used| !named.contains(&node(used))).collect();
-    left.into_iter().take(MAX_IN_PLACE).collect()
-}
-
 /// After the spec is in place: removes what only former references named from the request.
 pub(crate) async fn settle(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
     let Reconcile { context, object, .. } = reconcile;
@@ -203,9 +161,9 @@ pub(crate) async fn settle(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
     else {
         return Ok(());
     };
-    let dependencies = resolve::dependencies(&*context.kind, object.spec());
-    let is_alive = request.meta().deletion_timestamp.is_none() && is_owned_by(&*request, &**object);
-    let wanted = spec(context, &dependencies);
+    let dependencies = spec::dependencies(&*context.kind, object.spec());
+    let is_alive = request.meta().deletion_timestamp.is_none() && request::is_owned_by(&*request, &**object);
+    let wanted = spec_of(context, &dependencies);
     // Otherwise the references were edited since this reconcile read them.
     let is_current =
         DependencyRequestSpec { in_place_dependencies: vec![], ..request.spec.clone() } == wanted;
@@ -229,28 +187,20 @@ fn document(context: &Context, object: &Object, name: &str, spec: &DependencyReq
         "kind": DependencyRequest::kind(&()),
         "metadata": {
             "name": name,
-            "labels": labels(&place(object).0, spec),
+            "labels": request::labels(&place(object).0, spec),
             "finalizers": request::finalizers(),
             "ownerReferences": [owner_reference(context, object)],
         },
-        "spec": explicit(spec),
+        "spec": request::explicit(spec),
     })
 }
 
 /// The request for these values, without what only remote objects use.
-fn spec(context: &Context, dependencies: &Dependencies) -> DependencyRequestSpec {
+fn spec_of(context: &Context, dependencies: &Dependencies) -> DependencyRequestSpec {
     DependencyRequestSpec {
         spoke: context.manager.name.to_owned(),
         ..DependencyRequestSpec::from(dependencies)
     }
-}
-
-/// The labels of a request: a deletion in another namespace selects those that refer to it.
-fn labels(namespace: &str, spec: &DependencyRequestSpec) -> BTreeMap<String, String> {
-    let wanted = spec.kraken_resource_dependencies.iter().filter_map(|wanted| wanted.namespace.as_deref());
-    let in_place = spec.in_place_dependencies.iter().filter_map(|used| used.namespace.as_deref());
-    let others = wanted.chain(in_place).filter(|other| *other != namespace);
-    others.map(|other| (format!("{REFERENCES_PREFIX}{other}"), String::new())).collect()
 }
 
 /// The values of the hub's response, and those of Secrets, which only the spoke reads.
@@ -273,7 +223,7 @@ async fn read(
     status: &DependencyRequestStatus,
 ) -> Result<Answered, Outcome> {
     let context = &reconcile.context;
-    let mut values = values_of(&status.dependent_values);
+    let mut values = request::values_of(&status.dependent_values);
     values.causes = status.unmet.iter().map(|unmet| (unmet.dependency(), unmet.message.clone())).collect();
     let answered = &status.dependent_values.from_secrets;
     let (namespace, _) = place(&*reconcile.object);
@@ -285,25 +235,13 @@ async fn read(
     Ok(Answered { values, is_ahead_of_hub })
 }
 
-/// The spec with its empty lists: server-side apply does not change a field that is not sent, so an entry that another
-/// client added would stay, and be reverted again and again.
-fn explicit(spec: &DependencyRequestSpec) -> Value {
-    json!({
-        "spoke": spec.spoke,
-        "configMapDependencies": spec.config_map_dependencies,
-        "secretDependencies": spec.secret_dependencies,
-        "krakenResourceDependencies": spec.kraken_resource_dependencies,
-        "inPlaceDependencies": spec.in_place_dependencies,
-    })
-}
-
 /// The request with the hub's response, if it is for the current references.
 fn answer(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Option<Arc<DependencyRequest>> {
     let Reconcile { context, object, .. } = reconcile;
     let request = context.requests.get(&context.owned_key(&reconcile.key()))?;
-    let is_current = is_owned_by(&*request, &**object)
+    let is_current = request::is_owned_by(&*request, &**object)
         && request.meta().deletion_timestamp.is_none()
-        && request.spec == spec(context, dependencies)
+        && request.spec == spec_of(context, dependencies)
         && request::is_held(&request);
     let status = request.status.as_ref()?;
     (is_current && status.observed_generation == request.metadata.generation).then_some(request)
@@ -319,27 +257,4 @@ async fn is_wanted(reconcile: &Reconcile<'_>) -> Result<bool, ApiError> {
     Ok(found.is_some_and(|found| {
         found.metadata.uid == object.meta().uid && found.metadata.deletion_timestamp.is_none()
     }))
-}
-
-/// Whether the request's controller is another resource. One that lost its owner, as by `kubectl delete --cascade=orphan`, has
-/// none: it is applied again, and not deleted, so that its references stay on record.
-fn is_of_another(request: &impl Resource, owner: &impl Resource) -> bool {
-    let has_controller =
-        request.owner_references().iter().any(|reference| reference.controller == Some(true));
-    has_controller && !is_owned_by(request, owner)
-}
-
-/// Whether the object's controller is this resource, and not an earlier one of its name.
-fn is_owned_by(request: &impl Resource, owner: &impl Resource) -> bool {
-    request.owner_references().iter().any(|reference| {
-        reference.controller == Some(true) && Some(&reference.uid) == owner.meta().uid.as_ref()
-    })
-}
-
-fn values_of(answer: &DependentValues) -> Values {
-    Values {
-        config_maps: answer.from_config_maps.clone(),
-        resources: answer.from_kraken_resources.clone(),
-        ..Values::default()
-    }
 }

@@ -5,13 +5,10 @@
 
 use kraken_api::{DependencyRequest, DependencyRequestSpec, ResourceStatus};
 use kraken_kind::state::is_of;
-use kraken_model::{ledger, outcome::Outcome, secrecy};
+use kraken_model::{ledger, outcome::Outcome, secrecy, spec};
 use kube::{Resource, core::object::HasStatus};
 
-use crate::{
-    context::Reconcile,
-    steps::{act::declare, resolve},
-};
+use crate::{context::Reconcile, steps::act::declare};
 
 /// Records every field that can come from a Secret if the request still names Secrets that the spec does not refer to, and nothing
 /// else is on record. No client required.
@@ -27,7 +24,7 @@ pub(crate) fn learn_secret_fields_from_request(reconcile: &mut Reconcile<'_>) {
     if !secrecy::recorded(object.status(), ledger::of(object).as_ref()).is_empty() {
         return;
     }
-    let now = DependencyRequestSpec::from(&resolve::dependencies(&*context.kind, object.spec()));
+    let now = DependencyRequestSpec::from(&spec::dependencies(&*context.kind, object.spec()));
     if request.spec.secret_dependencies.iter().any(|key| !now.secret_dependencies.contains(key)) {
         let fields = context.info().secret_field_paths.iter().map(|(field, _)| (*field).to_owned());
         memory.secrets.fields.extend(fields);

@@ -10,6 +10,7 @@ use kraken_model::{
     ledger,
     outcome::Outcome,
     policy::paused,
+    request, spec,
     status::ReconcileFacts,
     unchanged::{Unchanged, digest},
 };
@@ -17,12 +18,12 @@ use kraken_options::{Dependencies, SecretData, Values};
 use kraken_runtime::queue::Lane;
 use kube::{Resource, core::object::HasStatus};
 
-use crate::{actions::location, context::Reconcile, shared::secrets, steps::resolve};
+use crate::{actions::location, context::Reconcile, shared::secrets};
 
 /// The references of a resource; `None` if it is unchanged. Ends the reconcile of one that is paused.
 pub(super) async fn skip(reconcile: &mut Reconcile<'_>) -> Result<Option<Dependencies>, Outcome> {
     paused::permits(reconcile.lifecycle())?;
-    let dependencies = resolve::dependencies(&*reconcile.context.kind, reconcile.object.spec());
+    let dependencies = spec::dependencies(&*reconcile.context.kind, reconcile.object.spec());
     if !dependencies.is_empty() {
         reconcile.facts.followed = reconcile.context.followed();
     }
@@ -77,7 +78,7 @@ fn is_resync(reconcile: &mut Reconcile<'_>, before: &Unchanged) -> Option<bool> 
 /// know one.
 fn versions(answer: &DependencyRequest, dependencies: &Dependencies) -> Option<Values> {
     let status = answer.status.as_ref().filter(|status| status.unmet.is_empty())?;
-    let mut values = super::values_of(&status.dependent_values);
+    let mut values = request::values_of(&status.dependent_values);
     for key in &dependencies.secrets {
         let keys = status.dependent_values.from_secrets.get(&key.name)?;
         let version = secrets::version(keys)?;
